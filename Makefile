@@ -1,0 +1,89 @@
+# Everything runs in .venv, which the targets make and keep up to date by themselves.
+# Needed on the machine: Python 3.11 or newer (with venv and pip), git, make.
+
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+# Neither an activated virtual environment nor a Python path of the user's may leak into ours.
+unexport VIRTUAL_ENV PYTHONHOME PYTHONPATH PYTHONSTARTUP
+
+BIN := .venv/bin
+
+# Which Python to make .venv with; otherwise python3.11, or a newer one.
+PYTHON ?=
+# Options for the command behind a target: make chat ARGS=--help, make test ARGS="-k swarm".
+ARGS ?=
+
+.PHONY: help
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: chat
+chat: .venv/runtime ## Talk to the team in the terminal
+	@exec $(BIN)/parley chat $(ARGS)
+
+.PHONY: test
+test: .venv/dev ## Run the tests
+	$(BIN)/pytest -n 2 -m "not soak" $(ARGS)
+
+.PHONY: lint
+lint: .venv/dev ## Check lint, format, types and import layers
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/basedpyright
+	$(BIN)/lint-imports
+
+.PHONY: check
+check: lint test ## lint and test: what a change must pass
+
+.PHONY: format
+format: .venv/dev ## Format the code and apply safe fixes
+	$(BIN)/ruff check --fix-only
+	$(BIN)/ruff format
+
+.PHONY: coverage
+coverage: .venv/dev ## Run the tests and report branch coverage
+	$(BIN)/pytest -n 2 -m "not soak" --cov --cov-report=term-missing:skip-covered $(ARGS)
+
+.PHONY: soak
+soak: .venv/dev ## Run the long soak tests
+	$(BIN)/pytest -m soak $(ARGS)
+
+.PHONY: clean
+clean: ## Remove the environments, caches and reports
+	rm -rf .venv .venv-lock .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf .coverage .coverage.* htmlcov dist snapshot_report.html
+
+# --- environments ----------------------------------------------------------------------------
+# install.py compares the lock file and pyproject.toml with what was installed last, by content,
+# so these targets run every time and cost one start of Python when there is nothing to do.
+
+.PHONY: .venv/runtime .venv/dev .venv-lock/lock
+.venv/runtime .venv/dev .venv-lock/lock:
+	@$(@D)/bin/python -I requirements/install.py --check $(@D) $(@F) 2>/dev/null || { \
+		for python in $(or $(PYTHON),python3.11 python3 python3.12 python3.13); do \
+			if "$$python" -c 'import sys, ensurepip, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; \
+			then exec "$$python" -I requirements/install.py $(@D) $(@F); fi; \
+		done; \
+		echo "Parley needs Python 3.11 or newer with venv and pip: install it (Debian: python3.11" \
+			"python3.11-venv; macOS: brew install python@3.11) or name it: make PYTHON=/path/to/python" >&2; \
+		exit 1; \
+	}
+
+# --- lock files ------------------------------------------------------------------------------
+# One resolution for Python 3.11 and newer on every platform, with the hashes of all files.
+# Releases younger than a week are left out: most bad ones are found and withdrawn within days.
+
+COMPILE = .venv-lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	--annotation-style line --no-emit-index-url --no-emit-find-links --exclude-newer "7 days" \
+	--custom-compile-command "make lock" $(UPGRADE)
+
+.PHONY: lock
+lock: .venv-lock/lock ## Rewrite requirements/*.txt, keeping versions that still fit
+	$(COMPILE) --extra all --group build --group dev pyproject.toml -o requirements/dev.txt
+	$(COMPILE) --group build -c requirements/dev.txt pyproject.toml -o requirements/runtime.txt
+	$(COMPILE) --group lock -o requirements/lock.txt
+
+.PHONY: upgrade
+upgrade: ## Rewrite requirements/*.txt with the newest versions
+	@$(MAKE) lock UPGRADE=--upgrade

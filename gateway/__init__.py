@@ -1,0 +1,1 @@
+"""Sessions between people and teams: durability, policy, rendering, configuration, commands."""

@@ -1,0 +1,145 @@
+"""Install one lock file of this folder into a virtual environment, unless it is there already.
+
+    python requirements/install.py [--check] VENV SET
+
+SET is runtime, dev (a superset of runtime) or lock (the tool that writes the lock files). All but
+the last also install this project in editable mode. `--check` changes nothing and exits 1 if there
+is something to do. Used by the Makefile; needs nothing but the standard library.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+# What an environment stands for once this set is in it.
+INCLUDES = {"runtime": ("runtime",), "dev": ("dev", "runtime"), "lock": ("lock",)}
+
+# Of the user's pip settings we keep how packages are reached, not what pip does with them
+# (PIP_USER, PIP_TARGET, PIP_NO_DEPS and their like would break the environment).
+KEPT_PIP_SETTINGS = frozenset(
+    "PIP_" + name
+    for name in (
+        "CACHE_DIR CERT CLIENT_CERT CONFIG_FILE DEFAULT_TIMEOUT DISABLE_PIP_VERSION_CHECK "
+        "EXTRA_INDEX_URL FIND_LINKS INDEX_URL KEYRING_PROVIDER NO_CACHE_DIR NO_INDEX PROXY "
+        "RETRIES TIMEOUT TRUSTED_HOST"
+    ).split()
+)
+
+
+def fingerprint(name: str) -> str:
+    """Identify what would be installed: a change of it, or of the folder, means a new install."""
+    digest = hashlib.sha256(str(ROOT).encode())
+    digest.update((ROOT / "requirements" / f"{name}.txt").read_bytes())
+    if name != "lock":
+        digest.update((ROOT / "pyproject.toml").read_bytes())
+    return f"{name} {digest.hexdigest()}"
+
+
+def is_current(venv: Path, name: str) -> bool:
+    stamp = venv / ".installed"
+    return stamp.is_file() and fingerprint(name) in stamp.read_text().splitlines()
+
+
+def install(venv: Path, name: str) -> None:
+    """Bring VENV up to date; an install that was interrupted earlier is done again from scratch."""
+    stamp, unfinished, python = venv / ".installed", venv / ".unfinished", venv / "bin" / "python"
+    if unfinished.exists() or not works(python):
+        say(f"Making {venv.relative_to(ROOT)} with Python {sys.version.split()[0]}")
+        base = getattr(sys, "_base_executable", sys.executable)
+        run([base, "-I", "-m", "venv", "--clear", str(venv)])
+    unfinished.touch()
+    stamp.unlink(missing_ok=True)
+    lock = ROOT / "requirements" / f"{name}.txt"
+    try:
+        pip_install(python, ["--require-hashes", "--requirement", str(lock)], count_packages(lock))
+        if name != "lock":
+            pip_install(python, ["--no-deps", "--no-build-isolation", "--editable", str(ROOT)], 0)
+    except subprocess.CalledProcessError:
+        unfinished.unlink()  # pip itself has put things back; only a kill leaves halves behind
+        raise
+    stamp.write_text("".join(fingerprint(included) + "\n" for included in INCLUDES[name]))
+    unfinished.unlink()
+    say(f"Ready: {venv.relative_to(ROOT)} ({name})")
+
+
+def works(python: Path) -> bool:
+    check = "import pip, sys; sys.exit(sys.version_info < (3, 11))"
+    try:
+        return subprocess.run([python, "-I", "-c", check], capture_output=True).returncode == 0
+    except OSError:
+        return False
+
+
+def count_packages(lock: Path) -> int:
+    """Count the packages that every platform gets."""
+    return len(re.findall(r"^[\w.\[\]-]+==[^;\n]*\\$", lock.read_text(), re.MULTILINE))
+
+
+def pip_install(python: Path, arguments: list[str], expected: int) -> None:
+    """Run pip install, with one line of progress in place of its hundreds."""
+    command = [str(python), "-I", "-m", "pip", "install", "--progress-bar", "off", *arguments]
+    settings = {"PIP_USER": "0", "PIP_REQUIRE_VIRTUALENV": "0", "PIP_NO_INPUT": "1"}
+    settings["PIP_DISABLE_PIP_VERSION_CHECK"] = "1"
+    kept = {
+        key: value
+        for key, value in os.environ.items()
+        if not key.startswith("PIP_") or key in KEPT_PIP_SETTINGS
+    }
+    what = f"{expected} locked packages" if expected else "parley"
+    say(f"Installing {what}")
+    collected = 0
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=kept | settings) as pip:
+        assert pip.stdout is not None
+        for line in pip.stdout:
+            if line.startswith(("Collecting ", "Requirement already satisfied: ")) and expected:
+                collected += 1
+                if collected % 20 == 0:
+                    say(f"  {min(collected, expected)} of {expected} collected")
+            elif line.startswith("Installing collected packages") and expected:
+                say("  unpacking")
+    if pip.returncode:
+        raise subprocess.CalledProcessError(pip.returncode, command)
+
+
+def run(command: list[str]) -> None:
+    subprocess.run(command, check=True)
+
+
+def say(text: str) -> None:
+    sys.stderr.write(text + "\n")
+    sys.stderr.flush()
+
+
+def main(arguments: list[str]) -> int:
+    """Check or install; the exit status is the answer."""
+    check = arguments[:1] == ["--check"]
+    folder, name = arguments[1:] if check else arguments
+    venv = ROOT / folder
+    if check:
+        return 0 if is_current(venv, name) else 1
+    handle = os.open(ROOT, os.O_RDONLY)
+    fcntl.flock(handle, fcntl.LOCK_EX)  # two makes at once: the second waits, then has nothing to do
+    try:
+        if not is_current(venv, name):
+            install(venv, name)
+    except subprocess.CalledProcessError as error:
+        say(f"Could not install requirements/{name}.txt (exit status {error.returncode}, see above)")
+        return 1
+    except KeyboardInterrupt:
+        say("Interrupted; the next call starts the install again")
+        return 130
+    finally:
+        os.close(handle)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,1 @@
+"""Teams of agents: an independent implementation of the AutoGen AgentChat API."""
