@@ -24,14 +24,31 @@ INCLUDES = {"runtime": ("runtime",), "dev": ("dev", "runtime"), "lock": ("lock",
 
 # Of the user's pip settings we keep how packages are reached, not what pip does with them
 # (PIP_USER, PIP_TARGET, PIP_NO_DEPS and their like would break the environment).
-KEPT_PIP_SETTINGS = frozenset(
-    "PIP_" + name
-    for name in (
-        "CACHE_DIR CERT CLIENT_CERT CONFIG_FILE DEFAULT_TIMEOUT DISABLE_PIP_VERSION_CHECK "
-        "EXTRA_INDEX_URL FIND_LINKS INDEX_URL KEYRING_PROVIDER NO_CACHE_DIR NO_INDEX PROXY "
-        "RETRIES TIMEOUT TRUSTED_HOST"
-    ).split()
-)
+KEPT_PIP_SETTINGS = {
+    "PIP_CACHE_DIR",
+    "PIP_CERT",
+    "PIP_CLIENT_CERT",
+    "PIP_CONFIG_FILE",
+    "PIP_DEFAULT_TIMEOUT",
+    "PIP_EXTRA_INDEX_URL",
+    "PIP_FIND_LINKS",
+    "PIP_INDEX_URL",
+    "PIP_KEYRING_PROVIDER",
+    "PIP_NO_CACHE_DIR",
+    "PIP_NO_INDEX",
+    "PIP_PROXY",
+    "PIP_RETRIES",
+    "PIP_TIMEOUT",
+    "PIP_TRUSTED_HOST",
+}
+
+# Also said where a configuration file of the user's says otherwise.
+OUR_PIP_SETTINGS = {
+    "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+    "PIP_NO_INPUT": "1",
+    "PIP_REQUIRE_VIRTUALENV": "0",
+    "PIP_USER": "0",
+}
 
 
 def fingerprint(name: str) -> str:
@@ -43,31 +60,36 @@ def fingerprint(name: str) -> str:
     return f"{name} {digest.hexdigest()}"
 
 
+def stamp_of(venv: Path) -> Path:
+    """Name the file that lists what VENV holds; there is none while an install is under way."""
+    return venv / ".installed"
+
+
 def is_current(venv: Path, name: str) -> bool:
-    stamp = venv / ".installed"
+    stamp = stamp_of(venv)
     return stamp.is_file() and fingerprint(name) in stamp.read_text().splitlines()
 
 
 def install(venv: Path, name: str) -> None:
-    """Bring VENV up to date; an install that was interrupted earlier is done again from scratch."""
-    stamp, unfinished, python = venv / ".installed", venv / ".unfinished", venv / "bin" / "python"
-    if unfinished.exists() or not works(python):
+    """Bring VENV up to date; one whose install was interrupted is made anew."""
+    stamp, python = stamp_of(venv), venv / "bin" / "python"
+    if not stamp.is_file() or not works(python):
         say(f"Making {venv.relative_to(ROOT)} with Python {sys.version.split()[0]}")
         base = getattr(sys, "_base_executable", sys.executable)
-        run([base, "-I", "-m", "venv", "--clear", str(venv)])
-    unfinished.touch()
+        subprocess.run([base, "-I", "-m", "venv", "--clear", venv], check=True)
     stamp.unlink(missing_ok=True)
     lock = ROOT / "requirements" / f"{name}.txt"
     try:
-        pip_install(python, ["--require-hashes", "--requirement", str(lock)], count_packages(lock))
+        say(f"Installing {count_packages(lock)} locked packages ({name})")
+        pip_install(python, "--require-hashes", "--requirement", lock)
         if name != "lock":
-            pip_install(python, ["--no-deps", "--no-build-isolation", "--editable", str(ROOT)], 0)
+            say("Installing parley")
+            pip_install(python, "--no-deps", "--no-build-isolation", "--editable", ROOT)
     except subprocess.CalledProcessError:
-        unfinished.unlink()  # pip itself has put things back; only a kill leaves halves behind
+        stamp.touch()  # pip has put back what it changed: the environment is sound
         raise
     stamp.write_text("".join(fingerprint(included) + "\n" for included in INCLUDES[name]))
-    unfinished.unlink()
-    say(f"Ready: {venv.relative_to(ROOT)} ({name})")
+    say(f"Ready: {venv.relative_to(ROOT)}")
 
 
 def works(python: Path) -> bool:
@@ -80,37 +102,29 @@ def works(python: Path) -> bool:
 
 def count_packages(lock: Path) -> int:
     """Count the packages that every platform gets."""
-    return len(re.findall(r"^[\w.\[\]-]+==[^;\n]*\\$", lock.read_text(), re.MULTILINE))
+    return len(re.findall(r"^[^\s#;]+==[^\s;]+ \\$", lock.read_text(), re.MULTILINE))
 
 
-def pip_install(python: Path, arguments: list[str], expected: int) -> None:
-    """Run pip install, with one line of progress in place of its hundreds."""
-    command = [str(python), "-I", "-m", "pip", "install", "--progress-bar", "off", *arguments]
-    settings = {"PIP_USER": "0", "PIP_REQUIRE_VIRTUALENV": "0", "PIP_NO_INPUT": "1"}
-    settings["PIP_DISABLE_PIP_VERSION_CHECK"] = "1"
-    kept = {
+def pip_install(python: Path, *arguments: str | Path) -> None:
+    """Run pip install, with a line of progress now and then in place of its hundreds."""
+    command = [python, "-I", "-m", "pip", "install", "--progress-bar", "off", *arguments]
+    environment = OUR_PIP_SETTINGS | {
         key: value
         for key, value in os.environ.items()
         if not key.startswith("PIP_") or key in KEPT_PIP_SETTINGS
     }
-    what = f"{expected} locked packages" if expected else "parley"
-    say(f"Installing {what}")
     collected = 0
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=kept | settings) as pip:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as pip:
         assert pip.stdout is not None
         for line in pip.stdout:
-            if line.startswith(("Collecting ", "Requirement already satisfied: ")) and expected:
+            if line.startswith(("Collecting ", "Requirement already satisfied: ")):
                 collected += 1
                 if collected % 20 == 0:
-                    say(f"  {min(collected, expected)} of {expected} collected")
-            elif line.startswith("Installing collected packages") and expected:
+                    say(f"  {collected} collected")
+            elif line.startswith("Installing collected packages") and collected:
                 say("  unpacking")
     if pip.returncode:
         raise subprocess.CalledProcessError(pip.returncode, command)
-
-
-def run(command: list[str]) -> None:
-    subprocess.run(command, check=True)
 
 
 def say(text: str) -> None:
@@ -126,12 +140,16 @@ def main(arguments: list[str]) -> int:
     if check:
         return 0 if is_current(venv, name) else 1
     handle = os.open(ROOT, os.O_RDONLY)
-    fcntl.flock(handle, fcntl.LOCK_EX)  # two makes at once: the second waits, then has nothing to do
+    fcntl.flock(
+        handle, fcntl.LOCK_EX
+    )  # two makes at once: the second waits, then has nothing to do
     try:
         if not is_current(venv, name):
             install(venv, name)
     except subprocess.CalledProcessError as error:
-        say(f"Could not install requirements/{name}.txt (exit status {error.returncode}, see above)")
+        say(
+            f"Could not install requirements/{name}.txt (exit status {error.returncode}, see above)"
+        )
         return 1
     except KeyboardInterrupt:
         say("Interrupted; the next call starts the install again")

@@ -1,0 +1,85 @@
+"""What every test gets: a home and an environment of its own, no network, no task left behind."""
+
+import asyncio
+import inspect
+import ipaddress
+import os
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+# Keys and settings of the machine must not decide a test.
+FOREIGN_SETTINGS = (
+    "ANTHROPIC_",
+    "AZURE_",
+    "DISCORD_",
+    "OLLAMA_",
+    "OPENAI_",
+    "OTEL_",
+    "PARLEY_",
+    "SLACK_",
+    "TEXTUAL",
+    "XDG_",
+)
+FOREIGN_TERMINAL = ("CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "FORCE_COLOR", "LINES", "NO_COLOR")
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Give the test an empty home and clean environment; it may set what it needs."""
+    for name in os.environ:
+        if name.startswith(FOREIGN_SETTINGS) or name in FOREIGN_TERMINAL:
+            monkeypatch.delenv(name)
+    folder = tmp_path_factory.mktemp("home")
+    monkeypatch.setenv("HOME", str(folder))
+    for variable, place in {
+        "XDG_CACHE_HOME": ".cache",
+        "XDG_CONFIG_HOME": ".config",
+        "XDG_DATA_HOME": ".local/share",
+        "XDG_STATE_HOME": ".local/state",
+    }.items():
+        monkeypatch.setenv(variable, str(folder / place))
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def no_task_left(request: pytest.FixtureRequest) -> None:
+    """Fail an async test that ends while a task of its own still runs."""
+    if inspect.iscoroutinefunction(getattr(request.node, "obj", None)):
+        request.getfixturevalue("_no_task_left")
+
+
+@pytest.fixture
+async def _no_task_left() -> AsyncIterator[None]:
+    before = asyncio.all_tasks()
+    yield
+    await asyncio.sleep(0)  # a task that was cancelled last needs one more turn of the loop
+    left = {task for task in asyncio.all_tasks() - before if task is not asyncio.current_task()}
+    assert not left, f"tasks left behind: {', '.join(sorted(map(repr, left)))}"
+
+
+def refuse_network(event: str, arguments: tuple[object, ...]) -> None:
+    """Let the tests' own process reach nothing but this machine."""
+    if event == "socket.connect" and isinstance(arguments[1], tuple):
+        host = str(arguments[1][0])
+    elif event == "socket.getaddrinfo" and arguments[0] is not None:
+        host = str(arguments[0])
+    else:
+        return
+    if host not in ("", "localhost") and not is_local(host):
+        raise OSError(f"a test tried to reach {host!r}")
+
+
+def is_local(host: str) -> bool:
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return address.is_loopback or address.is_unspecified
+
+
+def pytest_configure() -> None:
+    # An audit hook can't be taken back, so one is installed for the whole run.
+    sys.addaudithook(refuse_network)

@@ -1,0 +1,80 @@
+"""The guards of conftest.py do fire."""
+
+import asyncio
+import os
+import socket
+from pathlib import Path
+
+import pytest
+
+pytest_plugins = ["pytester"]
+
+CONFTEST = Path(__file__).with_name("conftest.py")
+
+
+def run(pytester: pytest.Pytester, source: str) -> pytest.RunResult:
+    pytester.makeconftest(CONFTEST.read_text())
+    pytester.makeini("[pytest]\nasyncio_mode = auto\nasyncio_default_fixture_loop_scope = function")
+    pytester.makepyfile(source)
+    return pytester.runpytest("-p", "no:cacheprovider")
+
+
+def test_a_task_left_behind_fails_the_test(pytester: pytest.Pytester):
+    result = run(
+        pytester,
+        """
+        import asyncio
+
+        async def test_leaves_a_task(request):
+            request.config.kept = asyncio.ensure_future(asyncio.sleep(60))
+        """,
+    )
+
+    result.assert_outcomes(passed=1, errors=1)
+    result.stdout.fnmatch_lines(["*tasks left behind: *sleep*"])
+
+
+def test_finished_and_cancelled_tasks_are_no_offence(pytester: pytest.Pytester):
+    result = run(
+        pytester,
+        """
+        import asyncio
+
+        async def test_cleans_up():
+            asyncio.ensure_future(asyncio.sleep(60)).cancel()
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(asyncio.sleep(0))
+        """,
+    )
+
+    result.assert_outcomes(passed=1)
+
+
+def test_the_home_is_empty_and_not_the_users(home: Path):
+    assert Path.home() == home
+    assert list(home.iterdir()) == []
+    assert Path(os.environ["XDG_STATE_HOME"]).is_relative_to(home)
+
+
+def test_no_key_of_the_machine_is_seen():
+    assert not [name for name in os.environ if name.startswith(("OPENAI_", "SLACK_", "DISCORD_"))]
+
+
+def test_other_machines_can_not_be_reached():
+    with pytest.raises(OSError, match=r"a test tried to reach 'example\.com'"):
+        socket.getaddrinfo("example.com", 443)
+    with socket.socket() as client, pytest.raises(OSError, match=r"tried to reach '192\.0\.2\.1'"):
+        client.connect(("192.0.2.1", 443))
+
+
+async def test_this_machine_can_be_reached():
+    async def greet(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"hello")
+        writer.close()
+        await writer.wait_closed()
+
+    async with await asyncio.start_server(greet, "127.0.0.1", 0) as server:
+        reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
+        assert await reader.read() == b"hello"
+        writer.close()
+        await writer.wait_closed()

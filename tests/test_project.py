@@ -1,0 +1,110 @@
+"""Facts about the project as a whole: what is locked, what is committed, what is installed."""
+
+import re
+import subprocess
+import sys
+import tomllib
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from gateway.cli import main
+
+ROOT = Path(__file__).resolve().parent.parent
+LOCKS = ("runtime", "dev", "lock")
+
+# Spelled in parts, so that this file does not name them either.
+INDEX_HOSTS = ["pypi" + ".org", "python" + "hosted.org", "npm" + "js.org", "npm" + "js.com"]
+FOREIGN_OPTIONS = ["--index" + "-url", "--extra-index" + "-url", "--find" + "-links"]
+MACHINE_PATHS = ["/root" + "/", "/opt" + "/", "/home" + "/runner", "/work" + "/main"]
+
+
+def read_lock(name: str) -> dict[str, tuple[str, list[str]]]:
+    """Map each requirement (name, extras and marker) to its version and hashes."""
+    text = (ROOT / "requirements" / f"{name}.txt").read_text()
+    joined = re.sub(r"\\\n\s*", " ", text)
+    lines = [line for line in joined.splitlines() if line and not line.lstrip().startswith("#")]
+    lock: dict[str, tuple[str, list[str]]] = {}
+    for line in lines:
+        requirement, *hashes = re.split(r"\s+--hash=", line.strip())
+        package, _, rest = requirement.partition("==")
+        version, _, marker = rest.partition(";")
+        lock[f"{package};{marker.strip()}"] = (version.strip(), hashes)
+    return lock
+
+
+def committed_texts() -> list[tuple[str, str]]:
+    listed = subprocess.run(
+        ["git", "-C", ROOT, "ls-files", "-z"], capture_output=True, text=True, check=True
+    ).stdout
+    texts: list[tuple[str, str]] = []
+    for name in filter(None, listed.split("\0")):
+        path = ROOT / name
+        if not path.is_file() or b"\0" in (content := path.read_bytes()):
+            continue
+        texts.append((name, content.decode()))
+    return texts
+
+
+@pytest.mark.parametrize("name", LOCKS)
+def test_every_locked_package_has_an_exact_version_and_hashes(name: str):
+    lock = read_lock(name)
+    assert lock
+    for requirement, (version, hashes) in lock.items():
+        assert re.fullmatch(r"[\w.!+]+", version), requirement
+        assert hashes, requirement
+        assert all(re.fullmatch(r"sha256:[0-9a-f]{64}", each) for each in hashes), requirement
+
+
+def test_the_development_lock_holds_the_runtime_lock_at_the_same_versions():
+    assert read_lock("runtime").items() <= read_lock("dev").items()
+
+
+def test_the_runtime_lock_holds_what_is_declared_and_the_build_backend():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    declared = project["project"]["dependencies"] + project["build-system"]["requires"]
+    names = {re.split(r"[<>=\[; ]", each)[0].lower().replace(".", "-") for each in declared}
+    assert names <= {requirement.split(";")[0] for requirement in read_lock("runtime")}
+
+
+@pytest.mark.parametrize(
+    "banned", [INDEX_HOSTS, FOREIGN_OPTIONS, MACHINE_PATHS], ids=["hosts", "options", "paths"]
+)
+def test_no_committed_file_names_a_package_index_or_a_place_on_one_machine(banned: list[str]):
+    pattern = re.compile("|".join(r"(?<![\w.])" + re.escape(each) for each in banned))
+    assert [name for name, text in committed_texts() if pattern.search(text)] == []
+
+
+def test_the_version_is_the_distributions_version():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    result = CliRunner().invoke(main, ["--version"])
+    assert metadata.version("parley-gateway") == project["version"]
+    assert result.output.split()[-1] == project["version"]
+
+
+def test_the_command_parley_is_installed():
+    command = Path(sys.executable).with_name("parley")
+    result = subprocess.run([command, "--help"], capture_output=True, text=True, check=True)
+    assert result.stdout.startswith("Usage: parley")
+
+
+def test_packages_are_typed():
+    for package in ("teams", "gateway", "adapters"):
+        assert (ROOT / package / "py.typed").is_file()
+
+
+def test_the_extra_all_holds_every_other_extra():
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"][
+        "optional-dependencies"
+    ]
+    (everything,) = extras.pop("all")
+    assert everything == f"parley-gateway[{','.join(sorted(extras))}]"
+
+
+def test_changelog_and_readme_name_what_exists():
+    assert "## [Unreleased]" in (ROOT / "CHANGELOG.md").read_text()
+    for page in (ROOT / "README.md", *(ROOT / "docs").glob("*.md")):
+        for target in re.findall(r"\]\((?!https?:|#)([^)#]+)", page.read_text()):
+            assert (page.parent / target).exists(), f"{page.name} links to {target}"
