@@ -15,6 +15,7 @@ import os
 import re
 import subprocess
 import sys
+from collections import deque
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -113,17 +114,26 @@ def pip_install(python: Path, *arguments: str | Path) -> None:
         for key, value in os.environ.items()
         if not key.startswith("PIP_") or key in KEPT_PIP_SETTINGS
     }
-    collected = 0
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as pip:
+    collected, warned, log = 0, set[str](), deque[str](maxlen=50)
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment
+    ) as pip:
         assert pip.stdout is not None
         for line in pip.stdout:
+            log.append(line)
             if line.startswith(("Collecting ", "Requirement already satisfied: ")):
                 collected += 1
                 if collected % 20 == 0:
                     say(f"  {collected} collected")
             elif line.startswith("Installing collected packages") and collected:
                 say("  unpacking")
+            elif line.startswith("WARNING: ") and (kind := line.split()[1]) not in warned:
+                warned.add(
+                    kind
+                )  # e.g. a mirror that can't be reached is told once, not per package
+                say("  " + line.rstrip())
     if pip.returncode:
+        say("".join(log))
         raise subprocess.CalledProcessError(pip.returncode, command)
 
 
