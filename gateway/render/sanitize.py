@@ -1,0 +1,76 @@
+"""Foreign text made safe to show: it may neither steer the terminal nor hide from the reader.
+
+`sanitize` is for everything that is shown, `visible` for what somebody decides on by its exact
+characters, such as the arguments on an approval card.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+_LINE_ENDS = re.compile("\r\n?|[\x0b\x0c\x85\u2028\u2029]")
+
+# String controls (DCS, SOS, OSC, PM, APC) with their payload, CSI sequences, other escapes, and
+# then whatever control is left. A payload ends at any control: so matching is linear, and an
+# unfinished string swallows no text.
+_CONTROLS = re.compile(
+    r"(?:\x1b[PX\]^_]|[\x90\x98\x9d-\x9f])[^\x00-\x08\x0a-\x1f\x7f-\x9f]*(?:\x07|\x1b\\|\x9c)"
+    r"|(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"
+    r"|\x1b[ -/]+[0-~]"
+    r"|\x1b[NOPX\[\]^_]"
+    r"|\x1b[0-9=>c-~]"
+    r"|[\x00-\x08\x0b-\x1f\x7f-\x9f]"
+)
+
+# Marks that reorder or hide text: soft hyphen, grapheme joiner, marks of direction and of no width,
+# invisible operators, byte order mark, annotations, the supplement's variation selectors (which
+# smuggle bytes), and tags.
+_HIDDEN = re.compile(
+    "[\u00ad\u034f\u061c\u180e\u200b\u200e\u200f\u202a-\u202e"
+    "\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e0fff]"
+)
+_JOINERS = re.compile("[\u200c\u200d]+")
+_SURROGATES = re.compile("[\ud800-\udfff]")
+
+# Drawn as nothing although their category says otherwise.
+_BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
+
+
+def sanitize(text: str) -> str:
+    """The text without terminal sequences, control characters and tricks of direction or width.
+
+    Newline and tab stay, other line ends become newlines, and joiners stay where scripts and emoji
+    need them. Pieces of a text may be sanitised one by one: nothing that is left steers a terminal.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    text = _CONTROLS.sub("", _LINE_ENDS.sub("\n", text))
+    text = _JOINERS.sub(_needed_joiner, _HIDDEN.sub("", text))
+    return _SURROGATES.sub("\ufffd", text)
+
+
+def visible(text: str) -> str:
+    """The text with each character that can't be seen written as its number, such as ⟨U+202E⟩.
+
+    Newline, tab and the plain space stay as they are.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(f"⟨U+{ord(char):04X}⟩" if _unseen(char) else char for char in text)
+
+
+def _needed_joiner(run: re.Match[str]) -> str:
+    """One joiner of the run between characters that may join; a piece may begin or end with one."""
+    text, start, end = run.string, run.start(), run.end()
+    if (start and text[start - 1].isascii()) or (end < len(text) and text[end].isascii()):
+        return ""
+    return text[end - 1]
+
+
+def _unseen(char: str) -> bool:
+    if char in "\n\t ":
+        return False
+    category = unicodedata.category(char)
+    hidden = category[0] == "C" or category in ("Zl", "Zp", "Zs")
+    return hidden or char in _BLANK or "\U000e0000" <= char < "\U000e1000"

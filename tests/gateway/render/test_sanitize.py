@@ -1,0 +1,83 @@
+"""Foreign text: what reaches a terminal, and what an approval card shows."""
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from gateway.render.sanitize import sanitize, visible
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        pytest.param("plain text, 100 %", "plain text, 100 %", id="plain"),
+        pytest.param("a\n\tb", "a\n\tb", id="newline-and-tab"),
+        pytest.param("10%\r20%\r\ndone", "10%\n20%\ndone", id="carriage-returns"),
+        pytest.param("a\u2028b\u2029c\x0bd\x0ce\x85f", "a\nb\nc\nd\ne\nf", id="line-ends"),
+        pytest.param("\x1b[1;31mred\x1b[0m", "red", id="colour"),
+        pytest.param("\x9b2Jgone", "gone", id="8-bit-csi"),
+        pytest.param("\x1b[?1049h\x1b[>4;1mhi", "hi", id="private-csi"),
+        pytest.param("\x1b]0;title\x07hi", "hi", id="window-title"),
+        pytest.param("\x1b]8;;http://bad\x1b\\link\x1b]8;;\x1b\\", "link", id="hyperlink"),
+        pytest.param("\x9d52;c;cGFzdGU=\x9chi", "hi", id="8-bit-clipboard"),
+        pytest.param("\x1bP+q544e\x1b\\hi", "hi", id="device-control"),
+        pytest.param("\x1b_Gpayload\x1b\\hi", "hi", id="application-command"),
+        pytest.param(
+            "\x1b^private\x1b\\hi\x1bXstart\x1b\\", "hi", id="privacy-and-start-of-string"
+        ),
+        pytest.param("\x1b(0lqk\x1b(B\x1bc\x1b7\x1b=", "lqk", id="charset-reset-and-keypad"),
+        pytest.param("\x1b]0;never ends", "0;never ends", id="unfinished-string-swallows-nothing"),
+        pytest.param("\x1b\x1b[31m[31mx\x1b", "[31mx", id="nested-escapes"),
+        pytest.param("a\x00b\x07c\x08d\x7fe\x84f", "abcdef", id="other-controls"),
+        pytest.param("file\u202egpj.exe", "filegpj.exe", id="right-to-left-override"),
+        pytest.param("\u2066a\u2069\u200eb\u200f\u061c", "ab", id="isolates-and-marks"),
+        pytest.param("pass\u200bword\u2060\ufeff\u00ad", "password", id="no-width"),
+        pytest.param("hi\U000e0041\U000e0042\U000e0101", "hi", id="tags-and-smuggled-bytes"),
+        pytest.param("a\u200db\u200cc", "abc", id="joiner-between-ascii"),
+        pytest.param(
+            "👩\u200d👩\u200d👧 نمی\u200cشود", "👩\u200d👩\u200d👧 نمی\u200cشود", id="joiner"
+        ),
+        pytest.param("é\u200d\u200d\u200dé", "é\u200dé", id="one-joiner-of-a-run"),
+        pytest.param("half \ud83d pair", "half \ufffd pair", id="lone-surrogate"),
+        pytest.param("שלום 日本語 ❤️", "שלום 日本語 ❤️", id="other-scripts"),
+    ],
+)
+def test_foreign_text_is_shown_without_what_steers_or_hides(text: str, shown: str):
+    assert sanitize(text) == shown
+
+
+@given(st.text() | st.text(alphabet="\x1b[]P_\\\x07\x9b\x9c\x9d;0m\n\ra\u200d\u202eé"))
+@example("\x1b" + "\x1b[m" * 3 + "[0m")
+def test_no_control_is_left_and_a_second_pass_changes_nothing(text: str):
+    shown = sanitize(text)
+    assert not any(char < " " or "\x7f" <= char <= "\x9f" for char in shown if char not in "\n\t")
+    assert sanitize(shown) == shown
+    shown.encode()
+
+
+@given(st.lists(st.text(alphabet="\x1b[]\x07\x9b0;mab\n"), max_size=6))
+def test_pieces_sanitised_one_by_one_never_form_a_sequence(pieces: list[str]):
+    joined = "".join(map(sanitize, pieces))
+    assert sanitize(joined) == joined
+
+
+def test_a_long_hostile_text_takes_linear_time():
+    assert sanitize("\x1b]\x9d" * 200_000) == ""
+    assert sanitize("é" + "\u200d" * 400_000 + "é") == "é\u200dé"
+    assert sanitize("é\u200d" * 200_000) == "é\u200d" * 200_000
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ('{"path": "notes.txt"}', '{"path": "notes.txt"}'),
+        ("a\n\tb", "a\n\tb"),
+        ("rm\x1b[8m -rf", "rm⟨U+001B⟩[8m -rf"),
+        ("file\u202egpj.exe", "file⟨U+202E⟩gpj.exe"),
+        ("a\u200bb\u00a0c\u3164d", "a⟨U+200B⟩b⟨U+00A0⟩c⟨U+3164⟩d"),
+        ("x\U000e0101\U000e0041", "x⟨U+E0101⟩⟨U+E0041⟩"),
+        ("zażółć 日本 ❤", "zażółć 日本 ❤"),
+    ],
+)
+def test_a_card_shows_what_can_not_be_seen(text: str, shown: str):
+    assert visible(text) == shown
