@@ -47,7 +47,7 @@ coverage: .venv/dev ## Run the tests and report branch coverage
 
 .PHONY: soak
 soak: .venv/dev ## Run the long soak tests
-	$(BIN)/pytest -m soak $(ARGS)
+	$(BIN)/pytest -m soak $(ARGS) || test $$? -eq 5 # 5: there are none
 
 .PHONY: clean
 clean: ## Remove the environments, caches and reports
