@@ -1,0 +1,136 @@
+"""Which class a component's provider name stands for: a table, so that no config decides imports."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from collections.abc import Mapping
+from typing import Any
+
+TRUST_VARIABLE = "PARLEY_TRUSTED_PROVIDERS"
+
+# Public module -> its component classes. The provider name is `module.Class`.
+_OURS: Mapping[str, tuple[str, ...]] = {
+    "teams": ("RoundRobinGroupChat", "Swarm"),
+    "teams.agents": ("AssistantAgent", "UserProxyAgent"),
+    "teams.base": ("AndTerminationCondition", "OrTerminationCondition"),
+    "teams.conditions": (
+        "ExternalTermination",
+        "FunctionCallTermination",
+        "FunctionalTermination",
+        "HandoffTermination",
+        "MaxMessageTermination",
+        "SourceMatchTermination",
+        "StopMessageTermination",
+        "TextMentionTermination",
+        "TextMessageTermination",
+        "TimeoutTermination",
+        "TokenUsageTermination",
+    ),
+    "teams.core": ("InMemoryStore",),
+    "teams.memory": ("ListMemory",),
+    "teams.messages": ("StructuredMessageFactory",),
+    "teams.model_context": (
+        "BufferedChatCompletionContext",
+        "HeadAndTailChatCompletionContext",
+        "TokenLimitedChatCompletionContext",
+        "UnboundedChatCompletionContext",
+    ),
+    "teams.models.openai": ("OpenAIChatCompletionClient",),
+    "teams.models.replay": ("ReplayChatCompletionClient",),
+    "teams.tools": ("FunctionTool", "StaticStreamWorkbench", "StaticWorkbench"),
+}
+
+# AutoGen's public module -> ours, where the same class names are found.
+_AUTOGEN_MODULES: Mapping[str, str] = {
+    "autogen_agentchat.agents": "teams.agents",
+    "autogen_agentchat.base": "teams.base",
+    "autogen_agentchat.conditions": "teams.conditions",
+    "autogen_agentchat.messages": "teams.messages",
+    "autogen_agentchat.teams": "teams",
+    "autogen_agentchat.tools": "teams.tools",
+    "autogen_core": "teams.core",
+    "autogen_core.memory": "teams.memory",
+    "autogen_core.model_context": "teams.model_context",
+    "autogen_core.tools": "teams.tools",
+    "autogen_ext.models.openai": "teams.models.openai",
+    "autogen_ext.models.replay": "teams.models.replay",
+}
+
+# AutoGen's names without a module.
+_SHORT: Mapping[str, str] = {
+    "OpenAIChatCompletionClient": "teams.models.openai.OpenAIChatCompletionClient",
+    "openai_chat_completion_client": "teams.models.openai.OpenAIChatCompletionClient",
+}
+
+_trusted: set[str] = set()
+
+
+def trust_component_prefix(prefix: str) -> None:
+    """Let configs name component classes below `prefix`, e.g. `"my_package."`, from now on.
+
+    Their modules are imported when a config names them: trust only what you would import yourself.
+    The environment variable PARLEY_TRUSTED_PROVIDERS takes a comma-separated list of the same.
+    """
+    if not (cleaned := prefix.strip().rstrip(".")):
+        raise ValueError("A trusted prefix names a package or module, e.g. 'my_package.'.")
+    _trusted.add(cleaned)
+
+
+def canonical_provider(provider: str) -> str:
+    """Our own name for one of AutoGen's; any other name as it is."""
+    if provider in _SHORT:
+        return _SHORT[provider]
+    module, _, name = provider.rpartition(".")
+    return f"{_AUTOGEN_MODULES[module]}.{name}" if module in _AUTOGEN_MODULES else provider
+
+
+def is_foreign(provider: str) -> bool:
+    """Whether the name is one of AutoGen's, whose component versions count AutoGen's changes."""
+    return canonical_provider(provider) != provider
+
+
+def own_provider(name: str) -> str | None:
+    """The public provider name of our component class called `name`."""
+    return next((f"{module}.{name}" for module, names in _OURS.items() if name in names), None)
+
+
+def known_providers() -> list[str]:
+    """Every provider name of our own."""
+    return [f"{module}.{name}" for module, names in _OURS.items() for name in names]
+
+
+def resolve_provider(provider: str) -> Any:
+    """What the provider name stands for, imported now; ValueError when unknown or untrusted."""
+    module, _, name = canonical_provider(provider).rpartition(".")
+    if name not in _OURS.get(module, ()) and not _is_trusted(provider):
+        raise ValueError(
+            f"Unknown component provider {provider!r}. If it is yours, trust its package: call "
+            f"teams.core.trust_component_prefix() or list the prefix in {TRUST_VARIABLE}."
+        )
+    return import_attribute(f"{module}:{name}")
+
+
+def import_attribute(path: str) -> Any:
+    """What `package.module:name` stands for; ValueError when there is no such thing."""
+    module, _, name = path.partition(":")
+    if not module or not name:
+        raise ValueError(f"Expected 'package.module:name', found {path!r}.")
+    try:
+        found: Any = importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        raise ValueError(f"Cannot import {path!r}: {error}.") from error
+    for part in name.split("."):
+        if not hasattr(found, part):
+            raise ValueError(f"Cannot import {path!r}: {module!r} has no {name!r}.")
+        found = getattr(found, part)
+    return found
+
+
+def _is_trusted(provider: str) -> bool:
+    listed = {
+        cleaned
+        for entry in os.environ.get(TRUST_VARIABLE, "").split(",")
+        if (cleaned := entry.strip().rstrip("."))
+    }
+    return any(provider.startswith(f"{prefix}.") for prefix in _trusted | listed)
