@@ -1,4 +1,4 @@
-"""Which class a component's provider name stands for: a table, so that no config decides imports."""
+"""Which class a provider name stands for: a table, so that no config decides what is imported."""
 
 from __future__ import annotations
 

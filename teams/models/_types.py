@@ -1,0 +1,95 @@
+"""What goes to a model and what comes back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import BaseModel, Field
+
+from teams._image import Image
+from teams.core import FunctionCall
+
+FinishReasons: TypeAlias = Literal["stop", "length", "function_calls", "content_filter", "unknown"]
+
+
+class SystemMessage(BaseModel):
+    """Instructions of the developer."""
+
+    content: str
+    type: Literal["SystemMessage"] = "SystemMessage"
+
+
+class UserMessage(BaseModel):
+    """Input of a person, or anything else a model is told; `source` says whose."""
+
+    content: str | list[str | Image]
+    source: str
+    type: Literal["UserMessage"] = "UserMessage"
+
+
+class AssistantMessage(BaseModel):
+    """What a model answered: a text or calls, and what it thought before, where it says so."""
+
+    content: str | list[FunctionCall]
+    thought: str | None = None
+    source: str
+    type: Literal["AssistantMessage"] = "AssistantMessage"
+
+
+class FunctionExecutionResult(BaseModel):
+    """The output of one call."""
+
+    content: str
+    name: str
+    call_id: str
+    is_error: bool | None = None
+
+
+class FunctionExecutionResultMessage(BaseModel):
+    """The outputs of a message's calls."""
+
+    content: list[FunctionExecutionResult]
+    type: Literal["FunctionExecutionResultMessage"] = "FunctionExecutionResultMessage"
+
+
+LLMMessage: TypeAlias = Annotated[
+    SystemMessage | UserMessage | AssistantMessage | FunctionExecutionResultMessage,
+    Field(discriminator="type"),
+]
+
+
+@dataclass(slots=True)
+class RequestUsage:
+    """Tokens of one request, or of several."""
+
+    prompt_tokens: int
+    completion_tokens: int
+
+
+@dataclass(slots=True)
+class TopLogprob:
+    """How likely one of the tokens was."""
+
+    logprob: float
+    bytes: list[int] | None = None
+
+
+class ChatCompletionTokenLogprob(BaseModel):
+    """How likely a token was, and which others were."""
+
+    token: str
+    logprob: float
+    top_logprobs: list[TopLogprob] | None = None
+    bytes: list[int] | None = None
+
+
+class CreateResult(BaseModel):
+    """A model's answer: a text, or the calls it wants made."""
+
+    finish_reason: FinishReasons
+    content: str | list[FunctionCall]
+    usage: RequestUsage
+    cached: bool
+    logprobs: list[ChatCompletionTokenLogprob] | None = None
+    thought: str | None = None

@@ -1,0 +1,129 @@
+"""Python functions as tools."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import textwrap
+from collections.abc import Callable, Sequence
+from typing import Any, Self
+
+from pydantic import BaseModel
+from typing_extensions import override
+
+from teams._cancellation import CancellationToken
+from teams._component import Component, tool_override
+from teams._providers import import_attribute
+from teams.code_executor import Import
+from teams.tools._base import NO_TRAITS, BaseTool, ToolTraits
+from teams.tools._signature import (
+    CANCELLATION_PARAMETER,
+    arguments_model,
+    arguments_of,
+    function_name,
+    return_annotation,
+    takes_cancellation_token,
+    unwrapped,
+)
+from teams.tools._threads import in_daemon_thread
+
+
+class FunctionToolConfig(BaseModel):
+    """A function tool in a config; the source code is for people to read."""
+
+    source_code: str
+    name: str
+    description: str
+    global_imports: Sequence[Import] = ()
+    has_cancellation_support: bool = False
+
+
+class FunctionTool(BaseTool[BaseModel, BaseModel], Component[FunctionToolConfig]):
+    """A tool that calls a function.
+
+    The schema comes from the signature: annotations (with descriptions as `Annotated[str, "..."]`)
+    and defaults; the description, where none is given, from the docstring. A plain function runs in a
+    thread of its own, which does not keep the process alive; a parameter called `cancellation_token`
+    gets the token of the call.
+
+    It dumps with its source code, which loading never executes: name a replacement in the
+    `tool_overrides` of `load_component`.
+    """
+
+    component_config_schema = FunctionToolConfig
+
+    def __init__(
+        self,
+        func: Callable[..., Any],
+        description: str | None = None,
+        name: str | None = None,
+        global_imports: Sequence[Import] = (),
+        strict: bool = False,
+        *,
+        traits: ToolTraits = NO_TRAITS,
+    ) -> None:
+        self._func = func
+        self._global_imports = tuple(global_imports)
+        self._has_cancellation_support = takes_cancellation_token(func)
+        self.traits = traits
+        tool_name = name or function_name(func)
+        if description is None:
+            description = inspect.getdoc(unwrapped(func)) or ""
+        super().__init__(
+            args_type=arguments_model(tool_name, func),
+            return_type=return_annotation(func),
+            name=tool_name,
+            description=description,
+            strict=strict,
+        )
+
+    @override
+    async def run(self, args: BaseModel, cancellation_token: CancellationToken) -> Any:
+        """What the function returns, called with the arguments."""
+        call = functools.partial(self._func, **arguments_of(args))
+        if self._has_cancellation_support:
+            call = functools.partial(call, **{CANCELLATION_PARAMETER: cancellation_token})
+        if _is_async(self._func):
+            return await call()
+        return await in_daemon_thread(call, name=f"tool {self.name}")
+
+    @override
+    def _to_config(self) -> FunctionToolConfig:
+        return FunctionToolConfig(
+            source_code=_source_code(self._func),
+            name=self.name,
+            description=self.description,
+            global_imports=self._global_imports,
+            has_cancellation_support=self._has_cancellation_support,
+        )
+
+    @classmethod
+    @override
+    def _from_config(cls, config: FunctionToolConfig) -> Self:
+        path = tool_override(config.name)
+        if path is None:
+            raise ValueError(
+                f"Tool {config.name!r} comes as source code, which is never executed. Name the "
+                "function that stands in for it: "
+                f"tool_overrides={{{config.name!r}: 'package.module:function'}}."
+            )
+        return cls(
+            import_attribute(path),
+            description=config.description,
+            name=config.name,
+            global_imports=config.global_imports,
+        )
+
+
+def _is_async(function: Callable[..., Any]) -> bool:
+    plain = unwrapped(function)
+    return inspect.iscoroutinefunction(plain) or inspect.iscoroutinefunction(
+        getattr(plain, "__call__", None)  # noqa: B004 (a callable object's own)
+    )
+
+
+def _source_code(function: Callable[..., Any]) -> str:
+    try:
+        return textwrap.dedent(inspect.getsource(unwrapped(function)))
+    except (OSError, TypeError):
+        return ""

@@ -1,0 +1,108 @@
+"""A function's signature as a pydantic model of its arguments."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
+
+from pydantic import BaseModel, Field, create_model
+from pydantic.fields import FieldInfo
+
+CANCELLATION_PARAMETER = "cancellation_token"
+
+
+def function_name(function: Callable[..., Any]) -> str:
+    """The name of the function, also of one behind a partial or of a callable object's class."""
+    plain = unwrapped(function)
+    return getattr(plain, "__name__", type(plain).__name__)
+
+
+def unwrapped(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function behind partials."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    return function
+
+
+def takes_cancellation_token(function: Callable[..., Any]) -> bool:
+    """Whether the function wants the cancellation token of its call."""
+    return CANCELLATION_PARAMETER in inspect.signature(function).parameters
+
+
+def return_annotation(function: Callable[..., Any]) -> Any:
+    """What the function says it returns; Any where it says nothing."""
+    return _type_hints(function).get("return", Any)
+
+
+def arguments_model(name: str, function: Callable[..., Any]) -> type[BaseModel]:
+    """A model with a field per parameter; arguments bound by a partial are not among them.
+
+    A parameter's description is the string in its `Annotated`, or its name. ValueError for
+    parameters that a model cannot fill: without annotation, positional only, `*args`, `**kwargs`.
+    """
+    hints = _type_hints(function)
+    bound = _bound_by_partials(function)
+    fields: dict[str, Any] = {}
+    for parameter in inspect.signature(function).parameters.values():
+        if parameter.name == CANCELLATION_PARAMETER or parameter.name in bound:
+            continue
+        if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
+            raise ValueError(
+                f"Tool {name!r}: parameter {str(parameter)!r} cannot be filled by name."
+            )
+        if parameter.name not in hints:
+            raise ValueError(f"Tool {name!r}: parameter {parameter.name!r} has no annotation.")
+        field_name = _field_name(parameter.name)
+        fields[field_name] = _field(parameter, hints[parameter.name], field_name)
+    return create_model(f"{name}args", **fields)
+
+
+def arguments_of(args: BaseModel) -> dict[str, Any]:
+    """The function's keyword arguments out of an instance of its model."""
+    return {
+        field.alias or name: getattr(args, name) for name, field in type(args).model_fields.items()
+    }
+
+
+def _field(parameter: inspect.Parameter, hint: Any, field_name: str) -> tuple[Any, Any]:
+    description, given = _annotated(hint)
+    options: dict[str, Any] = {}
+    if given is None or given.description is None:
+        options["description"] = description or parameter.name
+    if field_name != parameter.name:
+        options |= {"alias": parameter.name, "title": parameter.name.replace("_", " ").title()}
+    default: Any = ... if parameter.default is parameter.empty else parameter.default
+    return hint, Field(default, **options)
+
+
+def _annotated(hint: Any) -> tuple[str | None, FieldInfo | None]:
+    if get_origin(hint) is not Annotated:
+        return None, None
+    metadata = get_args(hint)[1:]
+    return (
+        next((entry for entry in metadata if isinstance(entry, str)), None),
+        next((entry for entry in metadata if isinstance(entry, FieldInfo)), None),
+    )
+
+
+def _field_name(parameter_name: str) -> str:
+    # Names that pydantic reserves (`schema`, `_hidden`) are an alias for one that it does not.
+    reserved = parameter_name.startswith("_") or hasattr(BaseModel, parameter_name)
+    return f"argument_{parameter_name.strip('_')}" if reserved else parameter_name
+
+
+def _bound_by_partials(function: Callable[..., Any]) -> set[str]:
+    bound: set[str] = set()
+    while isinstance(function, functools.partial):
+        bound |= function.keywords.keys()
+        function = function.func
+    return bound
+
+
+def _type_hints(function: Callable[..., Any]) -> Mapping[str, Any]:
+    plain = unwrapped(function)
+    if not inspect.isroutine(plain) and not inspect.isclass(plain):
+        plain = type(plain).__call__
+    return get_type_hints(plain, include_extras=True)

@@ -1,0 +1,131 @@
+"""Workbenches: tools that share state and resources, and the results of their calls."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import AsyncGenerator, Mapping
+from types import TracebackType
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, Field
+
+from teams._cancellation import CancellationToken
+from teams._component import ComponentBase
+from teams._image import Image
+from teams.tools._base import NO_TRAITS, ToolTraits
+from teams.tools._schema import ToolSchema
+
+
+class TextResultContent(BaseModel):
+    """Text of a result."""
+
+    type: Literal["TextResultContent"] = "TextResultContent"
+    content: str
+
+
+class ImageResultContent(BaseModel):
+    """An image of a result."""
+
+    type: Literal["ImageResultContent"] = "ImageResultContent"
+    content: Image
+
+
+ResultContent = Annotated[TextResultContent | ImageResultContent, Field(discriminator="type")]
+
+
+class ToolResult(BaseModel):
+    """What came of a call."""
+
+    type: Literal["ToolResult"] = "ToolResult"
+    name: str
+    result: list[ResultContent]
+    is_error: bool = False
+
+    def to_text(self, replace_image: str = "[image]") -> str:
+        """The result as text, a line per part, with `replace_image` where images are."""
+        return "\n".join(
+            part.content if isinstance(part, TextResultContent) else replace_image
+            for part in self.result
+        )
+
+
+def text_result(name: str, text: str, *, is_error: bool = False) -> ToolResult:
+    """A result that is one text."""
+    return ToolResult(name=name, result=[TextResultContent(content=text)], is_error=is_error)
+
+
+class ToolOverride(BaseModel):
+    """Another name or description for a tool of a workbench."""
+
+    name: str | None = None
+    description: str | None = None
+
+
+class Workbench(ComponentBase[BaseModel], ABC):
+    """Tools that share state and resources; the list may change over time."""
+
+    component_type = "workbench"
+
+    @abstractmethod
+    async def list_tools(self) -> list[ToolSchema]:
+        """The tools there are now."""
+
+    @abstractmethod
+    async def call_tool(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | None = None,
+        cancellation_token: CancellationToken | None = None,
+        call_id: str | None = None,
+    ) -> ToolResult:
+        """Call a tool; whatever goes wrong with the call is a result with `is_error`."""
+
+    def tool_traits(self, name: str) -> ToolTraits:
+        """What the tool promises about its calls; nothing, unless a subclass knows better."""
+        return NO_TRAITS
+
+    @abstractmethod
+    async def start(self) -> None:
+        """Acquire the resources."""
+
+    @abstractmethod
+    async def stop(self) -> None:
+        """Release the resources."""
+
+    @abstractmethod
+    async def reset(self) -> None:
+        """Go back to the state after the start."""
+
+    @abstractmethod
+    async def save_state(self) -> Mapping[str, Any]:
+        """The state, as JSON data."""
+
+    @abstractmethod
+    async def load_state(self, state: Mapping[str, Any]) -> None:
+        """Take over a saved state."""
+
+    async def __aenter__(self) -> Self:
+        await self.start()
+        return self
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_val: BaseException | None,
+        exc_tb: TracebackType | None,
+    ) -> None:
+        await self.stop()
+
+
+class StreamWorkbench(Workbench, ABC):
+    """A workbench whose tools say something while they run."""
+
+    @abstractmethod
+    def call_tool_stream(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | None = None,
+        cancellation_token: CancellationToken | None = None,
+        call_id: str | None = None,
+    ) -> AsyncGenerator[Any, None]:
+        """Call a tool; the last item is its ToolResult."""
