@@ -1,0 +1,1 @@
+"""The message and event types behind `teams.messages`."""

@@ -1,0 +1,102 @@
+"""What every message has: an identity, an origin, and its forms for JSON, people and models."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any, Self
+
+from pydantic import BaseModel, Field
+
+from teams._ids import new_id
+from teams.models import RequestUsage, UserMessage
+
+
+def utc_now() -> datetime:
+    """The time a message is created at."""
+    return datetime.now(UTC)
+
+
+class BaseMessage(BaseModel, ABC):
+    """What all messages and events have in common.
+
+    A message is immutable once it was yielded: threads, inboxes and contexts share it. Derive your
+    own types from `BaseChatMessage` or `BaseAgentEvent`.
+    """
+
+    id: str = Field(default_factory=new_id)
+    """Unique, a uuid text."""
+
+    source: str
+    """The name of the agent, team or user that sent this."""
+
+    models_usage: RequestUsage | None = None
+    """The tokens spent to produce this, if a model was asked."""
+
+    metadata: dict[str, str] = Field(default_factory=dict)
+    """What the application wants to know about this message; models do not see it."""
+
+    created_at: datetime = Field(default_factory=utc_now)
+    """When this was created, in UTC."""
+
+    @abstractmethod
+    def to_text(self) -> str:
+        """The content as people read it, on a console or in a termination condition."""
+
+    def dump(self) -> Mapping[str, Any]:
+        """The message as JSON-ready data, its `type` included."""
+        return self.model_dump(mode="json")
+
+    @classmethod
+    def load(cls, data: Mapping[str, Any]) -> Self:
+        """The inverse of `dump`. Raises ValueError where the data does not fit."""
+        return cls.model_validate(data)
+
+
+class BaseChatMessage(BaseMessage, ABC):
+    """A message that agents send each other. See also `StructuredMessage`."""
+
+    # A slot is no part of the model: it is neither dumped, compared, copied nor pickled.
+    __slots__ = ("_model_message",)
+
+    @abstractmethod
+    def to_model_text(self) -> str:
+        """The content as text for a model, as a part of a larger prompt."""
+
+    @abstractmethod
+    def to_model_message(self) -> UserMessage:
+        """The message as a model takes it. The built-in types return one object each time."""
+
+    def _share(self, message: UserMessage) -> UserMessage:
+        """Keep the model message, so that all contexts hold one object."""
+        self._model_message = message
+        return message
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+        if name != "_model_message" and hasattr(self, "_model_message"):
+            del self._model_message
+
+
+class BaseTextChatMessage(BaseChatMessage, ABC):
+    """A chat message whose content is text."""
+
+    content: str
+    """The text."""
+
+    def to_text(self) -> str:
+        return self.content
+
+    def to_model_text(self) -> str:
+        return self.content
+
+    def to_model_message(self) -> UserMessage:
+        try:
+            return self._model_message
+        except AttributeError:
+            return self._share(UserMessage(content=self.content, source=self.source))
+
+
+class BaseAgentEvent(BaseMessage, ABC):
+    """Something that happened in an agent or team. The application sees it, other agents do not."""

@@ -1,0 +1,125 @@
+"""The messages agents send each other."""
+
+from __future__ import annotations
+
+from typing import Annotated, Generic, Literal, TypeVar
+
+from pydantic import BaseModel, Field, computed_field
+
+from teams._messages.base import BaseChatMessage, BaseTextChatMessage
+from teams.core import FunctionCall, Image
+from teams.models import FunctionExecutionResult, LLMMessage, UserMessage
+
+StructuredContentType = TypeVar("StructuredContentType", bound=BaseModel, covariant=True)
+"""The type of a structured message's content."""
+
+
+class TextMessage(BaseTextChatMessage):
+    """Plain text."""
+
+    type: Literal["TextMessage"] = "TextMessage"
+
+
+class MultiModalMessage(BaseChatMessage):
+    """Texts and images, in order."""
+
+    content: list[str | Image]
+    """The parts."""
+
+    type: Literal["MultiModalMessage"] = "MultiModalMessage"
+
+    def to_model_text(self, image_placeholder: str | None = "[image]") -> str:
+        """The parts as one text; an image is the placeholder, or its base64 without one."""
+        return "".join(
+            part if isinstance(part, str) else f" {image_placeholder or part.to_base64()}"
+            for part in self.content
+        )
+
+    def to_text(self, iterm: bool = False) -> str:
+        """The parts, one per line; an image is `<image>`, or if `iterm` shown by iTerm2."""
+        return "\n".join(
+            part if isinstance(part, str) else _inline_image(part) if iterm else "<image>"
+            for part in self.content
+        )
+
+    def to_model_message(self) -> UserMessage:
+        try:
+            return self._model_message
+        except AttributeError:
+            return self._share(UserMessage(content=self.content, source=self.source))
+
+
+def _inline_image(image: Image) -> str:
+    return f"\x1b]1337;File=inline=1:{image.to_base64()}\a\n"
+
+
+class StructuredMessage(BaseChatMessage, Generic[StructuredContentType]):
+    """A message whose content is a pydantic model.
+
+    Write `StructuredMessage[Foo](content=Foo(...), source="agent")`; its `type` is the name of that
+    class, `"StructuredMessage[Foo]"`.
+    """
+
+    content: StructuredContentType
+    """The content."""
+
+    format_string: str | None = None
+    """How the content reads as text, e.g. `"{city}: {degrees} degrees"`; as JSON without it."""
+
+    @computed_field
+    @property
+    def type(self) -> str:
+        """The name of this class, by which a MessageFactory finds it."""
+        return self.__class__.__name__
+
+    def to_text(self) -> str:
+        if self.format_string is None:
+            return self.content.model_dump_json()
+        return self.format_string.format(**self.content.model_dump())
+
+    def to_model_text(self) -> str:
+        return self.to_text()
+
+    def to_model_message(self) -> UserMessage:
+        try:
+            return self._model_message
+        except AttributeError:
+            text = self.content.model_dump_json()
+            return self._share(UserMessage(content=text, source=self.source))
+
+
+class StopMessage(BaseTextChatMessage):
+    """Asks for the conversation to stop; the text says why."""
+
+    type: Literal["StopMessage"] = "StopMessage"
+
+
+class HandoffMessage(BaseTextChatMessage):
+    """Hands the conversation over to another agent."""
+
+    target: str
+    """The name of the agent that goes on."""
+
+    context: list[LLMMessage] = Field(default_factory=list[LLMMessage])
+    """Model messages the target puts before the text in its context."""
+
+    type: Literal["HandoffMessage"] = "HandoffMessage"
+
+
+class ToolCallSummaryMessage(BaseTextChatMessage):
+    """The results of tool calls, put together without asking the model."""
+
+    tool_calls: list[FunctionCall]
+    """The calls."""
+
+    results: list[FunctionExecutionResult]
+    """Their results, in the same order."""
+
+    type: Literal["ToolCallSummaryMessage"] = "ToolCallSummaryMessage"
+
+
+ChatMessage = Annotated[
+    TextMessage | MultiModalMessage | StopMessage | ToolCallSummaryMessage | HandoffMessage,
+    Field(discriminator="type"),
+]
+"""The built-in chat messages, told apart by `type`; structured messages are not among them."""

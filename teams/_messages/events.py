@@ -1,0 +1,194 @@
+"""What agents and teams tell the application while they work."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, Field
+
+from teams._ids import new_id
+from teams._messages.base import BaseAgentEvent
+from teams.code_executor import CodeBlock, CodeResult
+from teams.core import FunctionCall
+from teams.memory import MemoryContent
+from teams.models import FunctionExecutionResult
+
+
+class ToolCallRequestEvent(BaseAgentEvent):
+    """The model asked for tools."""
+
+    content: list[FunctionCall]
+    """The calls."""
+
+    type: Literal["ToolCallRequestEvent"] = "ToolCallRequestEvent"
+
+    def to_text(self) -> str:
+        return str(self.content)
+
+
+class ToolCallExecutionEvent(BaseAgentEvent):
+    """The tools have run."""
+
+    content: list[FunctionExecutionResult]
+    """The results, in the order of the calls."""
+
+    type: Literal["ToolCallExecutionEvent"] = "ToolCallExecutionEvent"
+
+    def to_text(self) -> str:
+        return str(self.content)
+
+
+class MemoryQueryEvent(BaseAgentEvent):
+    """A memory was asked and had something to say."""
+
+    content: list[MemoryContent]
+    """What it returned."""
+
+    type: Literal["MemoryQueryEvent"] = "MemoryQueryEvent"
+
+    def to_text(self) -> str:
+        return str(self.content)
+
+
+class UserInputRequestedEvent(BaseAgentEvent):
+    """A human is about to be asked; yielded before the input function is called."""
+
+    request_id: str
+    """Identifies the question to the input function."""
+
+    content: Literal[""] = ""
+    """Empty, for consumers that expect content everywhere."""
+
+    type: Literal["UserInputRequestedEvent"] = "UserInputRequestedEvent"
+
+    def to_text(self) -> str:
+        return self.content
+
+
+class ModelClientStreamingChunkEvent(BaseAgentEvent):
+    """A piece of text a model has just produced. Yielded, but part of no thread and no result."""
+
+    content: str
+    """The piece."""
+
+    full_message_id: str | None = None
+    """The id of the message that the pieces build up to."""
+
+    type: Literal["ModelClientStreamingChunkEvent"] = "ModelClientStreamingChunkEvent"
+
+    def to_text(self) -> str:
+        return self.content
+
+
+class ThoughtEvent(BaseAgentEvent):
+    """What a model thought: its reasoning, or the text that came along with tool calls."""
+
+    content: str
+    """The thought."""
+
+    type: Literal["ThoughtEvent"] = "ThoughtEvent"
+
+    def to_text(self) -> str:
+        return self.content
+
+
+class SelectSpeakerEvent(BaseAgentEvent):
+    """The team has chosen who speaks next."""
+
+    content: list[str]
+    """The names of the speakers."""
+
+    type: Literal["SelectSpeakerEvent"] = "SelectSpeakerEvent"
+
+    def to_text(self) -> str:
+        return str(self.content)
+
+
+class SelectorEvent(BaseAgentEvent):
+    """What the model of a SelectorGroupChat said while it chose a speaker."""
+
+    content: str
+    """The text."""
+
+    type: Literal["SelectorEvent"] = "SelectorEvent"
+
+    def to_text(self) -> str:
+        return self.content
+
+
+class CodeGenerationEvent(BaseAgentEvent):
+    """A model has written code that is about to be run."""
+
+    retry_attempt: int
+    """0 for the first try."""
+
+    content: str
+    """The model's whole answer."""
+
+    code_blocks: list[CodeBlock]
+    """The code found in it."""
+
+    type: Literal["CodeGenerationEvent"] = "CodeGenerationEvent"
+
+    def to_text(self) -> str:
+        return self.content
+
+
+class CodeExecutionEvent(BaseAgentEvent):
+    """Code has run."""
+
+    retry_attempt: int
+    """0 for the first try."""
+
+    result: CodeResult
+    """Exit code and output."""
+
+    type: Literal["CodeExecutionEvent"] = "CodeExecutionEvent"
+
+    def to_text(self) -> str:
+        return self.result.output
+
+
+AgentEvent = Annotated[
+    ToolCallRequestEvent
+    | ToolCallExecutionEvent
+    | MemoryQueryEvent
+    | UserInputRequestedEvent
+    | ModelClientStreamingChunkEvent
+    | ThoughtEvent
+    | SelectSpeakerEvent
+    | SelectorEvent
+    | CodeGenerationEvent
+    | CodeExecutionEvent,
+    Field(discriminator="type"),
+]
+"""The built-in events, told apart by `type`."""
+
+
+_new_chunk = ModelClientStreamingChunkEvent.__new__
+_CHUNK_FIELDS = set(ModelClientStreamingChunkEvent.model_fields)
+_set_fields_set = BaseModel.__dict__["__pydantic_fields_set__"].__set__
+_set_extra = BaseModel.__dict__["__pydantic_extra__"].__set__
+_set_private = BaseModel.__dict__["__pydantic_private__"].__set__
+
+
+def stream_chunk(
+    content: str, source: str, full_message_id: str | None
+) -> ModelClientStreamingChunkEvent:
+    """The event for one piece of text, made without validation since there are so many."""
+    chunk = _new_chunk(ModelClientStreamingChunkEvent)
+    values = vars(chunk)
+    values["id"] = new_id()
+    values["source"] = source
+    values["models_usage"] = None
+    values["metadata"] = {}
+    values["created_at"] = datetime.now(UTC)
+    values["content"] = content
+    values["full_message_id"] = full_message_id
+    values["type"] = "ModelClientStreamingChunkEvent"
+    # One set for all: it names every field, so an assignment can't add to it.
+    _set_fields_set(chunk, _CHUNK_FIELDS)
+    _set_extra(chunk, None)
+    _set_private(chunk, None)
+    return chunk

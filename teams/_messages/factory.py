@@ -1,0 +1,142 @@
+"""From JSON back to messages: the known types, and types made from a JSON schema."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
+
+from pydantic import BaseModel
+
+from teams._component import Component, ComponentType
+from teams._messages.base import BaseAgentEvent, BaseChatMessage
+from teams._messages.chat import (
+    HandoffMessage,
+    MultiModalMessage,
+    StopMessage,
+    StructuredMessage,
+    TextMessage,
+    ToolCallSummaryMessage,
+)
+from teams._messages.events import (
+    CodeExecutionEvent,
+    CodeGenerationEvent,
+    MemoryQueryEvent,
+    ModelClientStreamingChunkEvent,
+    SelectorEvent,
+    SelectSpeakerEvent,
+    ThoughtEvent,
+    ToolCallExecutionEvent,
+    ToolCallRequestEvent,
+    UserInputRequestedEvent,
+)
+from teams._schema import schema_to_pydantic_model
+
+MessageType = type[BaseAgentEvent] | type[BaseChatMessage]
+
+_BUILT_IN: tuple[MessageType, ...] = (
+    TextMessage,
+    MultiModalMessage,
+    StopMessage,
+    ToolCallSummaryMessage,
+    HandoffMessage,
+    ToolCallRequestEvent,
+    ToolCallExecutionEvent,
+    MemoryQueryEvent,
+    UserInputRequestedEvent,
+    ModelClientStreamingChunkEvent,
+    ThoughtEvent,
+    SelectSpeakerEvent,
+    SelectorEvent,
+    CodeGenerationEvent,
+    CodeExecutionEvent,
+)
+
+
+class MessageFactory:
+    """Makes messages from their dumped form: the built-in types, and those that were registered.
+
+    Types go by their class name, which a message's `type` must say.
+    """
+
+    def __init__(self) -> None:
+        self._types: dict[str, MessageType] = {known.__name__: known for known in _BUILT_IN}
+
+    def is_registered(self, message_type: MessageType) -> bool:
+        """Whether messages of this type can be created."""
+        return message_type.__name__ in self._types
+
+    def register(self, message_type: MessageType) -> None:
+        """Add a type. Raises ValueError for a taken name, TypeError for anything but a message."""
+        if self.is_registered(message_type):
+            raise ValueError(f"Message type {message_type.__name__!r} is already registered")
+        known: type = message_type
+        if not issubclass(known, BaseChatMessage | BaseAgentEvent):
+            raise TypeError(f"{message_type!r} is neither a BaseChatMessage nor a BaseAgentEvent")
+        self._types[message_type.__name__] = message_type
+
+    def create(self, data: Mapping[str, Any]) -> BaseAgentEvent | BaseChatMessage:
+        """The message that dumped to `data`. Raises ValueError for an unknown type or bad data."""
+        name = data.get("type")
+        if name is None:
+            raise ValueError("A message needs a 'type' to be created from data")
+        message_type = self._types.get(name)
+        if message_type is None:
+            raise ValueError(f"Unknown message type {name!r}; register it first")
+        return message_type.load(data)
+
+
+class StructureMessageConfig(BaseModel):
+    """How a StructuredMessageFactory is written to JSON."""
+
+    json_schema: dict[str, Any]
+    """JSON schema of the content."""
+
+    format_string: str | None = None
+    """See `StructuredMessage.format_string`."""
+
+    content_model_name: str
+    """Name of the content's model, which also names the message type."""
+
+
+class StructuredMessageFactory(Component[StructureMessageConfig]):
+    """A structured message type that can be written to JSON and rebuilt from it.
+
+    Give the content's model, or its JSON schema and optionally a name. `ContentModel` and
+    `StructuredMessage` are the types to make messages with. Raises ValueError if neither is given
+    or the schema can't be read.
+    """
+
+    component_type: ClassVar[ComponentType] = "structured_message"
+    component_config_schema = StructureMessageConfig
+
+    def __init__(
+        self,
+        json_schema: dict[str, Any] | None = None,
+        input_model: type[BaseModel] | None = None,
+        format_string: str | None = None,
+        content_model_name: str | None = None,
+    ) -> None:
+        if input_model is None:
+            if json_schema is None:
+                raise ValueError("StructuredMessageFactory needs an input_model or a json_schema")
+            input_model = schema_to_pydantic_model(
+                json_schema, content_model_name or "GeneratedModel"
+            )
+        self.format_string = format_string
+        self.ContentModel: type[BaseModel] = input_model
+        self.StructuredMessage = StructuredMessage[input_model]
+
+    def _to_config(self) -> StructureMessageConfig:
+        return StructureMessageConfig(
+            json_schema=self.ContentModel.model_json_schema(),
+            format_string=self.format_string,
+            content_model_name=self.ContentModel.__name__,
+        )
+
+    @classmethod
+    def _from_config(cls, config: StructureMessageConfig) -> Self:
+        return cls(
+            json_schema=config.json_schema,
+            format_string=config.format_string,
+            content_model_name=config.content_model_name,
+        )

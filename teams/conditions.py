@@ -1,0 +1,398 @@
+"""The termination conditions. Combine them with `&` (all of them) and `|` (any of them)."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from inspect import isawaitable
+from time import monotonic
+from typing import Any
+
+from pydantic import BaseModel
+
+from teams._component import Component
+from teams._termination import TerminatedException, TerminationCondition
+from teams.messages import (
+    BaseAgentEvent,
+    BaseChatMessage,
+    HandoffMessage,
+    StopMessage,
+    TextMessage,
+    ToolCallExecutionEvent,
+)
+
+Delta = Sequence[BaseAgentEvent | BaseChatMessage]
+
+
+class _Condition(TerminationCondition):
+    """Fires once, with a reason."""
+
+    _terminated = False
+
+    @property
+    def terminated(self) -> bool:
+        return self._terminated
+
+    async def __call__(self, messages: Delta) -> StopMessage | None:
+        if self._terminated:
+            raise TerminatedException("The termination condition has already been reached")
+        reason = await self._reason(messages)
+        if reason is None:
+            return None
+        self._terminated = True
+        return StopMessage(content=reason, source=type(self).__name__)
+
+    @abstractmethod
+    async def _reason(self, messages: Delta) -> str | None:
+        """Take in what is new; why the conversation ends, or None."""
+
+    async def reset(self) -> None:
+        await self.load_state({})
+
+    async def save_state(self) -> Mapping[str, Any]:
+        return {"terminated": self._terminated, **self._progress()}
+
+    async def load_state(self, state: Mapping[str, Any]) -> None:
+        self._terminated = bool(state.get("terminated", False))
+        self._resume(state)
+
+    def _progress(self) -> Mapping[str, Any]:
+        """What it has taken in so far."""
+        return {}
+
+    def _resume(self, progress: Mapping[str, Any]) -> None:
+        """Go on from there; with nothing in it, start over."""
+
+
+def _number(progress: Mapping[str, Any], name: str) -> Any:
+    match progress.get(name, 0):
+        case int() | float() as number:
+            return number
+        case other:
+            raise ValueError(f"A condition's {name!r} must be a number, not {other!r}")
+
+
+class MaxMessageTerminationConfig(BaseModel):
+    """How a MaxMessageTermination is written to JSON."""
+
+    max_messages: int
+    include_agent_event: bool = False
+
+
+class MaxMessageTermination(_Condition, Component[MaxMessageTerminationConfig]):
+    """Ends the conversation after so many messages, those of the task included.
+
+    Events count only if `include_agent_event`.
+    """
+
+    component_config_schema = MaxMessageTerminationConfig
+
+    def __init__(self, max_messages: int, include_agent_event: bool = False) -> None:
+        self._max_messages = max_messages
+        self._include_agent_event = include_agent_event
+        self._message_count = 0
+
+    async def _reason(self, messages: Delta) -> str | None:
+        self._message_count += sum(
+            self._include_agent_event or isinstance(message, BaseChatMessage)
+            for message in messages
+        )
+        if self._message_count < self._max_messages:
+            return None
+        return (
+            f"Maximum number of messages {self._max_messages} reached, "
+            f"current message count: {self._message_count}"
+        )
+
+    def _progress(self) -> Mapping[str, Any]:
+        return {"message_count": self._message_count}
+
+    def _resume(self, progress: Mapping[str, Any]) -> None:
+        self._message_count = _number(progress, "message_count")
+
+
+class TextMentionTerminationConfig(BaseModel):
+    """How a TextMentionTermination is written to JSON."""
+
+    text: str
+    sources: Sequence[str] | None = None
+
+
+class TextMentionTermination(_Condition, Component[TextMentionTerminationConfig]):
+    """Ends the conversation when a text occurs, in whatever the `sources` (default: anyone) say."""
+
+    component_config_schema = TextMentionTerminationConfig
+
+    def __init__(self, text: str, sources: Sequence[str] | None = None) -> None:
+        self._text = text
+        self._sources = sources
+
+    async def _reason(self, messages: Delta) -> str | None:
+        for message in messages:
+            heard = self._sources is None or message.source in self._sources
+            if heard and self._text in message.to_text():
+                return f"Text '{self._text}' mentioned"
+        return None
+
+
+class StopMessageTerminationConfig(BaseModel):
+    """How a StopMessageTermination is written to JSON."""
+
+
+class StopMessageTermination(_Condition, Component[StopMessageTerminationConfig]):
+    """Ends the conversation when someone sends a StopMessage."""
+
+    component_config_schema = StopMessageTerminationConfig
+
+    async def _reason(self, messages: Delta) -> str | None:
+        stopped = any(isinstance(message, StopMessage) for message in messages)
+        return "Stop message received" if stopped else None
+
+
+class TokenUsageTerminationConfig(BaseModel):
+    """How a TokenUsageTermination is written to JSON."""
+
+    max_total_token: int | None = None
+    max_prompt_token: int | None = None
+    max_completion_token: int | None = None
+
+
+class TokenUsageTermination(_Condition, Component[TokenUsageTerminationConfig]):
+    """Ends the conversation when it has used so many tokens, as messages and events report them.
+
+    Raises ValueError if no limit is given.
+    """
+
+    component_config_schema = TokenUsageTerminationConfig
+
+    def __init__(
+        self,
+        max_total_token: int | None = None,
+        max_prompt_token: int | None = None,
+        max_completion_token: int | None = None,
+    ) -> None:
+        if max_total_token is max_prompt_token is max_completion_token is None:
+            raise ValueError(
+                "Give at least one of max_total_token, max_prompt_token and max_completion_token"
+            )
+        self._max_total_token = max_total_token
+        self._max_prompt_token = max_prompt_token
+        self._max_completion_token = max_completion_token
+        self._prompt_tokens = 0
+        self._completion_tokens = 0
+
+    async def _reason(self, messages: Delta) -> str | None:
+        for message in messages:
+            if message.models_usage is not None:
+                self._prompt_tokens += message.models_usage.prompt_tokens
+                self._completion_tokens += message.models_usage.completion_tokens
+        total = self._prompt_tokens + self._completion_tokens
+        used_and_allowed = (
+            (total, self._max_total_token),
+            (self._prompt_tokens, self._max_prompt_token),
+            (self._completion_tokens, self._max_completion_token),
+        )
+        if all(allowed is None or used < allowed for used, allowed in used_and_allowed):
+            return None
+        return (
+            f"Token usage limit reached, total token count: {total}, prompt token count: "
+            f"{self._prompt_tokens}, completion token count: {self._completion_tokens}."
+        )
+
+    def _progress(self) -> Mapping[str, Any]:
+        return {
+            "prompt_tokens": self._prompt_tokens,
+            "completion_tokens": self._completion_tokens,
+        }
+
+    def _resume(self, progress: Mapping[str, Any]) -> None:
+        self._prompt_tokens = _number(progress, "prompt_tokens")
+        self._completion_tokens = _number(progress, "completion_tokens")
+
+
+class HandoffTerminationConfig(BaseModel):
+    """How a HandoffTermination is written to JSON."""
+
+    target: str
+
+
+class HandoffTermination(_Condition, Component[HandoffTerminationConfig]):
+    """Ends the conversation when someone hands over to the target."""
+
+    component_config_schema = HandoffTerminationConfig
+
+    def __init__(self, target: str) -> None:
+        self._target = target
+
+    async def _reason(self, messages: Delta) -> str | None:
+        for message in messages:
+            if isinstance(message, HandoffMessage) and message.target == self._target:
+                return f"Handoff to {message.target} from {message.source} detected."
+        return None
+
+
+class TimeoutTerminationConfig(BaseModel):
+    """How a TimeoutTermination is written to JSON."""
+
+    timeout_seconds: float
+
+
+class TimeoutTermination(_Condition, Component[TimeoutTerminationConfig]):
+    """Ends the conversation at the first message after so many seconds.
+
+    In a team only the time counts in which it runs; alone, all time since construction or reset.
+    """
+
+    component_config_schema = TimeoutTerminationConfig
+
+    def __init__(self, timeout_seconds: float) -> None:
+        self._timeout_seconds = timeout_seconds
+        self._elapsed = 0.0
+        self._running_since: float | None = monotonic()
+
+    async def _reason(self, messages: Delta) -> str | None:
+        if self._seconds() < self._timeout_seconds:
+            return None
+        return f"Timeout of {self._timeout_seconds} seconds reached"
+
+    def _seconds(self) -> float:
+        running = 0 if self._running_since is None else monotonic() - self._running_since
+        return self._elapsed + running
+
+    def on_run_start(self) -> None:
+        """Count from here."""
+        self._running_since = monotonic()
+
+    def on_run_end(self) -> None:
+        """Stop counting."""
+        self._elapsed = self._seconds()
+        self._running_since = None
+
+    def _progress(self) -> Mapping[str, Any]:
+        return {"elapsed_seconds": self._seconds()}
+
+    def _resume(self, progress: Mapping[str, Any]) -> None:
+        self._elapsed = float(_number(progress, "elapsed_seconds"))
+        self._running_since = monotonic()
+
+
+class ExternalTerminationConfig(BaseModel):
+    """How an ExternalTermination is written to JSON."""
+
+
+class ExternalTermination(_Condition, Component[ExternalTerminationConfig]):
+    """Ends the conversation after the current turn, once somebody has called `set`."""
+
+    component_config_schema = ExternalTerminationConfig
+
+    def __init__(self) -> None:
+        self._requested = False
+
+    def set(self) -> None:
+        """Ask for the end."""
+        self._requested = True
+
+    async def _reason(self, messages: Delta) -> str | None:
+        return "External termination requested" if self._requested else None
+
+    def _progress(self) -> Mapping[str, Any]:
+        return {"requested": self._requested}
+
+    def _resume(self, progress: Mapping[str, Any]) -> None:
+        self._requested = bool(progress.get("requested", False))
+
+
+class SourceMatchTerminationConfig(BaseModel):
+    """How a SourceMatchTermination is written to JSON."""
+
+    sources: list[str]
+
+
+class SourceMatchTermination(_Condition, Component[SourceMatchTerminationConfig]):
+    """Ends the conversation after one of the sources has said something."""
+
+    component_config_schema = SourceMatchTerminationConfig
+
+    def __init__(self, sources: list[str]) -> None:
+        self._sources = sources
+
+    async def _reason(self, messages: Delta) -> str | None:
+        for message in messages:
+            if message.source in self._sources:
+                return f"'{message.source}' answered"
+        return None
+
+
+class TextMessageTerminationConfig(BaseModel):
+    """How a TextMessageTermination is written to JSON."""
+
+    source: str | None = None
+
+
+class TextMessageTermination(_Condition, Component[TextMessageTerminationConfig]):
+    """Ends the conversation at a TextMessage, of the source if one is given."""
+
+    component_config_schema = TextMessageTerminationConfig
+
+    def __init__(self, source: str | None = None) -> None:
+        self._source = source
+
+    async def _reason(self, messages: Delta) -> str | None:
+        for message in messages:
+            if isinstance(message, TextMessage) and self._source in (None, message.source):
+                return f"Text message received from '{message.source}'"
+        return None
+
+
+class FunctionCallTerminationConfig(BaseModel):
+    """How a FunctionCallTermination is written to JSON."""
+
+    function_name: str
+
+
+class FunctionCallTermination(_Condition, Component[FunctionCallTerminationConfig]):
+    """Ends the conversation after a tool of this name has run."""
+
+    component_config_schema = FunctionCallTerminationConfig
+
+    def __init__(self, function_name: str) -> None:
+        self._function_name = function_name
+
+    async def _reason(self, messages: Delta) -> str | None:
+        for message in messages:
+            if isinstance(message, ToolCallExecutionEvent) and any(
+                result.name == self._function_name for result in message.content
+            ):
+                return f"Function '{self._function_name}' was executed."
+        return None
+
+
+class FunctionalTermination(_Condition):
+    """Ends the conversation when a function of what is new says so; it may be async.
+
+    A function can't be written to JSON, so this condition has no component form.
+    """
+
+    def __init__(self, func: Callable[[Delta], bool] | Callable[[Delta], Awaitable[bool]]) -> None:
+        self._func = func
+
+    async def _reason(self, messages: Delta) -> str | None:
+        met = self._func(messages)
+        if isawaitable(met):
+            met = await met
+        return "Functional termination condition met" if met else None
+
+
+__all__ = [
+    "ExternalTermination",
+    "FunctionCallTermination",
+    "FunctionalTermination",
+    "HandoffTermination",
+    "MaxMessageTermination",
+    "SourceMatchTermination",
+    "StopMessageTermination",
+    "TextMentionTermination",
+    "TextMessageTermination",
+    "TimeoutTermination",
+    "TokenUsageTermination",
+]

@@ -1,0 +1,186 @@
+"""A run on the console: its messages as they come, and optionally what they cost."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing
+from inspect import iscoroutinefunction
+from time import monotonic
+from typing import TypeVar, cast
+
+from teams._cancellation import CancellationToken
+from teams.base import Response, TaskResult
+from teams.messages import (
+    BaseAgentEvent,
+    BaseChatMessage,
+    ModelClientStreamingChunkEvent,
+    MultiModalMessage,
+    UserInputRequestedEvent,
+)
+from teams.models import RequestUsage
+
+SyncInputFunc = Callable[[str], str]
+AsyncInputFunc = Callable[[str, CancellationToken | None], Awaitable[str]]
+InputFuncType = SyncInputFunc | AsyncInputFunc
+
+Result = TypeVar("Result", TaskResult, Response)
+
+
+class UserInputManager:
+    """Lets a prompt appear only after Console has shown everything that came before it.
+
+    Give the wrapped callback to the UserProxyAgent as its input function, and this to `Console`.
+    """
+
+    def __init__(self, callback: InputFuncType) -> None:
+        self._callback = callback
+        self._shown: dict[str, asyncio.Event] = {}
+
+    def get_wrapped_callback(self) -> AsyncInputFunc:
+        """The callback, which first waits for its turn."""
+
+        async def ask(prompt: str, cancellation_token: CancellationToken | None) -> str:
+            from teams.agents import UserProxyAgent  # agents are not needed to show messages
+
+            request_id = UserProxyAgent.InputRequestContext.request_id()
+            await self._event(request_id).wait()
+            del self._shown[request_id]
+            if iscoroutinefunction(self._callback):
+                return await cast("AsyncInputFunc", self._callback)(prompt, cancellation_token)
+            return await asyncio.to_thread(cast("SyncInputFunc", self._callback), prompt)
+
+        return ask
+
+    def notify_event_received(self, request_id: str) -> None:
+        """Console has come to this request."""
+        self._event(request_id).set()
+
+    def _event(self, request_id: str) -> asyncio.Event:
+        return self._shown.setdefault(request_id, asyncio.Event())
+
+
+async def Console(
+    stream: AsyncGenerator[BaseAgentEvent | BaseChatMessage | Result, None],
+    *,
+    no_inline_images: bool = False,
+    output_stats: bool = False,
+    user_input_manager: UserInputManager | None = None,
+) -> Result:
+    """Print what `run_stream` or `on_messages_stream` yields, and return its last item.
+
+    In iTerm2 images are shown unless `no_inline_images`. `output_stats` adds the tokens of each
+    message and a summary. Raises ValueError if the stream ends without a result.
+    """
+    printer = _Printer(inline_images=not no_inline_images and _in_iterm(), stats=output_stats)
+    async with aclosing(stream):
+        async for item in stream:
+            match item:
+                case TaskResult():
+                    printer.task_result(item)
+                    return item
+                case Response():
+                    printer.response(item)
+                    return item
+                case UserInputRequestedEvent():
+                    if user_input_manager is not None:
+                        user_input_manager.notify_event_received(item.request_id)
+                case ModelClientStreamingChunkEvent():
+                    printer.chunk(item)
+                case _:
+                    printer.message(item)
+    raise ValueError("The stream ended without a TaskResult or Response")
+
+
+def _in_iterm() -> bool:
+    return sys.stdout.isatty() and os.environ.get("TERM_PROGRAM") == "iTerm.app"
+
+
+class _Printer:
+    def __init__(self, *, inline_images: bool, stats: bool) -> None:
+        self._inline_images = inline_images
+        self._stats = stats
+        self._started = monotonic()
+        self._prompt_tokens = 0
+        self._completion_tokens = 0
+        self._streaming: ModelClientStreamingChunkEvent | None = None
+        self._streamed_ids: set[str] = set()
+
+    def chunk(self, chunk: ModelClientStreamingChunkEvent) -> None:
+        last = self._streaming
+        if last is None or (last.source, last.full_message_id) != (
+            chunk.source,
+            chunk.full_message_id,
+        ):
+            self._end_line()
+            _write(_header(type(chunk).__name__, chunk.source))
+        if chunk.full_message_id is not None:
+            self._streamed_ids.add(chunk.full_message_id)
+        self._streaming = chunk
+        _write(chunk.content)
+
+    def message(self, message: BaseAgentEvent | BaseChatMessage) -> None:
+        self._end_line()
+        if message.id not in self._streamed_ids:
+            _write(f"{_header(type(message).__name__, message.source)}{self._text(message)}\n")
+        self._count(message.models_usage)
+
+    def task_result(self, result: TaskResult) -> None:
+        self._end_line()
+        for request in result.pending:
+            asker = "/".join(request.agent)
+            _write(
+                f"Waiting for {request.kind} ({asker}, {request.request_id}): {request.prompt}\n"
+            )
+        self._summary(len(result.messages), "messages", result.stop_reason)
+
+    def response(self, response: Response) -> None:
+        self.message(response.chat_message)
+        self._summary(len(response.inner_messages or ()), "inner messages")
+
+    def _text(self, message: BaseAgentEvent | BaseChatMessage) -> str:
+        if isinstance(message, MultiModalMessage):
+            return message.to_text(iterm=self._inline_images)
+        return message.to_text()
+
+    def _count(self, usage: RequestUsage | None) -> None:
+        if usage is None:
+            return
+        self._prompt_tokens += usage.prompt_tokens
+        self._completion_tokens += usage.completion_tokens
+        if self._stats:
+            _write(
+                f"[Prompt tokens: {usage.prompt_tokens}, "
+                f"Completion tokens: {usage.completion_tokens}]\n"
+            )
+
+    def _summary(self, count: int, what: str, stop_reason: str | None = None) -> None:
+        if not self._stats:
+            return
+        reason = "" if stop_reason is None else f"Finish reason: {stop_reason}\n"
+        _write(
+            f"---------- Summary ----------\n"
+            f"Number of {what}: {count}\n{reason}"
+            f"Total prompt tokens: {self._prompt_tokens}\n"
+            f"Total completion tokens: {self._completion_tokens}\n"
+            f"Duration: {monotonic() - self._started:.2f} seconds\n"
+        )
+
+    def _end_line(self) -> None:
+        if self._streaming is not None:
+            self._streaming = None
+            _write("\n")
+
+
+def _header(kind: str, source: str) -> str:
+    return f"---------- {kind} ({source}) ----------\n"
+
+
+def _write(text: str) -> None:
+    sys.stdout.write(text)
+    sys.stdout.flush()
+
+
+__all__ = ["Console", "UserInputManager"]
