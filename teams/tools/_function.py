@@ -41,10 +41,10 @@ class FunctionToolConfig(BaseModel):
 class FunctionTool(BaseTool[BaseModel, BaseModel], Component[FunctionToolConfig]):
     """A tool that calls a function.
 
-    The schema comes from the signature: annotations (with descriptions as `Annotated[str, "..."]`)
-    and defaults; the description, where none is given, from the docstring. A plain function runs in a
-    thread of its own, which does not keep the process alive; a parameter called `cancellation_token`
-    gets the token of the call.
+    The schema comes from the signature: annotations (described as in `Annotated[str, "..."]`) and
+    defaults; the description, where none is given, from the docstring. A plain function runs in a
+    thread of its own, which does not keep the process alive. A parameter `cancellation_token` gets
+    the token of the call.
 
     It dumps with its source code, which loading never executes: name a replacement in the
     `tool_overrides` of `load_component`.

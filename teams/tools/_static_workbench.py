@@ -40,8 +40,8 @@ class StaticWorkbenchState(BaseModel):
 class StaticWorkbench(Workbench, Component[StaticWorkbenchConfig]):
     """A workbench over a fixed list of tools.
 
-    `tool_overrides` renames or redescribes tools, by their own names; ValueError for an unknown tool
-    and for a name that another tool has.
+    `tool_overrides` renames or redescribes tools, by their own names; ValueError for an unknown
+    tool and for a name that another tool has.
     """
 
     component_config_schema = StaticWorkbenchConfig

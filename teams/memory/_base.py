@@ -1,0 +1,94 @@
+"""The interface of memories, and what they hold."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from enum import Enum
+from typing import Any, Self
+
+from pydantic import BaseModel, ConfigDict, field_serializer, model_validator
+
+from teams._cancellation import CancellationToken
+from teams._component import ComponentBase
+from teams._image import Image
+from teams.model_context import ChatCompletionContext
+
+
+class MemoryMimeType(Enum):
+    """What a memory's content is; other MIME types are as good."""
+
+    TEXT = "text/plain"
+    JSON = "application/json"
+    MARKDOWN = "text/markdown"
+    IMAGE = "image/*"
+    BINARY = "application/octet-stream"
+
+
+class MemoryContent(BaseModel):
+    """One thing remembered. In JSON, bytes are base64."""
+
+    model_config = ConfigDict(ser_json_bytes="base64")
+
+    content: str | bytes | dict[str, Any] | Image
+    mime_type: MemoryMimeType | str
+    metadata: dict[str, Any] | None = None
+
+    @field_serializer("mime_type")
+    def _mime_type_as_text(self, mime_type: MemoryMimeType | str) -> str:
+        return mime_type.value if isinstance(mime_type, MemoryMimeType) else mime_type
+
+    @model_validator(mode="after")
+    def _image_of_json(self) -> Self:
+        match self.content, self.mime_type:
+            case {"data": str() as data}, MemoryMimeType.IMAGE:
+                self.content = Image.from_base64(data)
+            case {"data": str() as data}, str(mime_type) if mime_type.startswith("image/"):
+                self.content = Image.from_base64(data)
+            case _:
+                pass
+        return self
+
+
+class MemoryQueryResult(BaseModel):
+    """What was found, best first."""
+
+    results: list[MemoryContent]
+
+
+class UpdateContextResult(BaseModel):
+    """What was added to a model context."""
+
+    memories: MemoryQueryResult
+
+
+class Memory(ComponentBase[BaseModel], ABC):
+    """Remembers, and brings what matters into a model's context before each model call."""
+
+    component_type = "memory"
+
+    @abstractmethod
+    async def update_context(self, model_context: ChatCompletionContext) -> UpdateContextResult:
+        """Add what matters to the context, in whatever form."""
+
+    @abstractmethod
+    async def query(
+        self,
+        query: str | MemoryContent,
+        cancellation_token: CancellationToken | None = None,
+        **kwargs: Any,
+    ) -> MemoryQueryResult:
+        """What is remembered about the query."""
+
+    @abstractmethod
+    async def add(
+        self, content: MemoryContent, cancellation_token: CancellationToken | None = None
+    ) -> None:
+        """Remember this."""
+
+    @abstractmethod
+    async def clear(self) -> None:
+        """Forget everything."""
+
+    @abstractmethod
+    async def close(self) -> None:
+        """Release the resources."""

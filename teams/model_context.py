@@ -1,0 +1,275 @@
+"""Model contexts: an agent's history with its model, and how much of it the model is sent."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from typing import Annotated, Any
+
+from pydantic import BaseModel
+from typing_extensions import override
+
+from teams._component import Component, ComponentBase, ComponentModel
+from teams._history import History
+from teams._transcript import calls_of
+from teams.models import (
+    ChatCompletionClient,
+    FunctionExecutionResultMessage,
+    LLMMessage,
+    UserMessage,
+)
+from teams.tools import ToolSchema
+
+
+class ChatCompletionContextState(BaseModel):
+    """A saved context."""
+
+    messages: list[LLMMessage] = []
+
+
+class ChatCompletionContext(ComponentBase[BaseModel], ABC):
+    """A history of messages and a view of it, `get_messages`, which is what the model is sent.
+
+    A subclass has the history in `self._messages`. Initial messages are there from the start; an
+    agent that is reset clears them with the rest.
+    """
+
+    component_type = "chat_completion_context"
+
+    def __init__(self, initial_messages: Sequence[LLMMessage] | None = None) -> None:
+        self._initial_messages = initial_messages
+        self._history: History[LLMMessage] = History(initial_messages or ())
+
+    @property
+    def history(self) -> History[LLMMessage]:
+        """All messages, whatever the model is sent of them."""
+        return self._history
+
+    @property
+    def _messages(self) -> History[LLMMessage]:
+        return self._history
+
+    @_messages.setter
+    def _messages(self, messages: Iterable[LLMMessage]) -> None:
+        self._history.replace(list(messages))
+
+    async def add_message(self, message: LLMMessage) -> None:
+        """Add a message at the end."""
+        self._messages.append(message)
+
+    @abstractmethod
+    async def get_messages(self) -> list[LLMMessage]:
+        """What the model is sent."""
+
+    async def clear(self) -> None:
+        """Forget all messages."""
+        self._messages.clear()
+
+    async def save_state(self) -> Mapping[str, Any]:
+        """The messages, as JSON data."""
+        return ChatCompletionContextState(messages=self._messages).model_dump(mode="json")
+
+    async def load_state(self, state: Mapping[str, Any]) -> None:
+        """Take over saved messages in place of what is there."""
+        self._messages.replace(ChatCompletionContextState.model_validate(state).messages)
+
+
+class UnboundedChatCompletionContextConfig(BaseModel):
+    """The config of an unbounded context."""
+
+    initial_messages: list[LLMMessage] | None = None
+
+
+class UnboundedChatCompletionContext(
+    ChatCompletionContext, Component[UnboundedChatCompletionContextConfig]
+):
+    """The model is sent everything."""
+
+    component_config_schema = UnboundedChatCompletionContextConfig
+
+    @override
+    async def get_messages(self) -> list[LLMMessage]:
+        return list(self._messages)
+
+
+class BufferedChatCompletionContextConfig(BaseModel):
+    """The config of a buffered context."""
+
+    buffer_size: int
+    initial_messages: list[LLMMessage] | None = None
+
+
+class BufferedChatCompletionContext(
+    ChatCompletionContext, Component[BufferedChatCompletionContextConfig]
+):
+    """The model is sent the last `buffer_size` messages, less what would be half of a tool call."""
+
+    component_config_schema = BufferedChatCompletionContextConfig
+
+    def __init__(
+        self, buffer_size: int, initial_messages: Sequence[LLMMessage] | None = None
+    ) -> None:
+        super().__init__(initial_messages)
+        _require_positive("buffer_size", buffer_size)
+        self._buffer_size = buffer_size
+
+    @override
+    async def get_messages(self) -> list[LLMMessage]:
+        return _whole(self._messages[-self._buffer_size :])
+
+
+class HeadAndTailChatCompletionContextConfig(BaseModel):
+    """The config of a head-and-tail context."""
+
+    head_size: int
+    tail_size: int
+    initial_messages: list[LLMMessage] | None = None
+
+
+class HeadAndTailChatCompletionContext(
+    ChatCompletionContext, Component[HeadAndTailChatCompletionContextConfig]
+):
+    """The model is sent the first and the last messages, and how many were skipped between them."""
+
+    component_config_schema = HeadAndTailChatCompletionContextConfig
+
+    def __init__(
+        self,
+        head_size: int,
+        tail_size: int,
+        initial_messages: Sequence[LLMMessage] | None = None,
+    ) -> None:
+        super().__init__(initial_messages)
+        _require_positive("head_size", head_size)
+        _require_positive("tail_size", tail_size)
+        self._head_size = head_size
+        self._tail_size = tail_size
+
+    @override
+    async def get_messages(self) -> list[LLMMessage]:
+        if len(self._messages) <= self._head_size + self._tail_size:
+            return _whole(self._messages)
+        head = _whole(self._messages[: self._head_size])
+        tail = _whole(self._messages[-self._tail_size :])
+        skipped = len(self._messages) - len(head) - len(tail)
+        note = UserMessage(content=f"Skipped {skipped} messages.", source="System")
+        return [*head, note, *tail]
+
+
+class TokenLimitedChatCompletionContextConfig(BaseModel):
+    """The config of a token-limited context."""
+
+    model_client: Annotated[ComponentModel, ChatCompletionClient]
+    token_limit: int | None = None
+    tool_schema: list[ToolSchema] | None = None
+    initial_messages: list[LLMMessage] | None = None
+
+
+class TokenLimitedChatCompletionContext(
+    ChatCompletionContext, Component[TokenLimitedChatCompletionContextConfig]
+):
+    """The model is sent what fits into `token_limit`, or into its context, with gaps in the middle.
+
+    Tokens are counted by the model client, once per message. The last message is always sent.
+    """
+
+    component_config_schema = TokenLimitedChatCompletionContextConfig
+
+    def __init__(
+        self,
+        model_client: ChatCompletionClient,
+        *,
+        token_limit: int | None = None,
+        tool_schema: list[ToolSchema] | None = None,
+        initial_messages: Sequence[LLMMessage] | None = None,
+    ) -> None:
+        super().__init__(initial_messages)
+        if token_limit is not None:
+            _require_positive("token_limit", token_limit)
+        self._model_client = model_client
+        self._token_limit = token_limit
+        self._tool_schema = tool_schema
+        self._units = _CountedUnits(self._tokens_of)
+
+    @override
+    async def get_messages(self) -> list[LLMMessage]:
+        self._units.follow(self._messages)
+        kept = self._units.that_fit(self._room())
+        return _joined(self._messages, kept)
+
+    def _tokens_of(self, messages: Sequence[LLMMessage]) -> int:
+        return self._model_client.count_tokens(messages, tools=self._tool_schema or [])
+
+    def _room(self) -> int:
+        if self._token_limit is not None:
+            return self._token_limit - self._tokens_of([])
+        return self._model_client.remaining_tokens([], tools=self._tool_schema or [])
+
+
+class _CountedUnits:
+    """The units of a growing history, each with its tokens, which are counted once."""
+
+    def __init__(self, tokens_of: Callable[[Sequence[LLMMessage]], int]) -> None:
+        self._tokens_of = tokens_of
+        self._units: list[tuple[range, int]] = []
+        self._generation = -1
+
+    def follow(self, history: History[LLMMessage]) -> None:
+        if self._generation != history.generation:
+            self._generation = history.generation
+            self._units.clear()
+        # The last unit is looked at again: results may have come to its calls.
+        start = self._units.pop()[0].start if self._units else 0
+        base = self._tokens_of([])
+        for unit in _units(history, start):
+            tokens = self._tokens_of(history[unit.start : unit.stop]) - base
+            self._units.append((unit, tokens))
+
+    def that_fit(self, room: int) -> list[range]:
+        """The last unit, and then as many as fit: the first, the second last, the second..."""
+        head: list[range] = []
+        tail: list[range] = []
+        while len(head) + len(tail) < len(self._units):
+            at_end = len(tail) == len(head)
+            unit, tokens = self._units[-len(tail) - 1 if at_end else len(head)]
+            room -= tokens
+            if room < 0 and tail:
+                break
+            (tail if at_end else head).append(unit)
+        return [*head, *reversed(tail)]
+
+
+def _units(messages: Sequence[LLMMessage], start: int = 0) -> Generator[range]:
+    """What only makes sense as a whole: a message, or calls with all their results.
+
+    Calls that lack a result and results without calls are left out: models refuse both.
+    """
+    position = start
+    while position < len(messages):
+        end = position + 1
+        answered: set[str] = set()
+        while end < len(messages) and isinstance(
+            following := messages[end], FunctionExecutionResultMessage
+        ):
+            answered.update(result.call_id for result in following.content)
+            end += 1
+        first = messages[position]
+        calls = calls_of(first)
+        if calls and answered.issuperset(call.id for call in calls):
+            yield range(position, end)
+        elif not calls and not isinstance(first, FunctionExecutionResultMessage):
+            yield range(position, position + 1)
+        position = end
+
+
+def _joined(messages: Sequence[LLMMessage], units: Iterable[range]) -> list[LLMMessage]:
+    return [messages[position] for unit in units for position in unit]
+
+
+def _whole(messages: Sequence[LLMMessage]) -> list[LLMMessage]:
+    return _joined(messages, _units(messages))
+
+
+def _require_positive(name: str, value: int) -> None:
+    if value <= 0:
+        raise ValueError(f"{name} must be greater than 0, not {value}.")
