@@ -54,7 +54,7 @@ class CacheStore(ABC, ComponentBase[BaseModel], Generic[T]):
         """Keep `value` under `key`, in place of what was there."""
 
 
-class InMemoryStoreConfig(BaseModel):
+class InMemoryStoreConfig(BaseModel, defer_build=True):
     """Nothing to configure."""
 
 

@@ -21,7 +21,7 @@ from teams.models import (
 from teams.tools import ToolSchema
 
 
-class ChatCompletionContextState(BaseModel):
+class ChatCompletionContextState(BaseModel, defer_build=True):
     """A saved context."""
 
     messages: list[LLMMessage] = []
@@ -74,7 +74,7 @@ class ChatCompletionContext(ComponentBase[BaseModel], ABC):
         self._messages.replace(ChatCompletionContextState.model_validate(state).messages)
 
 
-class UnboundedChatCompletionContextConfig(BaseModel):
+class UnboundedChatCompletionContextConfig(BaseModel, defer_build=True):
     """The config of an unbounded context."""
 
     initial_messages: list[LLMMessage] | None = None
@@ -92,7 +92,7 @@ class UnboundedChatCompletionContext(
         return list(self._messages)
 
 
-class BufferedChatCompletionContextConfig(BaseModel):
+class BufferedChatCompletionContextConfig(BaseModel, defer_build=True):
     """The config of a buffered context."""
 
     buffer_size: int
@@ -118,7 +118,7 @@ class BufferedChatCompletionContext(
         return _whole(self._messages[-self._buffer_size :])
 
 
-class HeadAndTailChatCompletionContextConfig(BaseModel):
+class HeadAndTailChatCompletionContextConfig(BaseModel, defer_build=True):
     """The config of a head-and-tail context."""
 
     head_size: int
@@ -156,7 +156,7 @@ class HeadAndTailChatCompletionContext(
         return [*head, note, *tail]
 
 
-class TokenLimitedChatCompletionContextConfig(BaseModel):
+class TokenLimitedChatCompletionContextConfig(BaseModel, defer_build=True):
     """The config of a token-limited context."""
 
     model_client: Annotated[ComponentModel, ChatCompletionClient]

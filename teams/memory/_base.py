@@ -49,13 +49,13 @@ class MemoryContent(BaseModel):
         return self
 
 
-class MemoryQueryResult(BaseModel):
+class MemoryQueryResult(BaseModel, defer_build=True):
     """What was found, best first."""
 
     results: list[MemoryContent]
 
 
-class UpdateContextResult(BaseModel):
+class UpdateContextResult(BaseModel, defer_build=True):
     """What was added to a model context."""
 
     memories: MemoryQueryResult

@@ -15,7 +15,7 @@ from teams.model_context import ChatCompletionContext
 from teams.models import SystemMessage
 
 
-class ListMemoryConfig(BaseModel):
+class ListMemoryConfig(BaseModel, defer_build=True):
     """The config of a list memory."""
 
     name: str | None = None

@@ -28,7 +28,7 @@ from teams.tools._signature import (
 from teams.tools._threads import in_daemon_thread
 
 
-class FunctionToolConfig(BaseModel):
+class FunctionToolConfig(BaseModel, defer_build=True):
     """A function tool in a config; the source code is for people to read."""
 
     source_code: str

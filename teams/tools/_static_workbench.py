@@ -23,14 +23,14 @@ from teams.tools._workbench import (
 )
 
 
-class StaticWorkbenchConfig(BaseModel):
+class StaticWorkbenchConfig(BaseModel, defer_build=True):
     """The tools of a static workbench."""
 
     tools: Annotated[list[ComponentModel], BaseTool] = []
     tool_overrides: dict[str, ToolOverride] = {}
 
 
-class StaticWorkbenchState(BaseModel):
+class StaticWorkbenchState(BaseModel, defer_build=True):
     """The states of a static workbench's tools, by name."""
 
     type: Literal["StaticWorkbenchState"] = "StaticWorkbenchState"

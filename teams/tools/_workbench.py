@@ -54,7 +54,7 @@ def text_result(name: str, text: str, *, is_error: bool = False) -> ToolResult:
     return ToolResult(name=name, result=[TextResultContent(content=text)], is_error=is_error)
 
 
-class ToolOverride(BaseModel):
+class ToolOverride(BaseModel, defer_build=True):
     """Another name or description for a tool of a workbench."""
 
     name: str | None = None
