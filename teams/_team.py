@@ -18,7 +18,7 @@ class TeamError(RuntimeError):
     """A run failed. `__cause__` is the original error; the text names its type and message."""
 
 
-class TaskResult(BaseModel):
+class TaskResult(BaseModel, defer_build=True):
     """What a run produced, and why it ended."""
 
     messages: Sequence[SerializeAsAny[BaseAgentEvent | BaseChatMessage]]

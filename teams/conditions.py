@@ -64,6 +64,10 @@ class _Condition(TerminationCondition):
         """Go on from there; with nothing in it, start over."""
 
 
+class _Config(BaseModel, defer_build=True):
+    """The constructor's parameters, as they are written to JSON."""
+
+
 def _number(progress: Mapping[str, Any], name: str) -> Any:
     match progress.get(name, 0):
         case int() | float() as number:
@@ -72,9 +76,7 @@ def _number(progress: Mapping[str, Any], name: str) -> Any:
             raise ValueError(f"A condition's {name!r} must be a number, not {other!r}")
 
 
-class MaxMessageTerminationConfig(BaseModel):
-    """How a MaxMessageTermination is written to JSON."""
-
+class MaxMessageTerminationConfig(_Config):
     max_messages: int
     include_agent_event: bool = False
 
@@ -111,9 +113,7 @@ class MaxMessageTermination(_Condition, Component[MaxMessageTerminationConfig]):
         self._message_count = _number(progress, "message_count")
 
 
-class TextMentionTerminationConfig(BaseModel):
-    """How a TextMentionTermination is written to JSON."""
-
+class TextMentionTerminationConfig(_Config):
     text: str
     sources: Sequence[str] | None = None
 
@@ -135,8 +135,8 @@ class TextMentionTermination(_Condition, Component[TextMentionTerminationConfig]
         return None
 
 
-class StopMessageTerminationConfig(BaseModel):
-    """How a StopMessageTermination is written to JSON."""
+class StopMessageTerminationConfig(_Config):
+    """A StopMessageTermination has no parameters."""
 
 
 class StopMessageTermination(_Condition, Component[StopMessageTerminationConfig]):
@@ -149,9 +149,7 @@ class StopMessageTermination(_Condition, Component[StopMessageTerminationConfig]
         return "Stop message received" if stopped else None
 
 
-class TokenUsageTerminationConfig(BaseModel):
-    """How a TokenUsageTermination is written to JSON."""
-
+class TokenUsageTerminationConfig(_Config):
     max_total_token: int | None = None
     max_prompt_token: int | None = None
     max_completion_token: int | None = None
@@ -210,9 +208,7 @@ class TokenUsageTermination(_Condition, Component[TokenUsageTerminationConfig]):
         self._completion_tokens = _number(progress, "completion_tokens")
 
 
-class HandoffTerminationConfig(BaseModel):
-    """How a HandoffTermination is written to JSON."""
-
+class HandoffTerminationConfig(_Config):
     target: str
 
 
@@ -231,9 +227,7 @@ class HandoffTermination(_Condition, Component[HandoffTerminationConfig]):
         return None
 
 
-class TimeoutTerminationConfig(BaseModel):
-    """How a TimeoutTermination is written to JSON."""
-
+class TimeoutTerminationConfig(_Config):
     timeout_seconds: float
 
 
@@ -276,8 +270,8 @@ class TimeoutTermination(_Condition, Component[TimeoutTerminationConfig]):
         self._running_since = monotonic()
 
 
-class ExternalTerminationConfig(BaseModel):
-    """How an ExternalTermination is written to JSON."""
+class ExternalTerminationConfig(_Config):
+    """An ExternalTermination has no parameters."""
 
 
 class ExternalTermination(_Condition, Component[ExternalTerminationConfig]):
@@ -302,9 +296,7 @@ class ExternalTermination(_Condition, Component[ExternalTerminationConfig]):
         self._requested = bool(progress.get("requested", False))
 
 
-class SourceMatchTerminationConfig(BaseModel):
-    """How a SourceMatchTermination is written to JSON."""
-
+class SourceMatchTerminationConfig(_Config):
     sources: list[str]
 
 
@@ -323,9 +315,7 @@ class SourceMatchTermination(_Condition, Component[SourceMatchTerminationConfig]
         return None
 
 
-class TextMessageTerminationConfig(BaseModel):
-    """How a TextMessageTermination is written to JSON."""
-
+class TextMessageTerminationConfig(_Config):
     source: str | None = None
 
 
@@ -344,9 +334,7 @@ class TextMessageTermination(_Condition, Component[TextMessageTerminationConfig]
         return None
 
 
-class FunctionCallTerminationConfig(BaseModel):
-    """How a FunctionCallTermination is written to JSON."""
-
+class FunctionCallTerminationConfig(_Config):
     function_name: str
 
 

@@ -13,7 +13,7 @@ Data = Mapping[str, Any]
 class BaseState(BaseModel):
     """What every saved state says about itself."""
 
-    model_config = ConfigDict(extra="allow")
+    model_config = ConfigDict(extra="allow", defer_build=True)
 
     type: str = "BaseState"
     """The name of the class that reads it."""

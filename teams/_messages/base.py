@@ -18,7 +18,7 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-class BaseMessage(BaseModel, ABC):
+class BaseMessage(BaseModel, ABC, defer_build=True):
     """What all messages and events have in common.
 
     A message is immutable once it was yielded: threads, inboxes and contexts share it. Derive your

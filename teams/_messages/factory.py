@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 
 from pydantic import BaseModel
 
-from teams._component import Component, ComponentType
+from teams._component import Component, ComponentBase, ComponentType
 from teams._messages.base import BaseAgentEvent, BaseChatMessage
 from teams._messages.chat import (
     HandoffMessage,
@@ -65,6 +65,10 @@ class MessageFactory:
         """Whether messages of this type can be created."""
         return message_type.__name__ in self._types
 
+    def registered(self) -> list[MessageType]:
+        """All types that can be created, the built-in ones first."""
+        return list(self._types.values())
+
     def register(self, message_type: MessageType) -> None:
         """Add a type. Raises ValueError for a taken name, TypeError for anything but a message."""
         if self.is_registered(message_type):
@@ -98,7 +102,9 @@ class StructureMessageConfig(BaseModel):
     """Name of the content's model, which also names the message type."""
 
 
-class StructuredMessageFactory(Component[StructureMessageConfig]):
+class StructuredMessageFactory(
+    ComponentBase[StructureMessageConfig], Component[StructureMessageConfig]
+):
     """A structured message type that can be written to JSON and rebuilt from it.
 
     Give the content's model, or its JSON schema and optionally a name. `ContentModel` and

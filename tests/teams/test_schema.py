@@ -1,0 +1,216 @@
+import json
+import warnings
+from datetime import date, datetime, time, timedelta
+from enum import Enum
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from teams.utils import schema_to_pydantic_model
+
+
+class Color(Enum):
+    RED = "red"
+    BLUE = "blue"
+
+
+class Tree(BaseModel):
+    name: str
+    children: list["Tree"] = []
+
+
+class Everything(BaseModel):
+    text: Annotated[str, Field(min_length=1, max_length=5, pattern="^[a-z]+$")]
+    number: Annotated[int, Field(ge=0, lt=10)]
+    ratio: float
+    flag: bool
+    nothing: None
+    color: Color
+    fixed: Literal["x"]
+    either: int | str
+    tree: Tree
+    trees: dict[str, Tree]
+    few: Annotated[list[int], Field(max_length=2)]
+    unique: set[int]
+    pair: tuple[int, str]
+    anything: Any
+    moment: datetime
+    day: date
+    hour: time
+    span: timedelta
+    key: UUID
+    maybe: int | None = None
+    counted: int = 3
+
+
+trees = st.deferred(
+    lambda: st.builds(Tree, name=st.text(max_size=3), children=st.lists(trees, max_size=2))
+)
+everything = st.builds(
+    Everything,
+    text=st.from_regex("[a-z]{1,5}", fullmatch=True),
+    ratio=st.floats(allow_nan=False, allow_infinity=False),
+    tree=trees,
+    trees=st.dictionaries(st.text(max_size=2), trees, max_size=2),
+    anything=st.none() | st.integers() | st.text(max_size=3),
+    span=st.timedeltas(timedelta(0), timedelta(days=9)),
+    moment=st.datetimes(),
+    hour=st.times(),
+)
+
+
+Rebuilt = schema_to_pydantic_model(Everything.model_json_schema(), "Everything")
+
+
+@given(everything)
+def test_a_rebuilt_model_reads_and_writes_the_same_json(value: Everything) -> None:
+    written = value.model_dump_json()
+    rewritten = Rebuilt.model_validate_json(written).model_dump_json()
+    assert Everything.model_validate_json(rewritten) == value
+
+
+VALID = json.loads(
+    Everything(
+        text="abc",
+        number=1,
+        ratio=0.5,
+        flag=True,
+        nothing=None,
+        color=Color.RED,
+        fixed="x",
+        either="y",
+        tree=Tree(name="t", children=[Tree(name="u")]),
+        trees={},
+        few=[],
+        unique={1},
+        pair=(1, "a"),
+        anything=None,
+        moment=datetime(2025, 1, 2, 3),  # noqa: DTZ001
+        day=date(2025, 1, 2),
+        hour=time(3),
+        span=timedelta(seconds=4),
+        key=UUID(int=0),
+    ).model_dump_json()
+)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("text", ""),
+        ("text", "ABC"),
+        ("number", 10),
+        ("number", "many"),
+        ("ratio", None),
+        ("nothing", 1),
+        ("color", "green"),
+        ("fixed", "y"),
+        ("either", []),
+        ("tree", {"name": "t", "children": [{"name": 1}]}),
+        ("trees", {"a": {}}),
+        ("few", [1, 2, 3]),
+        ("pair", [1]),
+        ("moment", "yesterday"),
+        ("key", "not a uuid"),
+    ],
+)
+def test_a_rebuilt_model_keeps_the_constraints(field: str, value: Any) -> None:
+    with pytest.raises(ValidationError) as caught:
+        Rebuilt.model_validate_json(json.dumps({**VALID, field: value}))
+    assert {error["loc"][0] for error in caught.value.errors()} == {field}
+
+
+def test_a_property_that_is_not_required_has_its_default_or_none() -> None:
+    model = schema_to_pydantic_model(
+        {
+            "type": "object",
+            "properties": {"a": {"type": "string"}, "b": {"type": "array", "default": [1]}},
+        }
+    )
+    assert model.__name__ == "GeneratedModel"
+    assert model().model_dump() == {"a": None, "b": [1]}
+
+
+def test_types_may_be_a_list_and_definitions_may_be_of_the_older_draft() -> None:
+    model = schema_to_pydantic_model(
+        {
+            "type": "object",
+            "properties": {
+                "age": {"type": ["integer", "null"]},
+                "home": {"allOf": [{"$ref": "#/definitions/Home"}], "description": "where"},
+            },
+            "required": ["age", "home"],
+            "definitions": {
+                "Home": {"type": "object", "properties": {"street": {"type": "string"}}}
+            },
+        }
+    )
+    value = {"age": None, "home": {"street": "Main"}}
+    assert model.model_validate(value).model_dump() == value
+    assert model.model_fields["home"].description == "where"
+
+
+def test_all_of_several_objects_is_their_join() -> None:
+    schema = {
+        "type": "object",
+        "properties": {
+            "both": {
+                "allOf": [
+                    {"properties": {"a": {"type": "integer"}}, "required": ["a"]},
+                    {"properties": {"b": {"type": "integer"}}},
+                ]
+            }
+        },
+        "required": ["both"],
+    }
+    model = schema_to_pydantic_model(schema)
+    assert model.model_validate({"both": {"a": 1}}).model_dump() == {"both": {"a": 1, "b": None}}
+    with pytest.raises(ValidationError):
+        model.model_validate({"both": {"b": 1}})
+
+
+@pytest.mark.parametrize("key", ["_id", "schema", "model_config", "first-name", "1st", "été", "-"])
+def test_a_property_may_have_a_name_that_python_cannot(key: str) -> None:
+    schema = {"type": "object", "properties": {key: {"type": "integer"}}, "required": [key]}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = schema_to_pydantic_model(schema)
+    assert model.model_validate({key: 1}).model_dump(by_alias=True) == {key: 1}
+
+
+def test_additional_properties_are_refused_or_kept_as_the_schema_says() -> None:
+    class Closed(BaseModel):
+        model_config = ConfigDict(extra="forbid")
+        a: int
+
+    class Open(BaseModel):
+        model_config = ConfigDict(extra="allow")
+        a: int
+
+    with pytest.raises(ValidationError):
+        schema_to_pydantic_model(Closed.model_json_schema()).model_validate({"a": 1, "b": 2})
+    opened = schema_to_pydantic_model(Open.model_json_schema()).model_validate({"a": 1, "b": 2})
+    assert opened.model_dump() == {"a": 1, "b": 2}
+
+
+def test_a_model_whose_root_is_a_reference_is_read() -> None:
+    model = schema_to_pydantic_model(Tree.model_json_schema(), "Tree")
+    tree = {"name": "a", "children": [{"name": "b", "children": []}]}
+    assert model.model_validate(tree).model_dump() == tree
+
+
+@pytest.mark.parametrize(
+    ("schema", "problem"),
+    [
+        ({"type": "string"}, "Not the JSON schema of an object"),
+        ({"type": "object", "properties": {"a": {"$ref": "#/$defs/Gone"}}}, "'Gone'"),
+    ],
+    ids=["not an object", "reference to nowhere"],
+)
+def test_an_unreadable_schema_is_a_value_error(schema: dict[str, Any], problem: str) -> None:
+    with pytest.raises(ValueError, match=problem):
+        schema_to_pydantic_model(schema)
