@@ -36,7 +36,7 @@ _OURS: Mapping[str, tuple[str, ...]] = {
         "TokenLimitedChatCompletionContext",
         "UnboundedChatCompletionContext",
     ),
-    "teams.models.openai": ("OpenAIChatCompletionClient",),
+    "teams.models.openai": ("AzureOpenAIChatCompletionClient", "OpenAIChatCompletionClient"),
     "teams.models.replay": ("ReplayChatCompletionClient",),
     "teams.tools": ("FunctionTool", "StaticStreamWorkbench", "StaticWorkbench"),
 }
@@ -59,6 +59,8 @@ _AUTOGEN_MODULES: Mapping[str, str] = {
 
 # AutoGen's names without a module.
 _SHORT: Mapping[str, str] = {
+    "AzureOpenAIChatCompletionClient": "teams.models.openai.AzureOpenAIChatCompletionClient",
+    "azure_openai_chat_completion_client": "teams.models.openai.AzureOpenAIChatCompletionClient",
     "OpenAIChatCompletionClient": "teams.models.openai.OpenAIChatCompletionClient",
     "openai_chat_completion_client": "teams.models.openai.OpenAIChatCompletionClient",
 }

@@ -1,6 +1,20 @@
 """Model clients: the interface, and the types of what is sent and answered."""
 
 from teams.models._client import ChatCompletionClient
+from teams.models._errors import (
+    BadAnswer,
+    BadCredentials,
+    BadRequest,
+    ContextOverflow,
+    ModelError,
+    ModelRefused,
+    ModelTimeout,
+    ModelUnavailable,
+    ModelUnreachable,
+    OutOfQuota,
+    RateLimited,
+    UnknownModel,
+)
 from teams.models._info import (
     ModelCapabilities,
     ModelFamily,
@@ -23,19 +37,31 @@ from teams.models._types import (
 
 __all__ = [
     "AssistantMessage",
+    "BadAnswer",
+    "BadCredentials",
+    "BadRequest",
     "ChatCompletionClient",
     "ChatCompletionTokenLogprob",
+    "ContextOverflow",
     "CreateResult",
     "FinishReasons",
     "FunctionExecutionResult",
     "FunctionExecutionResultMessage",
     "LLMMessage",
     "ModelCapabilities",
+    "ModelError",
     "ModelFamily",
     "ModelInfo",
+    "ModelRefused",
+    "ModelTimeout",
+    "ModelUnavailable",
+    "ModelUnreachable",
+    "OutOfQuota",
+    "RateLimited",
     "RequestUsage",
     "SystemMessage",
     "TopLogprob",
+    "UnknownModel",
     "UserMessage",
     "validate_model_info",
 ]

@@ -1,0 +1,105 @@
+"""What can go wrong between us and a model: one class per different reaction.
+
+    ModelError(RuntimeError)
+    ├── BadCredentials      the key is missing, wrong, or may not do this: someone must change it
+    ├── OutOfQuota          the account has no credit left: someone must pay
+    ├── UnknownModel        the provider has no model of that name: someone must change the name
+    ├── BadRequest          the provider does not take this request: repeating it is pointless
+    │   └── ContextOverflow     it is too long for the model: shorten it
+    ├── ModelRefused        the model or its filter withheld the answer: ask differently
+    ├── RateLimited         too many requests: wait `retry_after` seconds
+    ├── ModelUnreachable    no connection, or it broke: try again, look at the network
+    │   └── ModelTimeout        it took too long: try again
+    ├── ModelUnavailable    the provider failed on its side (5xx): try again
+    └── BadAnswer           the provider's answer can't be understood
+
+Clients of all providers raise these `from` the SDK's own errors.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class ModelError(RuntimeError):
+    """A model call failed.
+
+    The text says what happened, with which model, where, and what to do; it never holds a key.
+    `endpoint` is the URL called, without credentials or query; `status` the HTTP status, if there
+    was an answer; `code` the provider's own name for the error; `request_id` the provider's id of
+    the request; `retry_after` the seconds it asked to wait. `transient`: the same call may work
+    later.
+    """
+
+    transient: ClassVar[bool] = False
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        model: str = "",
+        endpoint: str = "",
+        status: int | None = None,
+        code: str | None = None,
+        request_id: str | None = None,
+        retry_after: float | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.model = model
+        self.endpoint = endpoint
+        self.status = status
+        self.code = code
+        self.request_id = request_id
+        self.retry_after = retry_after
+
+
+class BadCredentials(ModelError):
+    """The key is missing, wrong, or may not do this."""
+
+
+class OutOfQuota(ModelError):
+    """The account has no credit left, or reached its spending limit."""
+
+
+class UnknownModel(ModelError):
+    """The provider has no model of that name, or not for this account."""
+
+
+class BadRequest(ModelError):
+    """The provider does not take this request as it is."""
+
+
+class ContextOverflow(BadRequest):
+    """The request is longer than the model's context."""
+
+
+class ModelRefused(ModelError):
+    """The model refused to answer, or a content filter withheld the answer."""
+
+
+class RateLimited(ModelError):
+    """Too many requests or tokens for now; `retry_after` is None where no time was named."""
+
+    transient = True
+
+
+class ModelUnreachable(ModelError):
+    """No connection to the provider, or it broke before the answer was complete."""
+
+    transient = True
+
+
+class ModelTimeout(ModelUnreachable):
+    """The provider did not answer, or not to the end, within the deadline."""
+
+
+class ModelUnavailable(ModelError):
+    """The provider failed on its side."""
+
+    transient = True
+
+
+class BadAnswer(ModelError):
+    """The provider's answer is empty or not what its API promises."""
+
+    transient = True

@@ -1,0 +1,28 @@
+"""Model clients for OpenAI's chat completions API; the first one made imports `openai`."""
+
+from teams.models.openai._base import BaseOpenAIChatCompletionClient
+from teams.models.openai._client import AzureOpenAIChatCompletionClient, OpenAIChatCompletionClient
+from teams.models.openai._config import (
+    AzureOpenAIClientConfiguration,
+    AzureOpenAIClientConfigurationConfigModel,
+    BaseOpenAIClientConfiguration,
+    BaseOpenAIClientConfigurationConfigModel,
+    CreateArguments,
+    CreateArgumentsConfigModel,
+    OpenAIClientConfiguration,
+    OpenAIClientConfigurationConfigModel,
+)
+
+__all__ = [
+    "AzureOpenAIChatCompletionClient",
+    "AzureOpenAIClientConfiguration",
+    "AzureOpenAIClientConfigurationConfigModel",
+    "BaseOpenAIChatCompletionClient",
+    "BaseOpenAIClientConfiguration",
+    "BaseOpenAIClientConfigurationConfigModel",
+    "CreateArguments",
+    "CreateArgumentsConfigModel",
+    "OpenAIChatCompletionClient",
+    "OpenAIClientConfiguration",
+    "OpenAIClientConfigurationConfigModel",
+]

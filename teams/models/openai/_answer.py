@@ -1,0 +1,262 @@
+"""From a chat completion, whole or in chunks, to a CreateResult.
+
+What arrives is read as plain JSON data, leniently: servers that call themselves compatible leave
+out the index of a tool call, its id, the usage, or send calls in one piece.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias, cast
+
+from teams.core import FunctionCall
+from teams.models import (
+    ChatCompletionTokenLogprob,
+    CreateResult,
+    FinishReasons,
+    RequestUsage,
+    TopLogprob,
+)
+from teams.models._errors import BadAnswer, ModelRefused, ModelUnreachable
+
+Json: TypeAlias = Mapping[str, Any]
+
+_FINISH_REASONS: Mapping[str, FinishReasons] = {
+    "stop": "stop",
+    "length": "length",
+    "tool_calls": "function_calls",
+    "function_call": "function_calls",
+    "content_filter": "content_filter",
+}
+_OPENING, _CLOSING = "<think>", "</think>"
+
+
+def read_completion(completion: object, *, structured: bool) -> CreateResult:
+    """The result of a whole completion.
+
+    Raises BadAnswer for what is none, and ModelRefused for a withheld answer.
+    """
+    answer = Answer()
+    choice = _first_choice(completion)
+    if choice is None:
+        raise BadAnswer("The answer is not a chat completion")
+    message = cast("Json", choice.get("message") or {})
+    answer.add({**cast("Json", completion), "choices": [{**choice, "delta": message}]})
+    return answer.result(structured=structured)
+
+
+@dataclass(slots=True)
+class _Call:
+    index: int | None
+    id: str
+    name: str
+    arguments: list[str]
+
+
+@dataclass(slots=True)
+class _Thinking:
+    """Takes the thought off a text in pieces of any size that begins with `<think>...</think>`."""
+
+    _state: str = "start"
+    _held: str = ""
+    _thought: list[str] = field(default_factory=list[str])
+
+    @property
+    def thought(self) -> str:
+        return "".join(self._thought).strip()
+
+    def read(self, piece: str) -> str:
+        """The part of the text so far that is no thought and was not returned yet."""
+        if self._state == "text":
+            return piece
+        self._held += piece
+        if self._state == "start" and not self._begin():
+            return ""
+        if self._state == "thought" and not self._close():
+            return ""
+        if self._state == "after":
+            self._held = self._held.lstrip()
+            if not self._held:
+                return ""
+            self._state = "text"
+        text, self._held = self._held, ""
+        return text
+
+    def end(self) -> str:
+        """What was held back; an unfinished thought stays one."""
+        held, self._held = self._held, ""
+        if self._state == "thought":
+            self._thought.append(held)
+            return ""
+        return "" if self._state == "after" else held
+
+    def _begin(self) -> bool:
+        """Whether it is clear how the text begins."""
+        seen = self._held.lstrip()
+        if seen.startswith(_OPENING):
+            self._state, self._held = "thought", seen.removeprefix(_OPENING)
+            return True
+        if _OPENING.startswith(seen):
+            return False
+        self._state = "text"
+        return True
+
+    def _close(self) -> bool:
+        """Whether the thought is over."""
+        thought, mark, rest = self._held.partition(_CLOSING)
+        if mark:
+            self._state, self._held = "after", rest
+        else:
+            # Its last characters may be the first ones of the mark.
+            keep = len(_CLOSING) - 1
+            thought, self._held = self._held[:-keep], self._held[-keep:]
+        self._thought.append(thought)
+        return bool(mark)
+
+
+@dataclass(slots=True)
+class Answer:
+    """An answer that grows by chunks."""
+
+    _text: list[str] = field(default_factory=list[str])
+    _reasoning: list[str] = field(default_factory=list[str])
+    _refusal: list[str] = field(default_factory=list[str])
+    _calls: list[_Call] = field(default_factory=list[_Call])
+    _logprobs: list[ChatCompletionTokenLogprob] = field(
+        default_factory=list[ChatCompletionTokenLogprob]
+    )
+    _finish_reason: str | None = None
+    _usage: Json | None = None
+    _thinking: _Thinking = field(default_factory=_Thinking)
+
+    def add(self, chunk: object) -> str:
+        """Take a chunk, and return the text in it that is meant for the reader."""
+        choice = _first_choice(chunk)
+        if isinstance(chunk, Mapping):
+            self._usage = cast("Json", chunk).get("usage") or self._usage
+        if choice is None:
+            return ""
+        self._finish_reason = choice.get("finish_reason") or self._finish_reason
+        delta = cast("Json", choice.get("delta") or {})
+        text = ""
+        if content := delta.get("content"):
+            text = self._thinking.read(content if isinstance(content, str) else _joined(content))
+            self._text.append(text)
+        if len(delta) > 1 or not content or choice.get("logprobs"):
+            self._add_rest(choice, delta)
+        return text
+
+    def _add_rest(self, choice: Json, delta: Json) -> None:
+        # Both names are in use for the same thing.
+        if reasoning := delta.get("reasoning_content") or delta.get("reasoning"):
+            self._reasoning.append(reasoning)
+        if refusal := delta.get("refusal"):
+            self._refusal.append(refusal)
+        for call in delta.get("tool_calls") or ():
+            self._add_call(call)
+        if logprobs := choice.get("logprobs"):
+            self._logprobs += [_logprob(token) for token in logprobs.get("content") or ()]
+
+    def _add_call(self, delta: Json) -> None:
+        function = cast("Json", delta.get("function") or {})
+        name, arguments = function.get("name") or "", function.get("arguments") or ""
+        call = self._continued(delta.get("index"), delta.get("id") or "", name)
+        if call is None:
+            call = _Call(delta.get("index"), delta.get("id") or "", name, [])
+            self._calls.append(call)
+        call.arguments.append(arguments if isinstance(arguments, str) else json.dumps(arguments))
+
+    def _continued(self, index: int | None, call_id: str, name: str) -> _Call | None:
+        """The call this piece goes on with; None where it begins another one."""
+        same_index = (call for call in reversed(self._calls) if index in (None, call.index))
+        call = next(same_index, None)
+        if call is None or (call_id and call_id != call.id):
+            return None
+        # Without an id, a name is only said at the beginning.
+        return None if name and not call_id else call
+
+    def end(self) -> str:
+        """What of the text was held back, as it might have been the mark of a thought."""
+        rest = self._thinking.end()
+        self._text.append(rest)
+        return rest
+
+    def result(self, *, structured: bool) -> CreateResult:
+        """The whole answer. `structured`: its text has to be JSON, so that a refusal is none.
+
+        Raises ModelUnreachable for an answer without an end, BadAnswer for one without content
+        that should have some, and ModelRefused for one that was withheld.
+        """
+        self.end()
+        text = "".join(self._text)
+        if self._finish_reason is None:
+            raise ModelUnreachable("The answer ended before it was complete")
+        refusal = "".join(self._refusal)
+        self._check(text, refusal, structured)
+        thoughts = [self._thinking.thought, "".join(self._reasoning)]
+        calls = [_function_call(call) for call in self._calls]
+        if calls:
+            thoughts.append(text)
+        reason = _FINISH_REASONS.get(self._finish_reason, "unknown")
+        return CreateResult(
+            # Some servers end with "stop" after calls.
+            finish_reason="function_calls" if calls else reason,
+            content=calls or text or refusal,
+            usage=_request_usage(self._usage or {}),
+            cached=False,
+            logprobs=self._logprobs or None,
+            thought="\n\n".join(thought for thought in thoughts if thought) or None,
+        )
+
+    def _check(self, text: str, refusal: str, structured: bool) -> None:
+        if self._calls or text:
+            return
+        if refusal and structured:
+            raise ModelRefused(f"The model refused to answer: {refusal}")
+        if self._finish_reason == "content_filter" and not refusal:
+            raise ModelRefused("The provider's content filter withheld the answer")
+        if self._finish_reason == "length":
+            raise BadAnswer("The answer was cut at the token limit before it said anything")
+
+
+def _first_choice(chunk: object) -> Json | None:
+    if not isinstance(chunk, Mapping):
+        raise BadAnswer("The answer is not what the API promises")
+    choices = cast("Json", chunk).get("choices")
+    if not choices:
+        return None
+    return next((choice for choice in choices if not choice.get("index")), None)
+
+
+def _joined(parts: list[Json]) -> str:
+    """The text of a content given in parts."""
+    return "".join(part.get("text") or "" for part in parts)
+
+
+def _function_call(call: _Call) -> FunctionCall:
+    arguments = "".join(call.arguments).strip() or "{}"
+    return FunctionCall(
+        id=call.id or f"call_{uuid.uuid4().hex}", name=call.name, arguments=arguments
+    )
+
+
+def _request_usage(usage: Json) -> RequestUsage:
+    return RequestUsage(
+        prompt_tokens=usage.get("prompt_tokens") or 0,
+        completion_tokens=usage.get("completion_tokens") or 0,
+    )
+
+
+def _logprob(token: Json) -> ChatCompletionTokenLogprob:
+    return ChatCompletionTokenLogprob(
+        token=token["token"],
+        logprob=token["logprob"],
+        top_logprobs=[
+            TopLogprob(logprob=top["logprob"], bytes=top.get("bytes"))
+            for top in token.get("top_logprobs") or ()
+        ],
+        bytes=token.get("bytes"),
+    )

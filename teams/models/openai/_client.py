@@ -1,0 +1,163 @@
+"""The clients for OpenAI (and all who speak its API) and for Azure, made from settings."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, Unpack, cast
+
+from pydantic import SecretStr
+
+from teams.core import Component
+from teams.models._errors import BadCredentials
+from teams.models.openai._base import DEADLINE_SECONDS, NO_KEY, BaseOpenAIChatCompletionClient
+from teams.models.openai._catalog import key_variable, provider_of
+from teams.models.openai._config import (
+    AzureOpenAIClientConfiguration,
+    AzureOpenAIClientConfigurationConfigModel,
+    BaseOpenAIClientConfigurationConfigModel,
+    CreateArgumentsConfigModel,
+    OpenAIClientConfiguration,
+    OpenAIClientConfigurationConfigModel,
+)
+
+if TYPE_CHECKING:
+    import httpx
+
+CONNECT_SECONDS = 10.0
+SILENCE_SECONDS = 300.0
+"""The longest wait for the next byte: reasoning models may be silent for minutes."""
+OPENAI_URL = "https://api.openai.com/v1"
+
+
+class OpenAIChatCompletionClient(
+    BaseOpenAIChatCompletionClient, Component[OpenAIClientConfigurationConfigModel]
+):
+    """Asks a model of OpenAI, or of any API compatible with it.
+
+    Takes the fields of OpenAIClientConfiguration as keywords, `model` at least. The key comes from
+    `api_key` or OPENAI_API_KEY, the address from `base_url` or OPENAI_BASE_URL; a model whose name
+    says that it is a Gemini, Claude or Llama is asked for at its own house, with its own variable.
+    With an address given, no key is needed. `model_info` is needed for models not known by name.
+
+    `timeout` is how many seconds connecting, the first and each further byte may take (default: 10
+    to connect, 300 of silence); a whole answer gets 900, or `timeout` if that is more. Requests
+    that never got an answer, rate limits and failures of the provider are repeated `max_retries`
+    times (default 2) before the first byte is handed on, never after it.
+
+    Raises ValueError for settings that are unknown, malformed or missing, and BadCredentials where
+    there is no key.
+    """
+
+    component_config_schema = OpenAIClientConfigurationConfigModel
+
+    def __init__(self, **settings: Unpack[OpenAIClientConfiguration]) -> None:
+        from openai import AsyncOpenAI
+
+        config = OpenAIClientConfigurationConfigModel(**cast("Any", settings))
+        provider = provider_of(config.model)
+        variable = key_variable(config.model)
+        base_url = config.base_url or (provider and provider.base_url)
+        addressed = config.base_url or os.environ.get("OPENAI_BASE_URL")
+        key = _secret(config.api_key) or os.environ.get(variable) or (NO_KEY if addressed else "")
+        if not key:
+            raise BadCredentials(
+                f"There is no API key for the model {config.model!r}: set {variable}, or give "
+                "api_key (or, for a server that needs none, base_url).",
+                model=config.model,
+                endpoint=base_url or OPENAI_URL,
+            )
+        client = AsyncOpenAI(
+            api_key=key,
+            base_url=base_url,
+            organization=config.organization,
+            **_connection(config),
+        )
+        super().__init__(client, **_arguments(config))
+        self._config = config
+
+    def _to_config(self) -> OpenAIClientConfigurationConfigModel:
+        return self._config.model_copy()
+
+
+class AzureOpenAIChatCompletionClient(
+    BaseOpenAIChatCompletionClient, Component[AzureOpenAIClientConfigurationConfigModel]
+):
+    """Asks a model deployed on Azure.
+
+    Takes the fields of AzureOpenAIClientConfiguration as keywords: `model`, `azure_endpoint` and
+    `api_version` at least. Without `azure_deployment` the deployment is called like the model. The
+    key comes from `api_key` or AZURE_OPENAI_API_KEY, or a token from `azure_ad_token` or
+    `azure_ad_token_provider`. The rest is as for OpenAIChatCompletionClient.
+    """
+
+    component_config_schema = AzureOpenAIClientConfigurationConfigModel
+
+    def __init__(self, **settings: Unpack[AzureOpenAIClientConfiguration]) -> None:
+        from openai import AsyncAzureOpenAI, OpenAIError
+
+        plain = dict(settings)
+        token_provider = plain.pop("azure_ad_token_provider", None)
+        config = AzureOpenAIClientConfigurationConfigModel(**cast("Any", plain))
+        try:
+            client = AsyncAzureOpenAI(
+                azure_endpoint=config.azure_endpoint,
+                azure_deployment=config.azure_deployment,
+                api_version=config.api_version,
+                api_key=_secret(config.api_key),
+                azure_ad_token=_secret(config.azure_ad_token),
+                azure_ad_token_provider=cast("Any", token_provider),
+                **_connection(config),
+            )
+        except OpenAIError as error:
+            raise BadCredentials(
+                f"No key for the model {config.model!r}: set AZURE_OPENAI_API_KEY, or give "
+                "api_key, azure_ad_token or azure_ad_token_provider.",
+                model=config.model,
+                endpoint=config.azure_endpoint,
+            ) from error
+        super().__init__(client, **_arguments(config))
+        self._config = config
+        self._token_provider = token_provider
+
+    def _to_config(self) -> AzureOpenAIClientConfigurationConfigModel:
+        if self._token_provider is not None:
+            raise NotImplementedError("azure_ad_token_provider is a function: it can't be dumped.")
+        return self._config.model_copy()
+
+
+def _connection(config: BaseOpenAIClientConfigurationConfigModel) -> dict[str, Any]:
+    """What the settings mean for the SDK's client; its own defaults for the rest."""
+    from openai import DEFAULT_MAX_RETRIES
+
+    retries = config.max_retries
+    return {
+        "timeout": _timeout(config.timeout),
+        "max_retries": DEFAULT_MAX_RETRIES if retries is None else retries,
+        "default_headers": config.default_headers,
+    }
+
+
+def _timeout(seconds: float | None) -> httpx.Timeout:
+    import httpx
+
+    silence = SILENCE_SECONDS if seconds is None else seconds
+    return httpx.Timeout(silence, connect=min(CONNECT_SECONDS, silence))
+
+
+def _arguments(config: BaseOpenAIClientConfigurationConfigModel) -> dict[str, Any]:
+    """What the settings mean for the base class."""
+    names = {"model", *CreateArgumentsConfigModel.model_fields}
+    return {
+        "create_args": {name: getattr(config, name) for name in names},
+        "model_capabilities": config.model_capabilities,
+        "model_info": config.model_info,
+        "add_name_prefixes": bool(config.add_name_prefixes),
+        "include_name_in_message": config.include_name_in_message is not False,
+        "deadline": max(DEADLINE_SECONDS, config.timeout or 0.0),
+    }
+
+
+def _secret(value: SecretStr | None) -> str | None:
+    """The secret; None for the asterisks that stand for it in a dumped component."""
+    text = value.get_secret_value() if value else ""
+    return text if text.strip("*") else None

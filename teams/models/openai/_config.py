@@ -1,0 +1,150 @@
+"""The settings of the OpenAI clients: as typed constructor arguments and as component JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, SecretStr
+from typing_extensions import TypedDict
+
+from teams.core import ComponentModel
+from teams.models import ModelCapabilities, ModelInfo
+
+ReasoningEffort = Literal["none", "minimal", "low", "medium", "high", "xhigh"]
+
+
+class ResponseFormat(TypedDict):
+    """A fixed response format; for a schema use `json_output` of `create`."""
+
+    type: Literal["text", "json_object"]
+
+
+class StreamOptions(TypedDict, total=False):
+    """What a stream should hold besides the answer."""
+
+    include_usage: bool
+
+
+class CreateArguments(TypedDict, total=False):
+    """What is sent with every request, named as in OpenAI's API."""
+
+    frequency_penalty: float | None
+    logit_bias: dict[str, int] | None
+    max_tokens: int | None
+    max_completion_tokens: int | None
+    n: int | None
+    presence_penalty: float | None
+    response_format: ResponseFormat | None
+    seed: int | None
+    stop: str | list[str] | None
+    temperature: float | None
+    top_p: float | None
+    user: str | None
+    stream_options: StreamOptions | None
+    parallel_tool_calls: bool | None
+    reasoning_effort: ReasoningEffort | None
+    logprobs: bool | None
+    top_logprobs: int | None
+    metadata: dict[str, str] | None
+    service_tier: str | None
+    extra_body: dict[str, Any] | None
+
+
+class BaseOpenAIClientConfiguration(CreateArguments, total=False):
+    """What both kinds of client take."""
+
+    model: str
+    api_key: str | SecretStr | None
+    timeout: float | None
+    max_retries: int | None
+    model_capabilities: ModelCapabilities | None
+    model_info: ModelInfo | None
+    add_name_prefixes: bool | None
+    include_name_in_message: bool
+    default_headers: dict[str, str] | None
+
+
+class OpenAIClientConfiguration(BaseOpenAIClientConfiguration, total=False):
+    """What OpenAIChatCompletionClient takes."""
+
+    organization: str | None
+    base_url: str | None
+
+
+class AzureOpenAIClientConfiguration(BaseOpenAIClientConfiguration, total=False):
+    """What AzureOpenAIChatCompletionClient takes."""
+
+    azure_endpoint: str
+    azure_deployment: str | None
+    api_version: str
+    azure_ad_token: str | SecretStr | None
+    azure_ad_token_provider: Callable[[], str | Awaitable[str]] | ComponentModel | None
+
+
+class CreateArgumentsConfigModel(BaseModel):
+    """What is sent with every request, named as in OpenAI's API."""
+
+    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
+
+    frequency_penalty: float | None = None
+    logit_bias: dict[str, int] | None = None
+    max_tokens: int | None = None
+    max_completion_tokens: int | None = None
+    n: int | None = None
+    presence_penalty: float | None = None
+    response_format: ResponseFormat | None = None
+    seed: int | None = None
+    stop: str | list[str] | None = None
+    temperature: float | None = None
+    top_p: float | None = None
+    user: str | None = None
+    stream_options: StreamOptions | None = None
+    parallel_tool_calls: bool | None = None
+    reasoning_effort: ReasoningEffort | None = None
+    logprobs: bool | None = None
+    top_logprobs: int | None = None
+    metadata: dict[str, str] | None = None
+    service_tier: str | None = None
+    extra_body: dict[str, Any] | None = None
+
+
+class BaseOpenAIClientConfigurationConfigModel(CreateArgumentsConfigModel):
+    """What both kinds of client take; keys are never shown, and dumped only as asterisks."""
+
+    model: str
+    """Name of the model, as the provider calls it."""
+    api_key: SecretStr | None = None
+    """The key; without one the provider's environment variable is used."""
+    timeout: float | None = None
+    """Seconds to connect, and to wait for the first and each further byte of an answer."""
+    max_retries: int | None = None
+    """How often a request that never got an answer, or a passing error, is sent again."""
+    model_capabilities: ModelCapabilities | None = None
+    """The older form of `model_info`."""
+    model_info: ModelInfo | None = None
+    """What the model can do; needed for models the client does not know."""
+    add_name_prefixes: bool | None = None
+    """Begin each user message with "NAME said:", for models that ignore the name field."""
+    include_name_in_message: bool | None = True
+    """Send the name field of user messages; some providers refuse it."""
+    default_headers: dict[str, str] | None = None
+    """Further HTTP headers of each request."""
+
+
+class OpenAIClientConfigurationConfigModel(BaseOpenAIClientConfigurationConfigModel):
+    """What OpenAIChatCompletionClient takes."""
+
+    organization: str | None = None
+    base_url: str | None = None
+    """Where an OpenAI-compatible API is."""
+
+
+class AzureOpenAIClientConfigurationConfigModel(BaseOpenAIClientConfigurationConfigModel):
+    """What AzureOpenAIChatCompletionClient takes."""
+
+    azure_endpoint: str
+    azure_deployment: str | None = None
+    api_version: str
+    azure_ad_token: SecretStr | None = None
+    azure_ad_token_provider: ComponentModel | None = None

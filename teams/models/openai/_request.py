@@ -1,0 +1,190 @@
+"""From our messages, tools and options to the body of a chat completions request."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias, assert_never
+
+from pydantic import BaseModel
+
+from teams.core import FunctionCall, Image
+from teams.models import (
+    AssistantMessage,
+    FunctionExecutionResultMessage,
+    LLMMessage,
+    ModelFamily,
+    ModelInfo,
+    SystemMessage,
+    UserMessage,
+)
+from teams.models._client import ToolChoice
+from teams.tools import Tool, ToolSchema
+
+Wire: TypeAlias = dict[str, Any]
+
+_FORBIDDEN_IN_NAMES = re.compile(r"[\s<|\\/>]")
+_NAME_LENGTH = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dialect:
+    """How messages are written for one model."""
+
+    info: ModelInfo
+    name_field: bool = True
+    name_prefixes: bool = False
+
+    def messages(self, messages: Sequence[LLMMessage]) -> list[Wire]:
+        """The messages on the wire. Raises ValueError for what the model can't take."""
+        if not self.info.get("multiple_system_messages", True):
+            messages = _one_system_message(messages)
+        wire = [one for message in messages for one in self._message(message)]
+        if ModelFamily.is_claude(self.info["family"]):
+            _without_trailing_space(wire)
+        return wire
+
+    def _message(self, message: LLMMessage) -> Iterable[Wire]:
+        match message:
+            case SystemMessage():
+                yield {"role": "system", "content": self._text(message.content)}
+            case UserMessage():
+                yield self._user(message)
+            case AssistantMessage():
+                yield self._assistant(message)
+            case FunctionExecutionResultMessage():
+                for result in message.content:
+                    yield {
+                        "role": "tool",
+                        "content": result.content,
+                        "tool_call_id": result.call_id,
+                    }
+            case _:
+                assert_never(message)
+
+    def _user(self, message: UserMessage) -> Wire:
+        said = f"{message.source} said:\n" if self.name_prefixes else ""
+        wire: Wire = {"role": "user"}
+        if isinstance(message.content, str):
+            wire["content"] = self._text(said + message.content)
+        else:
+            parts: list[str | Image] = [*([said] if said else ()), *message.content]
+            wire["content"] = [self._part(part) for part in parts]
+        if self.name_field and message.source:
+            wire["name"] = _FORBIDDEN_IN_NAMES.sub("_", message.source)[:_NAME_LENGTH]
+        return wire
+
+    def _part(self, part: str | Image) -> Wire:
+        if isinstance(part, str):
+            return {"type": "text", "text": self._text(part)}
+        if not self.info["vision"]:
+            raise ValueError("Model does not support vision and image was provided")
+        return part.to_openai_format()
+
+    def _assistant(self, message: AssistantMessage) -> Wire:
+        if isinstance(message.content, str):
+            return {"role": "assistant", "content": self._text(message.content)}
+        # What the model said along with its calls is kept as their thought.
+        return {
+            "role": "assistant",
+            "content": message.thought,
+            "tool_calls": [_call(call) for call in message.content],
+        }
+
+    def _text(self, text: str) -> str:
+        return text or (" " if ModelFamily.is_gemini(self.info["family"]) else "")
+
+
+def tool_arguments(
+    tools: Sequence[Tool | ToolSchema],
+    tool_choice: ToolChoice,
+    parallel_tool_calls: bool | None,
+) -> Wire:
+    """The part of a request about tools; nothing for a request without any.
+
+    Raises ValueError where `tool_choice` is a tool that is not among `tools`.
+    """
+    if not tools:
+        return {}
+    schemas = [tool if isinstance(tool, Mapping) else tool.schema for tool in tools]
+    arguments: Wire = {"tools": [_tool(schema) for schema in schemas]}
+    match tool_choice:
+        case "auto" | "required" | "none":
+            arguments["tool_choice"] = tool_choice
+        case tool:
+            name = tool.schema["name"]
+            if name not in {schema["name"] for schema in schemas}:
+                raise ValueError(f"tool_choice references {name!r}, which is not among the tools.")
+            arguments["tool_choice"] = {"type": "function", "function": {"name": name}}
+    if parallel_tool_calls is not None:
+        arguments["parallel_tool_calls"] = parallel_tool_calls
+    return arguments
+
+
+def response_format(json_output: bool | type[BaseModel] | None, info: ModelInfo) -> Wire:
+    """The part of a request about the form of its answer.
+
+    Raises ValueError for what the model can't do.
+    """
+    match json_output:
+        case None | False:
+            return {}
+        case True:
+            if not info["json_output"]:
+                raise ValueError("Model does not support JSON output.")
+            return {"response_format": {"type": "json_object"}}
+        case model:
+            if not info.get("structured_output", False):
+                raise ValueError("Model does not support structured output.")
+            return {"response_format": _schema_format(model)}
+
+
+def _schema_format(model: type[BaseModel]) -> Wire:
+    from openai import pydantic_function_tool
+
+    # The SDK's only public way to a schema as strict as the API wants it.
+    schema = pydantic_function_tool(model)["function"].get("parameters")
+    name = re.sub(r"[^a-zA-Z0-9_-]", "_", model.__name__)[:_NAME_LENGTH]
+    return {
+        "type": "json_schema",
+        "json_schema": {"name": name, "schema": schema, "strict": True},
+    }
+
+
+def _tool(schema: ToolSchema) -> Wire:
+    function: Wire = {
+        "name": schema["name"],
+        "description": schema.get("description", ""),
+        "parameters": schema.get("parameters") or {"type": "object", "properties": {}},
+    }
+    if schema.get("strict", False):
+        function["strict"] = True
+    return {"type": "function", "function": function}
+
+
+def _call(call: FunctionCall) -> Wire:
+    function = {"name": call.name, "arguments": call.arguments}
+    return {"id": call.id, "type": "function", "function": function}
+
+
+def _one_system_message(messages: Sequence[LLMMessage]) -> list[LLMMessage]:
+    """The system messages, which must follow each other, as one."""
+    places = [index for index, message in enumerate(messages) if isinstance(message, SystemMessage)]
+    if len(places) < 2:  # noqa: PLR2004
+        return list(messages)
+    first, last = places[0], places[-1]
+    if last - first >= len(places):
+        raise ValueError(
+            "This model takes one system message (model_info['multiple_system_messages'] is "
+            "False), but other messages stand between several ones."
+        )
+    texts = [message.content for message in messages if isinstance(message, SystemMessage)]
+    merged = SystemMessage(content="\n".join(texts))
+    return [*messages[:first], merged, *messages[last + 1 :]]
+
+
+def _without_trailing_space(wire: list[Wire]) -> None:
+    """Anthropic refuses a final assistant text that ends in white space."""
+    if wire and wire[-1]["role"] == "assistant" and isinstance(wire[-1]["content"], str):
+        wire[-1]["content"] = wire[-1]["content"].rstrip()

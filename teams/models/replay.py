@@ -1,0 +1,200 @@
+"""A model client that gives prepared answers in order: for tests, examples and measurements."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from typing import Any
+
+from pydantic import BaseModel
+
+from teams.core import CancellationToken, Component
+from teams.models._client import ChatCompletionClient, ToolChoice
+from teams.models._info import ModelCapabilities, ModelFamily, ModelInfo, validate_model_info
+from teams.models._types import (
+    AssistantMessage,
+    CreateResult,
+    FunctionExecutionResultMessage,
+    LLMMessage,
+    RequestUsage,
+)
+from teams.tools import Tool, ToolSchema
+
+CONTEXT_TOKENS = 10_000
+
+_BEFORE_A_WORD = re.compile(r"(?<=\s)(?=\S)")
+
+
+class ReplayChatCompletionClientConfig(BaseModel):
+    """The declarative form of ReplayChatCompletionClient."""
+
+    chat_completions: list[str | CreateResult]
+    model_info: ModelInfo | None = None
+
+
+class ReplayChatCompletionClient(ChatCompletionClient, Component[ReplayChatCompletionClientConfig]):
+    """Answers with the given texts and results, one after the other, whatever it is asked.
+
+    Tokens are words. A stream yields a text word by word. `model_info` says what the model pretends
+    to be able to; by default nothing but text. With nothing left to answer it raises ValueError.
+    """
+
+    component_config_schema = ReplayChatCompletionClientConfig
+
+    def __init__(
+        self,
+        chat_completions: Sequence[str | CreateResult],
+        model_info: ModelInfo | None = None,
+    ) -> None:
+        self._chat_completions = list(chat_completions)
+        self._model_info = model_info or ModelInfo(
+            vision=False,
+            function_calling=False,
+            json_output=False,
+            family=ModelFamily.UNKNOWN,
+            structured_output=False,
+        )
+        validate_model_info(self._model_info)
+        self._cached = True
+        self.reset()
+
+    def reset(self) -> None:
+        """Begin again with the first answer, and forget the calls and the usage."""
+        self._next = 0
+        self._usage = RequestUsage(prompt_tokens=0, completion_tokens=0)
+        self._create_calls: list[dict[str, Any]] = []
+        # Counts by id, so that a history is counted once; the messages are kept for the ids' sake.
+        self._words: dict[int, int] = {}
+        self._seen: list[LLMMessage] = []
+
+    def set_cached_bool_value(self, value: bool) -> None:
+        """What `cached` of the results made from texts says; True at first."""
+        self._cached = value
+
+    @property
+    def create_calls(self) -> list[dict[str, Any]]:
+        """The arguments of each call so far, by name."""
+        return self._create_calls
+
+    async def create(
+        self,
+        messages: Sequence[LLMMessage],
+        *,
+        tools: Sequence[Tool | ToolSchema] = (),
+        tool_choice: ToolChoice = "auto",
+        json_output: bool | type[BaseModel] | None = None,
+        extra_create_args: Mapping[str, Any] = {},
+        cancellation_token: CancellationToken | None = None,
+    ) -> CreateResult:
+        """The next answer; ValueError when there is none left."""
+        if self._next >= len(self._chat_completions):
+            raise ValueError("No more mock responses available")
+        answer = self._chat_completions[self._next]
+        self._next += 1
+        self._create_calls.append(
+            {
+                "messages": list(messages),
+                "tools": tools,
+                "tool_choice": tool_choice,
+                "json_output": json_output,
+                "extra_create_args": extra_create_args,
+                "cancellation_token": cancellation_token,
+            }
+        )
+        return self._result(answer, self.count_tokens(messages))
+
+    async def create_stream(
+        self,
+        messages: Sequence[LLMMessage],
+        *,
+        tools: Sequence[Tool | ToolSchema] = (),
+        tool_choice: ToolChoice = "auto",
+        json_output: bool | type[BaseModel] | None = None,
+        extra_create_args: Mapping[str, Any] = {},
+        cancellation_token: CancellationToken | None = None,
+    ) -> AsyncGenerator[str | CreateResult, None]:
+        """The next answer's words, each with the white space after it, and then the answer."""
+        result = await self.create(
+            messages,
+            tools=tools,
+            tool_choice=tool_choice,
+            json_output=json_output,
+            extra_create_args=extra_create_args,
+            cancellation_token=cancellation_token,
+        )
+        if isinstance(result.content, str) and result.content:
+            for word in _BEFORE_A_WORD.split(result.content):
+                yield word
+        yield result
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+    def actual_usage(self) -> RequestUsage:
+        """Tokens of all calls since the last reset."""
+        return self._usage
+
+    def total_usage(self) -> RequestUsage:
+        """The same as `actual_usage`."""
+        return self._usage
+
+    def count_tokens(
+        self, messages: Sequence[LLMMessage], *, tools: Sequence[Tool | ToolSchema] = ()
+    ) -> int:
+        """The number of words in the messages."""
+        ids = list(map(id, messages))
+        try:
+            return sum(map(self._words.__getitem__, ids))
+        except KeyError:
+            for key, message in zip(ids, messages, strict=True):
+                if key not in self._words:
+                    self._words[key] = _words(message)
+                    self._seen.append(message)
+            return sum(map(self._words.__getitem__, ids))
+
+    def remaining_tokens(
+        self, messages: Sequence[LLMMessage], *, tools: Sequence[Tool | ToolSchema] = ()
+    ) -> int:
+        """What is left of a context of 10,000 words."""
+        return CONTEXT_TOKENS - self.count_tokens(messages, tools=tools)
+
+    @property
+    def model_info(self) -> ModelInfo:
+        """What the model pretends to be able to."""
+        return self._model_info
+
+    @property
+    def capabilities(self) -> ModelCapabilities:
+        """An earlier form of `model_info`."""
+        info = self._model_info
+        return ModelCapabilities(
+            vision=info["vision"],
+            function_calling=info["function_calling"],
+            json_output=info["json_output"],
+        )
+
+    def _result(self, answer: str | CreateResult, prompt_tokens: int) -> CreateResult:
+        if isinstance(answer, str):
+            usage = RequestUsage(prompt_tokens, len(answer.split()))
+            result = CreateResult(
+                finish_reason="stop", content=answer, usage=usage, cached=self._cached
+            )
+        else:
+            usage = RequestUsage(prompt_tokens, answer.usage.completion_tokens)
+            result = answer
+        self._usage = RequestUsage(
+            prompt_tokens=self._usage.prompt_tokens + usage.prompt_tokens,
+            completion_tokens=self._usage.completion_tokens + usage.completion_tokens,
+        )
+        return result
+
+
+def _words(message: LLMMessage) -> int:
+    match message:
+        case FunctionExecutionResultMessage():
+            return sum(len(result.content.split()) for result in message.content)
+        case AssistantMessage(content=list(calls)):
+            return sum(1 + len(call.arguments.split()) for call in calls)
+        case _:
+            parts = [message.content] if isinstance(message.content, str) else message.content
+            return sum(len(part.split()) if isinstance(part, str) else 1 for part in parts)
