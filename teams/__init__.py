@@ -1,1 +1,35 @@
-"""Teams of agents: an independent implementation of the AutoGen AgentChat API."""
+"""Teams of agents: an independent implementation of the AutoGen AgentChat API.
+
+Teams stand here; agents, messages, conditions, tools, models and the rest in the modules of the
+same names.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from teams._group_chat import BaseGroupChat
+    from teams._round_robin import RoundRobinGroupChat
+    from teams._swarm import Swarm
+
+__all__ = ["BaseGroupChat", "RoundRobinGroupChat", "Swarm"]
+
+# Resolved on first use: who imports only `teams.messages` does not pay for the engine.
+_HOMES = {
+    "BaseGroupChat": "teams._group_chat",
+    "RoundRobinGroupChat": "teams._round_robin",
+    "Swarm": "teams._swarm",
+}
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(home), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

@@ -1,0 +1,248 @@
+"""Session events: everything a surface (terminal, Slack, Discord, stdout) ever learns about a
+thread.
+
+A closed union of frozen values. Each event that is stored has a `seq` of its thread (1, 2, 3 ...);
+a surface that reconnects asks for what came after the last one it saw and ignores what it knows
+already. `TextDelta` alone is not stored (`seq` 0): the text shown so far is, and a replay gives it
+as one delta. All text in events is raw; a surface neutralises it for its own medium.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from pydantic import TypeAdapter
+
+RequestKind: TypeAlias = Literal["text", "choice", "approval"]
+NoticeLevel: TypeAlias = Literal["info", "warning", "error"]
+TurnOutcome: TypeAlias = Literal["done", "waiting", "stopped", "failed", "interrupted"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HumanText:
+    """One message of a person, as it became part of a turn.
+
+    `inbox` is its number in the thread's inbox.
+    """
+
+    inbox: int
+    author: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Event:
+    thread: str
+    seq: int = 0
+    at: float = 0.0
+    """Seconds since the epoch."""
+    turn: str = ""
+    """Id of the turn; empty for what happens outside of one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageQueued(_Event):
+    """A message waits behind the running turn; it can be taken back until its turn starts."""
+
+    kind: Literal["message_queued"] = "message_queued"
+    message: HumanText
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageWithdrawn(_Event):
+    """A waiting message was taken back by its author."""
+
+    kind: Literal["message_withdrawn"] = "message_withdrawn"
+    inbox: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnStarted(_Event):
+    """The team begins to work on these messages; none when it goes on after an answer or an
+    interruption.
+    """
+
+    kind: Literal["turn_started"] = "turn_started"
+    messages: tuple[HumanText, ...] = ()
+    resumed: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpeakerStarted(_Event):
+    """An agent is on turn. `model` names the model it runs on ("" for none)."""
+
+    kind: Literal["speaker_started"] = "speaker_started"
+    agent: str
+    model: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextDelta(_Event):
+    """Text to append to the open message `message`; with `replace`, the text that now stands there
+    instead.
+    """
+
+    kind: Literal["text_delta"] = "text_delta"
+    agent: str
+    message: str
+    text: str
+    replace: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageFinished(_Event):
+    """An agent's message is complete; `text` is the whole of it and wins over the deltas."""
+
+    kind: Literal["message_finished"] = "message_finished"
+    agent: str
+    message: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Thought(_Event):
+    """Reasoning a model showed; surfaces fold it."""
+
+    kind: Literal["thought"] = "thought"
+    agent: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolStarted(_Event):
+    """A tool call is about to run (or to be judged). `call` is its key, unique for ever."""
+
+    kind: Literal["tool_started"] = "tool_started"
+    agent: str
+    call: str
+    tool: str
+    arguments: str
+    """JSON text as the model wrote it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolFinished(_Event):
+    """A tool call ended. `unknown` says that a crash hid its outcome; `duration` is in seconds."""
+
+    kind: Literal["tool_finished"] = "tool_finished"
+    agent: str
+    call: str
+    tool: str
+    result: str
+    failed: bool = False
+    unknown: bool = False
+    duration: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HandedOff(_Event):
+    """One agent passed the work to another, or to the user."""
+
+    kind: Literal["handed_off"] = "handed_off"
+    agent: str
+    target: str
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InputRequested(_Event):
+    """The team waits for a human.
+
+    `options` is for a choice, `tool` and `arguments` for an approval.
+    """
+
+    kind: Literal["input_requested"] = "input_requested"
+    request: str
+    request_kind: RequestKind
+    agent: str
+    prompt: str
+    options: tuple[str, ...] = ()
+    tool: str = ""
+    arguments: str = ""
+    call: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InputResolved(_Event):
+    """A request was answered, expired or closed.
+
+    `outcome` is for people: "approved", "denied: too risky" ...
+    """
+
+    kind: Literal["input_resolved"] = "input_resolved"
+    request: str
+    outcome: str
+    by: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Notice(_Event):
+    """A line from the gateway itself.
+
+    For errors, `incident` is the short id under which the log has the details.
+    """
+
+    kind: Literal["notice"] = "notice"
+    text: str
+    level: NoticeLevel = "info"
+    incident: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage(_Event):
+    """Tokens of one model answer."""
+
+    kind: Literal["usage"] = "usage"
+    agent: str
+    prompt_tokens: int
+    completion_tokens: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnFinished(_Event):
+    """The turn ended, or stands still until a human answers (`waiting`). `reason` is for people."""
+
+    kind: Literal["turn_finished"] = "turn_finished"
+    outcome: TurnOutcome
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThreadRenamed(_Event):
+    """The thread has a new title."""
+
+    kind: Literal["thread_renamed"] = "thread_renamed"
+    title: str
+
+
+SessionEvent: TypeAlias = (
+    MessageQueued
+    | MessageWithdrawn
+    | TurnStarted
+    | SpeakerStarted
+    | TextDelta
+    | MessageFinished
+    | Thought
+    | ToolStarted
+    | ToolFinished
+    | HandedOff
+    | InputRequested
+    | InputResolved
+    | Notice
+    | Usage
+    | TurnFinished
+    | ThreadRenamed
+)
+
+_ADAPTER: TypeAdapter[SessionEvent] = TypeAdapter(SessionEvent)
+
+
+def dump_event(event: SessionEvent) -> bytes:
+    """The event as one line of JSON."""
+    return _ADAPTER.dump_json(event)
+
+
+def load_event(data: bytes | str) -> SessionEvent:
+    """The inverse of `dump_event`. Raises pydantic.ValidationError on anything else."""
+    return _ADAPTER.validate_json(data)

@@ -1,0 +1,65 @@
+"""What the gateway needs of whoever defines teams and tool rules: two narrow protocols.
+
+`gateway.team_factory` builds both from config.toml; tests hand in their own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, Protocol
+
+from teams.base import Team, ToolCall
+
+ToolAction = Literal["allow", "ask", "deny"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolRule:
+    """What may happen with a tool: run, ask an approver first, or not at all.
+
+    `idempotent`: after a crash the call may be repeated. `read_only`: it changes nothing.
+    """
+
+    action: ToolAction
+    idempotent: bool = False
+    read_only: bool = False
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TeamInfo:
+    """A team as lists show it.
+
+    `models` maps each agent's name to the name of its model ("" for none).
+    """
+
+    name: str
+    description: str
+    participants: tuple[str, ...]
+    models: dict[str, str]
+    definition: str
+    """Hash of the definition; a thread stores the one it was made with."""
+
+
+class TeamSource(Protocol):
+    """Builds a fresh team for a thread.
+
+    Nothing built is shared between threads except model clients.
+    """
+
+    @property
+    def default(self) -> str: ...
+    def names(self) -> list[str]: ...
+    def info(self, name: str) -> TeamInfo:
+        """Raises KeyError for an unknown name."""
+        ...
+
+    async def build(self, name: str, *, workdir: Path) -> Team:
+        """A fresh team whose tools may write below `workdir` (exists, private to the thread)."""
+        ...
+
+    def rule(self, team: str, call: ToolCall) -> ToolRule: ...
+    async def aclose(self) -> None:
+        """Close what is shared: model clients, workbenches."""
+        ...

@@ -1,0 +1,98 @@
+"""Several jobs that produce items side by side, read as one stream, each no further than one item
+ahead.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterable, Sequence
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+R = TypeVar("R")
+Emit = Callable[[T], Awaitable[None]]
+Job = Callable[[Emit[T]], Coroutine[Any, Any, None]]
+
+GRACE = 0.5
+"""Seconds a cancelled task may take to end before it is abandoned."""
+
+logger = logging.getLogger("teams")
+
+_abandoned: set[asyncio.Task[Any]] = set()
+
+
+async def merge(jobs: Iterable[Job[T]]) -> AsyncGenerator[T, None]:
+    """Yield what the jobs emit, as it arrives; a job whose item is out waits until it was taken.
+
+    Each job lives whole in one task of its own, and no scope is held open over a yield (PEP 789).
+    The first error of a job ends the stream. When the stream ends, for whatever reason, the
+    remaining tasks are cancelled and given `GRACE` seconds.
+    """
+    queue: asyncio.Queue[tuple[T, asyncio.Future[None]] | asyncio.Task[None]] = asyncio.Queue()
+    loop = asyncio.get_running_loop()
+
+    async def emit(item: T) -> None:
+        taken = loop.create_future()
+        queue.put_nowait((item, taken))
+        await taken
+
+    tasks = [asyncio.create_task(job(emit)) for job in jobs]
+    for task in tasks:
+        task.add_done_callback(queue.put_nowait)
+    try:
+        running = len(tasks)
+        while running:
+            entry = await queue.get()
+            if isinstance(entry, asyncio.Task):
+                running -= 1
+                entry.result()
+            else:
+                item, taken = entry
+                yield item
+                if not taken.done():
+                    taken.set_result(None)
+    finally:
+        await cancel_all(tasks)
+
+
+async def cancel_all(tasks: Sequence[asyncio.Task[Any]]) -> None:
+    """Cancel the tasks and wait for them, `GRACE` seconds at most; what still runs then is
+    abandoned and logged.
+    """
+    running = [task for task in tasks if not task.done()]
+    for task in running:
+        task.cancel()
+    if running:
+        await asyncio.wait(running, timeout=GRACE)
+    for task in tasks:
+        if not task.done():
+            _abandon(task)
+        elif not task.cancelled():
+            task.exception()  # retrieved here; whoever needed it has read it from the result
+
+
+async def bounded(work: Coroutine[Any, Any, R]) -> R:
+    """Await foreign code in a task of its own, so that a cancelled caller leaves within `GRACE`
+    seconds even if the
+    code ignores its cancellation."""
+    task = asyncio.create_task(work)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await cancel_all([task])
+        raise
+
+
+def _abandon(task: asyncio.Task[Any]) -> None:
+    logger.warning(
+        "A cancelled call did not end within %s s and was abandoned: %r", GRACE, task.get_coro()
+    )
+    _abandoned.add(task)
+    task.add_done_callback(_drop)
+
+
+def _drop(task: asyncio.Task[Any]) -> None:
+    _abandoned.discard(task)
+    if not task.cancelled() and (error := task.exception()) is not None:
+        logger.warning("An abandoned call ended with %s: %s", type(error).__name__, error)

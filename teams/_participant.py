@@ -1,0 +1,259 @@
+"""A participant's place in a team: its inbox, and its unfinished turn."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar, runtime_checkable
+
+from teams._history import History
+from teams._hooks import AGENT_PATH, InputRequired
+from teams._snapshot import SnapshotReader, SnapshotWriter
+from teams._turn import Item, Suspended
+from teams.agents._base import BaseChatAgent
+from teams.base import ChatAgent, Response, TaskResult, Team
+from teams.core import CancellationToken
+from teams.messages import BaseChatMessage, MessageFactory, ModelClientStreamingChunkEvent
+from teams.state import ChatAgentContainerState
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """A finished turn: `delta` goes to the thread and the termination condition, `published` to the
+    others' inboxes.
+
+    `last` is what is still to be handed out: the response's chat message.
+    """
+
+    delta: Sequence[Item]
+    published: Sequence[BaseChatMessage]
+    last: BaseChatMessage | None = None
+
+
+@runtime_checkable
+class ResumableTeam(Protocol):
+    """A team whose run can stand still and go on inside of another team's run."""
+
+    def begin(self, messages: Sequence[BaseChatMessage]) -> None:
+        """Start a run with these messages, or add them to the unfinished one.
+
+        Raises ValueError, changing nothing.
+        """
+        ...
+
+    def drive(self, token: CancellationToken) -> AsyncGenerator[Item | TaskResult, None]:
+        """Run what was begun; cancellation is the outermost run's business."""
+        ...
+
+    async def abandon_turn(self) -> None:
+        """Give up the unfinished run after a cancellation."""
+        ...
+
+    async def write_state(self, path: str, writer: SnapshotWriter) -> None:
+        """Write the team's state in the compact format."""
+        ...
+
+    async def read_state(self, path: str, reader: SnapshotReader) -> None:
+        """Take over what `write_state` wrote."""
+        ...
+
+
+class Participant:
+    """An agent or a team as a member of a team.
+
+    `inbox` holds what the others said since its last turn; it is emptied only by what the
+    participant really took.
+    """
+
+    def __init__(self, member: ChatAgent | Team) -> None:
+        self.member = member
+        self.inbox: History[BaseChatMessage] = History()
+        self.unread: deque[Item] = deque()
+        """Produced beside another speaker, but not yet taken by the consumer."""
+        self._inner: History[Item] | None = None
+        """For a team: what its unfinished run has produced so far."""
+
+    @property
+    def name(self) -> str:
+        """The member's name."""
+        return self.member.name
+
+    def speak(self, token: CancellationToken) -> AsyncGenerator[Item | Spoken | Suspended, None]:
+        """The member's turn, or the rest of it: what it produces, then the end of the turn or what
+        it waits for.
+        """
+        return (
+            self._speak_agent(self.member, token)
+            if isinstance(self.member, ChatAgent)
+            else self._speak_team(token)
+        )
+
+    async def _speak_agent(
+        self, agent: ChatAgent, token: CancellationToken
+    ) -> AsyncGenerator[Item | Spoken | Suspended, None]:
+        resumable = isinstance(agent, BaseChatAgent) and agent.absorbed is not None
+        # Only an agent with a turn record can tell later what it took; any other gets a list that
+        # does not change.
+        messages: Sequence[BaseChatMessage] = self.inbox if resumable else list(self.inbox)
+        try:
+            async with aclosing(agent.on_messages_stream(messages, token)) as stream:
+                async for item in stream:
+                    if isinstance(item, Response):
+                        self._took(agent, messages)
+                        message = item.chat_message
+                        yield Spoken([*(item.inner_messages or ()), message], [message], message)
+                        return
+                    yield item
+                    if isinstance(item, Suspended):
+                        return
+        except InputRequired as required:
+            # An agent without a turn record starts again with the same inbox, so the inbox names
+            # the request.
+            request_id = f"{self.name}:{self.inbox[-1].id if self.inbox else ''}"
+            yield Suspended(
+                tuple(required.pending(agent=(*AGENT_PATH.get(), self.name), request_id=request_id))
+            )
+            return
+        raise RuntimeError(f"Agent {self.name!r} ended its turn without a response.")
+
+    def _took(self, agent: ChatAgent, delivered: Sequence[BaseChatMessage]) -> None:
+        absorbed = agent.absorbed if isinstance(agent, BaseChatAgent) else None
+        if absorbed is None:
+            self.inbox.replace(self.inbox[len(delivered) :])
+        elif all(message.id in absorbed for message in self.inbox):
+            self.inbox.clear()
+        else:
+            self.inbox.replace([message for message in self.inbox if message.id not in absorbed])
+
+    async def _speak_team(
+        self, token: CancellationToken
+    ) -> AsyncGenerator[Item | Spoken | Suspended, None]:
+        team = self.member
+        if isinstance(team, ResumableTeam):
+            team.begin(list(self.inbox))
+            self.inbox.clear()
+            stream = team.drive(token)
+        else:
+            stream = team.run_stream(
+                task=list(self.inbox), cancellation_token=token, output_task_messages=False
+            )
+        inner = self._inner = History() if self._inner is None else self._inner
+        async with aclosing(stream):
+            async for item in _under(self.name, stream):
+                match item:
+                    case TaskResult(pending=pending) if pending:
+                        yield Suspended(tuple(pending))
+                        return
+                    case TaskResult():
+                        self._inner = None
+                        if not isinstance(team, ResumableTeam):
+                            self.inbox.clear()
+                        yield Spoken(
+                            list(inner),
+                            [item for item in inner if isinstance(item, BaseChatMessage)],
+                        )
+                        return
+                    case ModelClientStreamingChunkEvent():
+                        yield item
+                    case _:
+                        inner.append(item)
+                        yield item
+        raise RuntimeError(f"Team {self.name!r} ended its run without a result.")
+
+    async def abandon(self) -> None:
+        """Give up an unfinished turn after a cancellation.
+
+        What was taken stays taken; the rest stays in the inbox.
+        """
+        self.unread.clear()
+        self._inner = None
+        if isinstance(self.member, BaseChatAgent):
+            await self.member.abandon_turn()
+            if (absorbed := self.member.absorbed) is not None:
+                self.inbox.replace(
+                    [message for message in self.inbox if message.id not in absorbed]
+                )
+        elif isinstance(self.member, ResumableTeam):
+            await self.member.abandon_turn()
+
+    async def reset(self, token: CancellationToken) -> None:
+        """Back to the beginning."""
+        self.inbox.clear()
+        self.unread.clear()
+        self._inner = None
+        if isinstance(self.member, ChatAgent):
+            await self.member.on_reset(token)
+        else:
+            await self.member.reset()
+
+    async def save_state(self) -> dict[str, Any]:
+        """The documented state, with what an unfinished turn adds to it."""
+        state = ChatAgentContainerState(
+            agent_state=await self.member.save_state(),
+            message_buffer=[message.dump() for message in self.inbox],
+        ).model_dump()
+        if self.unread:
+            state["unread"] = [item.dump() for item in self.unread]
+        if self._inner is not None:
+            state["inner"] = [item.dump() for item in self._inner]
+        return state
+
+    async def load_state(self, state: Mapping[str, Any], factory: MessageFactory) -> None:
+        """Take over what `save_state` returned, or AutoGen's."""
+        loaded = ChatAgentContainerState.model_validate(state)
+        await self.member.load_state(loaded.agent_state)
+        self.inbox.replace(_chat_message(factory, data) for data in loaded.message_buffer)
+        self.unread = deque(factory.create(data) for data in state.get("unread", ()))
+        inner = state.get("inner")
+        self._inner = None if inner is None else History(factory.create(data) for data in inner)
+
+    async def write_state(self, path: str, writer: SnapshotWriter) -> None:
+        """Write the place and its member in the compact format."""
+        writer.items(path + "inbox", self.inbox, writer.item)
+        if self._inner is not None:
+            writer.items(path + "inner", self._inner, writer.item)
+        writer.value(
+            path + "place",
+            {"inner": self._inner is not None, "unread": [writer.item(i) for i in self.unread]},
+        )
+        if isinstance(self.member, BaseChatAgent | ResumableTeam):
+            await self.member.write_state(path, writer)
+        else:
+            writer.value(path + "state", await self.member.save_state())
+
+    async def read_state(self, path: str, reader: SnapshotReader) -> None:
+        """Take over what `write_state` wrote."""
+        self.inbox.replace(reader.items(path + "inbox", reader.chat_message))
+        turn = reader.value(path + "place", {"inner": False, "unread": []})
+        self._inner = History(reader.items(path + "inner", reader.item)) if turn["inner"] else None
+        self.unread = deque(reader.item(number) for number in turn["unread"])
+        if isinstance(self.member, BaseChatAgent | ResumableTeam):
+            await self.member.read_state(path, reader)
+        else:
+            await self.member.load_state(reader.value(path + "state", {}))
+
+
+async def _under(name: str, stream: AsyncGenerator[T, None]) -> AsyncGenerator[T, None]:
+    """The stream, with `name` on the path of what asks or calls inside; set per pull, so that it
+    never leaks out.
+    """
+    while True:
+        reset = AGENT_PATH.set((*AGENT_PATH.get(), name))
+        try:
+            item = await anext(stream)
+        except StopAsyncIteration:
+            return
+        finally:
+            AGENT_PATH.reset(reset)
+        yield item
+
+
+def _chat_message(factory: MessageFactory, data: Mapping[str, Any]) -> BaseChatMessage:
+    message = factory.create(data)
+    if not isinstance(message, BaseChatMessage):
+        raise ValueError(f"A message buffer holds chat messages, found {type(message).__name__}.")  # noqa: TRY004
+    return message

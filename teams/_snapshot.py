@@ -1,0 +1,198 @@
+"""The compact state format: a snapshot, then deltas that cost what was added since.
+
+A part (snapshot or delta) is JSON: `pool` holds messages, each once; everything else names them by
+their number in the pool. `lists` are histories (where they continue, or from scratch), `values` the
+small rest, in full when it changed. Objects write themselves under a path of their own
+("planner/context"); teams nest by prefix.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar, cast
+
+from pydantic_core import from_json, to_json
+
+from teams._history import History
+from teams._turn import Item
+from teams.messages import BaseChatMessage
+from teams.models import LLMMessage, UserMessage
+
+T = TypeVar("T")
+VERSION = 1
+
+
+@dataclass(slots=True)
+class _Mark:
+    history: History[Any]
+    generation: int
+    length: int
+
+
+class SnapshotWriter:
+    """Writes parts of one team. Lives as long as deltas shall build on what it wrote before."""
+
+    def __init__(self) -> None:
+        self._pool: list[Item] = []
+        self._numbers: dict[str, int] = {}
+        self._marks: dict[str, _Mark] = {}
+        self._values: dict[str, bytes] = {}
+        self._written = 0
+        self._begun = False
+        self._lists_out: dict[str, list[Any]] = {}
+        self._values_out: dict[str, Any] = {}
+
+    @classmethod
+    def after(cls, reader: SnapshotReader) -> SnapshotWriter:
+        """A writer that goes on where the parts of `reader` end, once the loaded state was written
+        and discarded.
+        """
+        writer = cls()
+        for item in reader.pool:
+            writer.item(item)
+        return writer
+
+    def discard(self) -> None:
+        """Forget what was written: the reader's parts hold it."""
+        self._begun, self._written = True, len(self._pool)
+        self._lists_out, self._values_out = {}, {}
+
+    def items(self, path: str, history: History[T], encode: Callable[[T], Any]) -> None:
+        """Write what `history` gained since it was last written under this path."""
+        mark = self._marks.get(path)
+        start = 0
+        if mark is not None and mark.history is history and mark.generation == history.generation:
+            start = mark.length
+            if start == len(history):
+                return
+        self._marks[path] = _Mark(history, history.generation, len(history))
+        if mark is not None or history:
+            self._lists_out[path] = [start, [encode(item) for item in history[start:]]]
+
+    def value(self, path: str, value: Any) -> None:
+        """Write a small JSON value, if it changed."""
+        data = to_json(value)
+        if self._values.get(path) != data:
+            self._values[path] = data
+            self._values_out[path] = value
+
+    def item(self, item: Item) -> int:
+        """The pool number of a message or event."""
+        number = self._numbers.get(item.id)
+        if number is not None and self._pool[number] is item:
+            return number
+        self._numbers[item.id] = number = len(self._pool)
+        self._pool.append(item)
+        return number
+
+    def llm_message(self, message: LLMMessage) -> Any:
+        """A model message: the number of the chat message it stands for, where it is known, else
+        its data.
+        """
+        if type(message) is UserMessage:
+            number = self._numbers.get(message.origin())
+            if number is not None:
+                origin = self._pool[number]
+                if isinstance(origin, BaseChatMessage) and origin.to_model_message() is message:
+                    return number
+        return message.model_dump(mode="json")
+
+    def finish(self) -> bytes:
+        """The part that says what changed since the last one; b"" if nothing did."""
+        pool = [item.dump() for item in self._pool[self._written :]]
+        if self._begun and not (pool or self._lists_out or self._values_out):
+            return b""
+        part = {
+            "parley_state": VERSION,
+            "kind": "delta" if self._begun else "snapshot",
+            "pool": pool,
+            "lists": self._lists_out,
+            "values": self._values_out,
+        }
+        self.discard()
+        return to_json(part)
+
+
+class SnapshotReader:
+    """A snapshot and its deltas, folded into one.
+
+    Raises ValueError where they are not what `SnapshotWriter` wrote.
+    """
+
+    def __init__(
+        self,
+        parts: Sequence[bytes],
+        decode: Callable[[Mapping[str, Any]], Item],
+        decode_llm: Callable[[Any], LLMMessage],
+    ) -> None:
+        if not parts:
+            raise ValueError("No snapshot to load: `parts` is empty.")
+        self._decode_llm = decode_llm
+        self.pool: list[Item] = []
+        self._lists: dict[str, list[Any]] = {}
+        self._values: dict[str, Any] = {}
+        for number, data in enumerate(parts):
+            if data:
+                self._fold(number, _part(number, data), decode)
+
+    def items(self, path: str, decode: Callable[[Any], T]) -> list[T]:
+        """The history written under this path; empty if there is none."""
+        return [decode(item) for item in self._lists.get(path, ())]
+
+    def value(self, path: str, default: Any = None) -> Any:
+        """The value last written under this path."""
+        return self._values.get(path, default)
+
+    def item(self, number: Any) -> Item:
+        """The message or event with this pool number."""
+        return self.pool[number]
+
+    def chat_message(self, number: Any) -> BaseChatMessage:
+        """The chat message with this pool number."""
+        item = self.pool[number]
+        if not isinstance(item, BaseChatMessage):
+            raise ValueError(
+                f"Broken state: a chat message was expected, found {type(item).__name__}."
+            )  # noqa: TRY004
+        return item
+
+    def llm_message(self, data: Any) -> LLMMessage:
+        """The inverse of `SnapshotWriter.llm_message`."""
+        return (
+            self.chat_message(data).to_model_message()
+            if isinstance(data, int)
+            else self._decode_llm(data)
+        )
+
+    def _fold(
+        self, number: int, part: Mapping[str, Any], decode: Callable[[Mapping[str, Any]], Item]
+    ) -> None:
+        if part["kind"] == "snapshot":
+            self.pool, self._lists, self._values = [], {}, {}
+        elif number == 0:
+            raise ValueError("The first part of a saved state must be a snapshot, found a delta.")
+        self.pool.extend(decode(item) for item in part["pool"])
+        for path, (start, items) in part["lists"].items():
+            known = self._lists.setdefault(path, [])
+            if start > len(known):
+                raise ValueError(
+                    f"Broken state: a delta of {path!r} is missing before part {number}."
+                )
+            known[start:] = items
+        self._values.update(part["values"])
+
+
+def _part(number: int, data: bytes) -> Mapping[str, Any]:
+    try:
+        part: Any = from_json(data)
+    except ValueError as error:
+        raise ValueError(f"Part {number} of the saved state is not JSON: {error}") from error
+    if not isinstance(part, dict) or "parley_state" not in part:
+        raise ValueError(f"Part {number} of the saved state is not a part of a team's state.")
+    found = cast("dict[str, Any]", part)
+    if found["parley_state"] != VERSION:
+        raise ValueError(
+            f"Part {number} of the saved state has version {found['parley_state']!r}; this version reads {VERSION}."
+        )
+    return found

@@ -1,0 +1,70 @@
+"""Keeping a model context valid: every tool call is followed by its results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from teams.core import FunctionCall
+from teams.models import (
+    AssistantMessage,
+    FunctionExecutionResult,
+    FunctionExecutionResultMessage,
+    LLMMessage,
+)
+
+NOT_RUN = "The call was interrupted; whether it took effect is not known."
+
+
+def calls_of(message: LLMMessage) -> list[FunctionCall]:
+    """The tool calls an assistant message makes."""
+    if isinstance(message, AssistantMessage) and isinstance(message.content, list):
+        return message.content
+    return []
+
+
+def error_results(
+    calls: Iterable[FunctionCall], reason: str = NOT_RUN
+) -> list[FunctionExecutionResult]:
+    """One error result for each call."""
+    return [
+        FunctionExecutionResult(content=reason, name=call.name, call_id=call.id, is_error=True)
+        for call in calls
+    ]
+
+
+def open_calls(messages: Sequence[LLMMessage]) -> list[FunctionCall]:
+    """The calls at the end of a context that have no result yet.
+
+    Looks at the last two messages only.
+    """
+    if not messages:
+        return []
+    if calls := calls_of(messages[-1]):
+        return calls
+    if len(messages) > 1 and isinstance(messages[-1], FunctionExecutionResultMessage):
+        answered = {result.call_id for result in messages[-1].content}
+        return [call for call in calls_of(messages[-2]) if call.id not in answered]
+    return []
+
+
+def close_calls(messages: Sequence[LLMMessage]) -> list[LLMMessage] | None:
+    """The same context with an error result for every call that has none; None if there is no such
+    call.
+
+    AutoGen leaves such calls behind when a run is cancelled during a tool call, and OpenAI-style
+    APIs refuse them.
+    """
+    closed: list[LLMMessage] = []
+    changed = False
+    for position, message in enumerate(messages):
+        closed.append(message)
+        calls = calls_of(message)
+        if not calls:
+            continue
+        following = messages[position + 1] if position + 1 < len(messages) else None
+        results = following.content if isinstance(following, FunctionExecutionResultMessage) else []
+        answered = {result.call_id for result in results}
+        if missing := [call for call in calls if call.id not in answered]:
+            changed = True
+            closed.append(FunctionExecutionResultMessage(content=error_results(missing)))
+    return closed if changed else None

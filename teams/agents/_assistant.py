@@ -1,0 +1,573 @@
+"""AssistantAgent: a model that answers, calls tools, and hands off."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import aclosing
+from typing import Any, ClassVar, Self, cast
+from uuid import uuid4
+
+from pydantic import BaseModel, TypeAdapter
+
+from teams._hooks import AGENT_PATH, ToolCall
+from teams._merge import Emit
+from teams._snapshot import SnapshotReader, SnapshotWriter
+from teams._transcript import close_calls, error_results, open_calls
+from teams._turn import Item, Suspended, Turn
+from teams.agents._assistant_config import AssistantAgentConfig
+from teams.agents._assistant_tools import AgentTools, ToolFunction
+from teams.agents._base import BaseChatAgent
+from teams.agents._tool_batch import ToolBatch
+from teams.base import Handoff, InputRequired, Response
+from teams.core import CancellationToken, Component, FunctionCall
+from teams.memory import Memory
+from teams.messages import (
+    BaseAgentEvent,
+    BaseChatMessage,
+    HandoffMessage,
+    MemoryQueryEvent,
+    MessageFactory,
+    ModelClientStreamingChunkEvent,
+    StructuredMessageFactory,
+    TextMessage,
+    ThoughtEvent,
+    ToolCallExecutionEvent,
+    ToolCallRequestEvent,
+    ToolCallSummaryMessage,
+)
+from teams.model_context import ChatCompletionContext, UnboundedChatCompletionContext
+from teams.models import (
+    AssistantMessage,
+    ChatCompletionClient,
+    CreateResult,
+    FunctionExecutionResult,
+    FunctionExecutionResultMessage,
+    LLMMessage,
+    SystemMessage,
+)
+from teams.state import AssistantAgentState
+from teams.tools import BaseTool, Workbench
+from teams.utils import remove_images
+
+_LLM_MESSAGE: TypeAdapter[LLMMessage] = TypeAdapter(LLMMessage)
+
+SummaryFormatter = Callable[[FunctionCall, FunctionExecutionResult], str]
+Output = BaseAgentEvent | BaseChatMessage | Response | Suspended
+
+
+class AssistantAgent(BaseChatAgent, Component[AssistantAgentConfig]):
+    """An agent that answers with a model, calls tools and can hand off to other agents.
+
+    A turn: new messages and memories go into the model context; the model is called; its tool calls
+    run side by side, up to `max_tool_iterations` rounds; then a text, a summary of the tool
+    results, or a hand-off is the response. The turn can be stopped at each yielded item and goes on
+    from there.
+
+    Args:
+        name: a Python identifier, unique in a team.
+        model_client: the model; it may be shared between agents.
+        tools: tools or plain functions. Not together with `workbench`.
+        workbench: one or several sources of tools.
+        handoffs: agents (or `Handoff`s) the model may transfer to.
+        model_context: what the model is sent; everything by default.
+        description: for teams that choose speakers by description.
+        system_message: sent first in each model call; None for none.
+        model_client_stream: yield the model's text as ModelClientStreamingChunkEvent while it is
+        written.
+        reflect_on_tool_use: after tool calls, ask the model for an answer instead of summarising
+        the results. Default:
+            only with `output_content_type`.
+        max_tool_iterations: rounds of tool calls in one turn, at least 1.
+        tool_call_summary_format: one line per call; {tool_name}, {arguments}, {result}, {is_error}.
+        tool_call_summary_formatter: overrides the format in code; not part of a dumped component.
+        output_content_type: a pydantic model; the answer is a StructuredMessage of it.
+        output_content_type_format: how such a message is shown.
+        memory: queried before the first model call of a turn.
+        metadata: for whoever tracks agents.
+
+    Raises ValueError for tools or hand-offs whose names collide, that the model cannot call, or
+    that have a wrong type, and for `max_tool_iterations` below 1; TypeError if `memory` is not a
+    list.
+    """
+
+    component_config_schema = AssistantAgentConfig
+    component_provider_override: ClassVar[str | None] = "teams.agents.AssistantAgent"
+    component_version: ClassVar[int] = 2
+
+    def __init__(
+        self,
+        name: str,
+        model_client: ChatCompletionClient,
+        *,
+        tools: Sequence[BaseTool[Any, Any] | ToolFunction] | None = None,
+        workbench: Workbench | Sequence[Workbench] | None = None,
+        handoffs: Sequence[Handoff | str] | None = None,
+        model_context: ChatCompletionContext | None = None,
+        description: str = "An agent that provides assistance with ability to use tools.",
+        system_message: str | None = (
+            "You are a helpful AI assistant. Solve tasks using your tools. "
+            "Reply with TERMINATE when the task has been completed."
+        ),
+        model_client_stream: bool = False,
+        reflect_on_tool_use: bool | None = None,
+        max_tool_iterations: int = 1,
+        tool_call_summary_format: str = "{result}",
+        tool_call_summary_formatter: SummaryFormatter | None = None,
+        output_content_type: type[BaseModel] | None = None,
+        output_content_type_format: str | None = None,
+        memory: Sequence[Memory] | None = None,
+        metadata: dict[str, str] | None = None,
+    ) -> None:
+        super().__init__(name=name, description=description)
+        if max_tool_iterations < 1:
+            raise ValueError(
+                f"max_tool_iterations must be at least 1, found {max_tool_iterations}."
+            )
+        if memory is not None and not isinstance(memory, list):
+            raise TypeError(
+                f"memory must be a list of Memory instances, found {type(memory).__name__}."
+            )
+        self._model_client = model_client
+        self._memory: list[Memory] = list(memory or ())
+        self._metadata = metadata or {}
+        self._system_message = system_message
+        self._system_messages = (
+            [] if system_message is None else [SystemMessage(content=system_message)]
+        )
+        self._tools = AgentTools(name, model_client, tools, workbench, handoffs)
+        self._model_context = (
+            model_context if model_context is not None else UnboundedChatCompletionContext()
+        )
+        self._model_client_stream = model_client_stream
+        self._max_tool_iterations = max_tool_iterations
+        self._tool_call_summary_format = tool_call_summary_format
+        self._tool_call_summary_formatter = tool_call_summary_formatter
+        self._reflect_on_tool_use = (
+            output_content_type is not None if reflect_on_tool_use is None else reflect_on_tool_use
+        )
+        self._output: StructuredMessageFactory | None = None
+        self._message_factory: MessageFactory | None = None
+        if output_content_type is not None:
+            self._output = StructuredMessageFactory(
+                input_model=output_content_type, format_string=output_content_type_format
+            )
+        self._turn: Turn | None = None
+        self._taken: Mapping[str, None] = {}
+        self._images_seen = (-1, 0, False)
+
+    @property
+    def produced_message_types(self) -> Sequence[type[BaseChatMessage]]:
+        """Text or structured message, a tool summary if it has tools, a hand-off if it has hand-
+        offs.
+        """
+        types: list[type[BaseChatMessage]] = [
+            self._output.StructuredMessage if self._output else TextMessage
+        ]
+        if self._tools.workbenches:
+            types.append(ToolCallSummaryMessage)
+        if self._tools.handoffs:
+            types.append(HandoffMessage)
+        return types
+
+    @property
+    def model_context(self) -> ChatCompletionContext:
+        """The context that is sent to the model."""
+        return self._model_context
+
+    @property
+    def model_client(self) -> ChatCompletionClient:
+        """The model in use."""
+        return self._model_client
+
+    async def on_messages(
+        self, messages: Sequence[BaseChatMessage], cancellation_token: CancellationToken
+    ) -> Response:
+        """Take the new messages and respond.
+
+        Raises InputRequired when the turn waits for a human.
+        """
+        async for item in self.on_messages_stream(messages, cancellation_token):
+            match item:
+                case Response():
+                    return item
+                case Suspended():
+                    raise InputRequired(requests=item.requests)
+                case _:
+                    pass
+        raise RuntimeError(f"Agent {self.name!r} ended its turn without a response.")
+
+    async def on_messages_stream(
+        self, messages: Sequence[BaseChatMessage], cancellation_token: CancellationToken
+    ) -> AsyncGenerator[Output, None]:
+        """Take the new messages and yield what happens; the Response comes last (or Suspended: see
+        `InputRequired`).
+
+        If an earlier turn is unfinished, this call finishes it; messages it has taken already are
+        not taken twice. `messages` may grow while the turn runs: new ones are taken before the next
+        model call.
+        """
+        turn = self._turn
+        if turn is None:
+            turn = self._turn = Turn()
+            await self._close_open_calls()
+        self._taken = turn.taken
+        while True:
+            while turn.produced:
+                item = turn.produced.popleft()
+                turn.inner.append(item)
+                yield item
+            match turn.phase:
+                case "done":
+                    break
+                case "tools":
+                    batch = self._batch(turn, cancellation_token)
+                    async with aclosing(batch.run()) as items:
+                        async for item in items:
+                            yield item
+                    if batch.waiting:
+                        yield Suspended(tuple(batch.waiting))
+                        return
+                    await self._finish_calls(turn, batch.results())
+                case "model" | "reflect":
+                    await self._take(turn, messages, cancellation_token)
+                    if turn.produced:
+                        continue
+                    request = await self._request(turn, cancellation_token)
+                    if not self._model_client_stream:
+                        await self._accept(turn, await self._model_client.create(**request))
+                        continue
+                    answer: CreateResult | None = None
+                    async with aclosing(self._model_client.create_stream(**request)) as stream:
+                        async for piece in stream:
+                            if type(piece) is str:
+                                yield ModelClientStreamingChunkEvent(
+                                    content=piece,
+                                    source=self._name,
+                                    full_message_id=turn.message_id,
+                                )
+                            else:
+                                answer = _checked(piece)
+                    if answer is None:
+                        raise RuntimeError(
+                            f"The model stream of agent {self.name!r} ended without a final result."
+                        )
+                    await self._accept(turn, answer)
+        self._turn = None
+        final = turn.final
+        if final is None:
+            raise RuntimeError(f"Agent {self.name!r} ended its turn without a response.")
+        yield Response(chat_message=final, inner_messages=turn.inner)
+
+    async def _take(
+        self, turn: Turn, messages: Sequence[BaseChatMessage], token: CancellationToken
+    ) -> None:
+        """Messages and memories into the context, each once."""
+        taken = turn.taken
+        for message in messages:
+            if message.id in taken:
+                continue
+            if isinstance(message, HandoffMessage):
+                for context_message in message.context:
+                    await self._model_context.add_message(context_message)
+            await self._model_context.add_message(message.to_model_message())
+            taken[message.id] = None
+        for memory in self._memory[turn.remembered :]:
+            update = await memory.update_context(self._model_context)
+            turn.remembered += 1
+            if update.memories.results:
+                turn.produced.append(
+                    MemoryQueryEvent(content=update.memories.results, source=self.name)
+                )
+
+    async def _request(self, turn: Turn, token: CancellationToken) -> dict[str, Any]:
+        messages: list[LLMMessage] = [
+            *self._system_messages,
+            *await self._model_context.get_messages(),
+        ]
+        if not self._model_client.model_info["vision"] and self._has_images():
+            messages = remove_images(messages)
+        request: dict[str, Any] = {"messages": messages, "cancellation_token": token}
+        if self._output is not None:
+            request["json_output"] = self._output.ContentModel
+        if turn.phase == "reflect":
+            request["tool_choice"] = "none"
+        else:
+            request["tools"] = await self._tools.schemas()
+        return request
+
+    def _has_images(self) -> bool:
+        """Whether the context holds images; looks only at what came since the last time."""
+        history = self._model_context.history
+        generation, seen, found = self._images_seen
+        if generation != history.generation:
+            seen, found = 0, False
+        found = found or any(
+            type(getattr(message, "content", None)) is list for message in history[seen:]
+        )
+        self._images_seen = (history.generation, len(history), found)
+        return found
+
+    async def _accept(self, turn: Turn, answer: CreateResult) -> None:
+        """What the model answered becomes items to hand out, and the turn's next phase."""
+        answer = _checked(answer)
+        calls = answer.content if isinstance(answer.content, list) else []
+        if turn.phase == "reflect" and (calls or not answer.content):
+            # The model did not keep to its "no tools": the results still are an answer.
+            self._conclude(turn, self._summary(turn))
+            return
+        if answer.thought:
+            turn.produced.append(
+                ThoughtEvent(content=answer.thought, source=self.name, id=turn.message_id)
+            )
+            turn.message_id = str(uuid4())
+        await self._model_context.add_message(
+            AssistantMessage(content=answer.content, source=self.name, thought=answer.thought)
+        )
+        if calls:
+            request = ToolCallRequestEvent(
+                content=calls, source=self.name, models_usage=answer.usage
+            )
+            turn.batch, turn.calls, turn.thought, turn.results = (
+                request.id,
+                calls,
+                answer.thought,
+                {},
+            )
+            turn.produced.append(request)
+            turn.phase = "tools"
+            return
+        text = answer.content if isinstance(answer.content, str) else ""
+        self._conclude(turn, self._final_message(turn, text, answer))
+
+    def _final_message(self, turn: Turn, text: str, answer: CreateResult) -> BaseChatMessage:
+        if self._output is None:
+            return TextMessage(
+                content=text, source=self.name, models_usage=answer.usage, id=turn.message_id
+            )
+        return self._output.StructuredMessage(
+            content=self._output.ContentModel.model_validate_json(text),
+            source=self.name,
+            models_usage=answer.usage,
+            format_string=self._output.format_string,
+            id=turn.message_id,
+        )
+
+    def _batch(self, turn: Turn, token: CancellationToken) -> ToolBatch:
+        def execute(call: ToolCall, emit: Emit[Item]) -> Any:
+            return self._tools.execute(call, token, emit)
+
+        path = (*AGENT_PATH.get(), self.name)
+        return ToolBatch(turn, path, frozenset(self._tools.handoffs), execute)
+
+    async def _finish_calls(self, turn: Turn, results: list[FunctionExecutionResult]) -> None:
+        """All results of a round are in: hand off, call the model again, reflect, or summarise."""
+        turn.produced.append(ToolCallExecutionEvent(content=results, source=self.name))
+        await self._model_context.add_message(FunctionExecutionResultMessage(content=results))
+        turn.iteration += 1
+        turn.message_id = str(uuid4())
+        if (handoff := self._handoff(turn, results)) is not None:
+            self._conclude(turn, handoff)
+        elif turn.iteration < self._max_tool_iterations:
+            turn.phase = "model"
+        elif self._reflect_on_tool_use:
+            turn.phase = "reflect"
+        else:
+            self._conclude(turn, self._summary(turn))
+
+    def _handoff(self, turn: Turn, results: list[FunctionExecutionResult]) -> HandoffMessage | None:
+        done = [
+            (call, result)
+            for call, result in zip(turn.calls, results, strict=True)
+            if call.name in self._tools.handoffs and not result.is_error
+        ]
+        if not done:
+            return None
+        if len(done) > 1:
+            names = ", ".join(call.name for call, _ in done)
+            warnings.warn(
+                f"Multiple handoffs detected, only the first is executed: {names}. "
+                "Disable parallel tool calls in the model client to avoid this.",
+                UserWarning,
+                stacklevel=2,
+            )
+        call, result = done[0]
+        return HandoffMessage(
+            content=result.content,
+            target=self._tools.handoffs[call.name].target,
+            source=self.name,
+            context=self._handoff_context(turn, results),
+            id=turn.message_id,
+        )
+
+    def _handoff_context(
+        self, turn: Turn, results: list[FunctionExecutionResult]
+    ) -> list[LLMMessage]:
+        others = [
+            (call, result)
+            for call, result in zip(turn.calls, results, strict=True)
+            if call.name not in self._tools.handoffs
+        ]
+        if others:
+            return [
+                AssistantMessage(
+                    content=[call for call, _ in others], source=self.name, thought=turn.thought
+                ),
+                FunctionExecutionResultMessage(content=[result for _, result in others]),
+            ]
+        return [AssistantMessage(content=turn.thought, source=self.name)] if turn.thought else []
+
+    def _summary(self, turn: Turn) -> ToolCallSummaryMessage:
+        results = [turn.results[turn.key(position)] for position in range(len(turn.calls))]
+        shown = [
+            (call, result)
+            for call, result in zip(turn.calls, results, strict=True)
+            if call.name not in self._tools.handoffs
+        ]
+        return ToolCallSummaryMessage(
+            content="\n".join(self._summary_line(call, result) for call, result in shown),
+            source=self.name,
+            tool_calls=[call for call, _ in shown],
+            results=[result for _, result in shown],
+            id=turn.message_id,
+        )
+
+    def _summary_line(self, call: FunctionCall, result: FunctionExecutionResult) -> str:
+        if self._tool_call_summary_formatter is not None:
+            return self._tool_call_summary_formatter(call, result)
+        return self._tool_call_summary_format.format(
+            tool_name=call.name,
+            arguments=call.arguments,
+            result=result.content,
+            is_error=result.is_error,
+        )
+
+    def _conclude(self, turn: Turn, message: BaseChatMessage) -> None:
+        turn.final = message
+        turn.phase = "done"
+
+    async def on_reset(self, cancellation_token: CancellationToken) -> None:
+        """Forget everything that was said."""
+        self._turn = None
+        await self._model_context.clear()
+
+    async def close(self) -> None:
+        """Stop the workbenches. The model client may be shared and stays open."""
+        for workbench in self._tools.workbenches:
+            await workbench.stop()
+
+    @property
+    def absorbed(self) -> Mapping[str, None]:
+        return self._taken
+
+    async def abandon_turn(self) -> None:
+        turn, self._turn = self._turn, None
+        if turn is not None:
+            await self._close_open_calls(turn)
+
+    async def _close_open_calls(self, turn: Turn | None = None) -> None:
+        calls = open_calls(self._model_context.history)
+        if not calls:
+            return
+        results = error_results(calls)
+        if turn is not None and turn.phase == "tools":
+            known = [turn.results.get(turn.key(position)) for position in range(len(turn.calls))]
+            results = [
+                found or missing
+                for found, missing in zip(known, error_results(turn.calls), strict=True)
+            ]
+        await self._model_context.add_message(FunctionExecutionResultMessage(content=results))
+
+    async def save_state(self) -> Mapping[str, Any]:
+        """The model context, and the turn record of an unfinished turn under the additive key
+        `turn`.
+        """
+        state = AssistantAgentState(llm_context=await self._model_context.save_state()).model_dump()
+        if self._turn is not None:
+            state["turn"] = self._turn.dump(lambda item: item.dump())
+        return state
+
+    async def load_state(self, state: Mapping[str, Any]) -> None:
+        """Take over a state of ours or of AutoGen's. Raises ValueError if it is something else."""
+        loaded = AssistantAgentState.model_validate(state)
+        await self._model_context.load_state(loaded.llm_context)
+        self._turn = None
+        if (turn := state.get("turn")) is not None:
+            self._turn = Turn.load(turn, self._factory().create)
+        elif (closed := close_calls(self._model_context.history)) is not None:
+            self._model_context.history.replace(closed)
+
+    async def write_state(self, path: str, writer: SnapshotWriter) -> None:
+        context = self._model_context
+        if type(context).save_state is ChatCompletionContext.save_state:
+            writer.items(path + "context", context.history, writer.llm_message)
+        else:
+            writer.value(path + "context", await context.save_state())
+        writer.value(path + "turn", None if self._turn is None else self._turn.dump(writer.item))
+
+    async def read_state(self, path: str, reader: SnapshotReader) -> None:
+        context = self._model_context
+        if type(context).save_state is ChatCompletionContext.save_state:
+            context.history.replace(reader.items(path + "context", reader.llm_message))
+        elif (saved := reader.value(path + "context")) is not None:
+            await context.load_state(cast("Mapping[str, Any]", saved))
+        turn = reader.value(path + "turn")
+        self._turn = None if turn is None else Turn.load(turn, reader.item)
+
+    def _factory(self) -> MessageFactory:
+        if self._message_factory is None:
+            self._message_factory = MessageFactory()
+            if self._output is not None:
+                self._message_factory.register(self._output.StructuredMessage)
+        return self._message_factory
+
+    def _to_config(self) -> AssistantAgentConfig:
+        return AssistantAgentConfig(
+            name=self.name,
+            model_client=self._model_client.dump_component(),
+            workbench=[workbench.dump_component() for workbench in self._tools.workbenches] or None,
+            handoffs=list(self._tools.handoffs.values()) or None,
+            model_context=self._model_context.dump_component(),
+            memory=[memory.dump_component() for memory in self._memory] or None,
+            description=self.description,
+            system_message=self._system_message,
+            model_client_stream=self._model_client_stream,
+            reflect_on_tool_use=self._reflect_on_tool_use,
+            max_tool_iterations=self._max_tool_iterations,
+            tool_call_summary_format=self._tool_call_summary_format,
+            metadata=self._metadata or None,
+            structured_message_factory=self._output.dump_component() if self._output else None,
+        )
+
+    @classmethod
+    def _from_config(cls, config: AssistantAgentConfig) -> Self:
+        output = config.structured_message_factory
+        factory = StructuredMessageFactory.load_component(output) if output is not None else None
+        return cls(
+            name=config.name,
+            model_client=ChatCompletionClient.load_component(config.model_client),
+            tools=[BaseTool.load_component(tool) for tool in config.tools or ()] or None,
+            workbench=[Workbench.load_component(entry) for entry in config.workbench or ()] or None,
+            handoffs=config.handoffs,
+            model_context=ChatCompletionContext.load_component(config.model_context)
+            if config.model_context
+            else None,
+            memory=[Memory.load_component(memory) for memory in config.memory or ()] or None,
+            description=config.description,
+            system_message=config.system_message,
+            model_client_stream=config.model_client_stream,
+            reflect_on_tool_use=config.reflect_on_tool_use,
+            max_tool_iterations=config.max_tool_iterations,
+            tool_call_summary_format=config.tool_call_summary_format,
+            output_content_type=factory.ContentModel if factory else None,
+            output_content_type_format=factory.format_string if factory else None,
+            metadata=config.metadata,
+        )
+
+
+def _checked(answer: Any) -> CreateResult:
+    if not isinstance(answer, CreateResult):
+        raise RuntimeError(
+            f"The model client gave {type(answer).__name__}; expected str or CreateResult."
+        )  # noqa: TRY004
+    return answer

@@ -1,0 +1,176 @@
+"""What an assistant can call: the tools of its workbenches, and its hand-offs as tools."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, cast
+
+from teams._hooks import ToolCall
+from teams._merge import Emit
+from teams._turn import Item
+from teams.base import Handoff, InputRequired
+from teams.core import CancellationToken
+from teams.messages import BaseAgentEvent, BaseChatMessage
+from teams.models import ChatCompletionClient
+from teams.tools import (
+    BaseTool,
+    FunctionTool,
+    StaticStreamWorkbench,
+    StreamWorkbench,
+    TextResultContent,
+    ToolResult,
+    ToolSchema,
+    Workbench,
+)
+
+ToolFunction = Callable[..., Any] | Callable[..., Awaitable[Any]]
+
+
+class AgentTools:
+    """The tools of one agent.
+
+    Raises ValueError where they collide or the model cannot call them.
+    """
+
+    def __init__(
+        self,
+        agent: str,
+        model_client: ChatCompletionClient,
+        tools: Sequence[BaseTool[Any, Any] | ToolFunction] | None,
+        workbench: Workbench | Sequence[Workbench] | None,
+        handoffs: Sequence[Handoff | str] | None,
+    ) -> None:
+        if tools and workbench is not None:
+            raise ValueError(
+                f"Agent {agent!r} has both tools and a workbench: put the tools into a workbench."
+            )
+        self.handoffs = _by_tool_name(handoffs or ())
+        self._handoff_tools = {
+            name: handoff.handoff_tool for name, handoff in self.handoffs.items()
+        }
+        self.own = [_as_tool(tool) for tool in tools or ()]
+        self._check(agent, model_client)
+        if workbench is None:
+            self.workbenches: list[Workbench] = (
+                [StaticStreamWorkbench(self.own)] if self.own else []
+            )
+        else:
+            self.workbenches = list(workbench) if isinstance(workbench, Sequence) else [workbench]
+        if self.workbenches and not self.own and not model_client.model_info["function_calling"]:
+            raise ValueError(
+                f"Agent {agent!r} has a workbench, but its model does not support function calling."
+            )
+
+    async def schemas(self) -> list[ToolSchema | BaseTool[Any, Any]]:
+        """What the model is told it can call."""
+        found: list[ToolSchema | BaseTool[Any, Any]] = []
+        for workbench in self.workbenches:
+            found += await workbench.list_tools()
+        return [*found, *self._handoff_tools.values()]
+
+    async def execute(
+        self, call: ToolCall, token: CancellationToken, emit: Emit[Item]
+    ) -> ToolResult:
+        """Run one call.
+
+        What goes wrong is an error result, except `InputRequired` and errors a tool declares fatal.
+        """
+        arguments = _arguments(call)
+        if isinstance(arguments, ToolResult):
+            return arguments
+        if (handoff := self.handoffs.get(call.name)) is not None:
+            return _text_result(call.name, handoff.message)
+        for workbench in self.workbenches:
+            try:
+                if any(tool["name"] == call.name for tool in await workbench.list_tools()):
+                    return await _call(workbench, call, arguments, token, emit)
+            except InputRequired:
+                raise
+            except Exception as error:
+                if workbench.tool_traits(call.name).fatal_errors:
+                    raise
+                return _text_result(
+                    call.name, f"Error: {error or type(error).__name__}", failed=True
+                )
+        return _text_result(
+            call.name, f"Error: tool '{call.name}' not found in any workbench", failed=True
+        )
+
+    def _check(self, agent: str, model_client: ChatCompletionClient) -> None:
+        names = [tool.name for tool in self.own]
+        if repeated := sorted({name for name in names if names.count(name) > 1}):
+            raise ValueError(
+                f"Tool names of agent {agent!r} must be unique, found twice: {', '.join(repeated)}."
+            )
+        if shared := sorted(set(names) & self.handoffs.keys()):
+            raise ValueError(
+                f"Handoff names of agent {agent!r} must differ from tool names: {', '.join(shared)}."
+            )
+        if (names or self.handoffs) and not model_client.model_info["function_calling"]:
+            kind = "tools" if names else "handoffs"
+            raise ValueError(
+                f"Agent {agent!r} has {kind}, but its model does not support function calling."
+            )
+
+
+def _by_tool_name(handoffs: Sequence[Handoff | str]) -> dict[str, Handoff]:
+    found: dict[str, Handoff] = {}
+    for entry in handoffs:
+        match entry:
+            case str():
+                handoff = Handoff(target=entry)
+            case Handoff():
+                handoff = entry
+            case _:  # pyright: ignore[reportUnnecessaryComparison]
+                raise ValueError(
+                    f"A handoff must be a name or a Handoff, found {type(entry).__name__}."
+                )
+        if handoff.name in found:
+            raise ValueError(f"Handoff names must be unique, found twice: {handoff.name}.")
+        found[handoff.name] = handoff
+    return found
+
+
+def _as_tool(tool: BaseTool[Any, Any] | ToolFunction) -> BaseTool[Any, Any]:
+    if isinstance(tool, BaseTool):
+        return cast("BaseTool[Any, Any]", tool)
+    if callable(tool):
+        return FunctionTool(tool, description=tool.__doc__ or "")
+    raise ValueError(f"A tool must be a BaseTool or a function, found {type(tool).__name__}.")
+
+
+def _arguments(call: ToolCall) -> dict[str, Any] | ToolResult:
+    try:
+        parsed: Any = json.loads(call.arguments or "{}")
+    except json.JSONDecodeError as error:
+        return _text_result(
+            call.name, f"Error: the arguments are not valid JSON: {error}", failed=True
+        )
+    if not isinstance(parsed, dict):
+        return _text_result(call.name, "Error: the arguments must be a JSON object.", failed=True)
+    return cast("dict[str, Any]", parsed)
+
+
+async def _call(
+    workbench: Workbench,
+    call: ToolCall,
+    arguments: dict[str, Any],
+    token: CancellationToken,
+    emit: Emit[Item],
+) -> ToolResult:
+    if not isinstance(workbench, StreamWorkbench):
+        return await workbench.call_tool(call.name, arguments, token, call_id=call.id)
+    async for item in workbench.call_tool_stream(call.name, arguments, token, call_id=call.id):
+        match item:
+            case ToolResult():
+                return item
+            case BaseAgentEvent() | BaseChatMessage():
+                await emit(item)
+            case _:
+                pass  # streams of a tool may carry items of their own, which mean nothing to a team
+    raise RuntimeError(f"The stream of tool {call.name!r} ended without a result.")
+
+
+def _text_result(name: str, text: str, *, failed: bool = False) -> ToolResult:
+    return ToolResult(name=name, result=[TextResultContent(content=text)], is_error=failed)

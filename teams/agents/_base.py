@@ -1,0 +1,199 @@
+"""The base class for agents: everything but what the agent says."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing
+from typing import Any, ClassVar, cast
+
+from pydantic import BaseModel
+
+from teams._hooks import InputRequired
+from teams._scope import RunStream
+from teams._snapshot import SnapshotReader, SnapshotWriter
+from teams._task import Task, task_messages
+from teams._turn import Suspended
+from teams.base import ChatAgent, Response, TaskResult
+from teams.core import CancellationToken, ComponentBase, ComponentType
+from teams.messages import BaseAgentEvent, BaseChatMessage, ModelClientStreamingChunkEvent
+from teams.state import BaseState
+
+
+class BaseChatAgent(ChatAgent, ABC, ComponentBase[BaseModel]):
+    """Base class for a chat agent.
+
+    Implement `on_messages`, `on_reset` and `produced_message_types`; for streaming also
+    `on_messages_stream`. An agent is stateful: it is given only the messages that are new since its
+    last turn. Raises ValueError if `name` is not a Python identifier.
+    """
+
+    component_type: ClassVar[ComponentType] = "agent"
+
+    def __init__(self, name: str, description: str) -> None:
+        if not name.isidentifier():
+            raise ValueError(f"The agent name must be a valid Python identifier, found {name!r}.")
+        self._name = name
+        self._description = description
+
+    @property
+    def name(self) -> str:
+        """Unique within a team."""
+        return self._name
+
+    @property
+    def description(self) -> str:
+        """What the agent can do; teams choose speakers by it."""
+        return self._description
+
+    @property
+    @abstractmethod
+    def produced_message_types(self) -> Sequence[type[BaseChatMessage]]:
+        """The types of messages that `Response.chat_message` can have."""
+        ...
+
+    @abstractmethod
+    async def on_messages(
+        self, messages: Sequence[BaseChatMessage], cancellation_token: CancellationToken
+    ) -> Response:
+        """Handle the new messages and return a response."""
+        ...
+
+    async def on_messages_stream(
+        self, messages: Sequence[BaseChatMessage], cancellation_token: CancellationToken
+    ) -> AsyncGenerator[BaseAgentEvent | BaseChatMessage | Response | Suspended, None]:
+        """Handle the new messages and yield what happens; the Response comes last (or `Suspended`,
+        see `InputRequired`).
+        """
+        response = await self.on_messages(messages, cancellation_token)
+        for message in response.inner_messages or []:
+            yield message
+        yield response
+
+    async def run(
+        self,
+        *,
+        task: Task = None,
+        cancellation_token: CancellationToken | None = None,
+        output_task_messages: bool = True,
+    ) -> TaskResult:
+        """Run the agent on the task and return the result. See `run_stream`."""
+        stream = self.run_stream(
+            task=task,
+            cancellation_token=cancellation_token,
+            output_task_messages=output_task_messages,
+        )
+        async with aclosing(stream):
+            async for item in stream:
+                if isinstance(item, TaskResult):
+                    return item
+        raise RuntimeError(f"The stream of agent {self.name!r} ended without a result.")
+
+    def run_stream(
+        self,
+        *,
+        task: Task = None,
+        cancellation_token: CancellationToken | None = None,
+        output_task_messages: bool = True,
+    ) -> AsyncGenerator[BaseAgentEvent | BaseChatMessage | TaskResult, None]:
+        """Run the agent on the task and yield its messages as they come; the last item is the
+        TaskResult.
+
+        `task` may be text, a message, a list of messages, or None to go on. `output_task_messages`
+        says whether the task's messages come first. Raises ValueError for an empty or malformed
+        task, CancelledError once the token is cancelled.
+        """
+        messages = task_messages(task)
+        token = cancellation_token or CancellationToken()
+        return RunStream(
+            self.drive(messages, token, output_task_messages), cancellation_token, self.abandon_turn
+        )
+
+    async def drive(
+        self,
+        messages: list[BaseChatMessage],
+        token: CancellationToken,
+        output_task_messages: bool = False,
+    ) -> AsyncGenerator[BaseAgentEvent | BaseChatMessage | TaskResult, None]:
+        """What `run_stream` runs; inside of another run, whose cancellation decides about this
+        agent's turn.
+        """
+        items: list[BaseAgentEvent | BaseChatMessage] = []
+        if output_task_messages:
+            for message in messages:
+                items.append(message)
+                yield message
+        stream = self.on_messages_stream(messages, token)
+        try:
+            async for item in stream:
+                match item:
+                    case Response():
+                        items.append(item.chat_message)
+                        yield item.chat_message
+                        yield TaskResult(messages=items)
+                    case Suspended():
+                        yield TaskResult(
+                            messages=items, stop_reason=item.stop_reason, pending=item.requests
+                        )
+                    case ModelClientStreamingChunkEvent():
+                        yield item
+                    case _:
+                        items.append(item)
+                        yield item
+        except InputRequired as required:
+            pending = Suspended(tuple(required.pending(agent=(self.name,), request_id=self.name)))
+            yield TaskResult(
+                messages=items, stop_reason=pending.stop_reason, pending=pending.requests
+            )
+        finally:
+            await stream.aclose()
+
+    @abstractmethod
+    async def on_reset(self, cancellation_token: CancellationToken) -> None:
+        """Reset the agent to its state after construction."""
+        ...
+
+    async def on_pause(self, cancellation_token: CancellationToken) -> None:
+        """Called when the team is paused, possibly in the middle of this agent's turn.
+
+        Does nothing by default.
+        """
+
+    async def on_resume(self, cancellation_token: CancellationToken) -> None:
+        """Called when the team goes on after a pause. Does nothing by default."""
+
+    async def save_state(self) -> Mapping[str, Any]:
+        """The agent's state as JSON data; a stateless agent has none to speak of."""
+        return BaseState().model_dump()
+
+    async def load_state(self, state: Mapping[str, Any]) -> None:
+        """Take over a state that `save_state` returned."""
+        BaseState.model_validate(state)
+
+    async def close(self) -> None:
+        """Release what the agent holds. Does nothing by default."""
+
+    # What follows is for the engine and for agents that keep a turn record; a user's own agent
+    # needs none of it.
+
+    @property
+    def absorbed(self) -> Mapping[str, None] | None:
+        """Ids of the messages the current or last turn took in for good; None for an agent without
+        a turn record.
+        """
+        return None
+
+    async def abandon_turn(self) -> None:
+        """Give up an unfinished turn after a cancellation; what the agent remembers must be valid
+        afterwards.
+        """
+
+    async def write_state(self, path: str, writer: SnapshotWriter) -> None:
+        """Write the agent's state in the compact format: all of it, unless a subclass knows better."""
+        writer.value(path + "state", await self.save_state())
+
+    async def read_state(self, path: str, reader: SnapshotReader) -> None:
+        """Take over what `write_state` wrote."""
+        state = reader.value(path + "state")
+        if state is not None:
+            await self.load_state(cast("Mapping[str, Any]", state))

@@ -1,0 +1,132 @@
+"""Running the tool calls of one model answer: side by side, each through the interception point."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from dataclasses import dataclass, field
+
+from teams._hooks import (
+    AGENT_PATH,
+    CURRENT_CALL,
+    InputRequired,
+    PendingInput,
+    ToolCall,
+    current_hooks,
+)
+from teams._merge import Emit, Job, merge
+from teams._turn import Item, Turn
+from teams.models import FunctionExecutionResult
+from teams.tools import ToolResult
+
+Execute = Callable[[ToolCall, Emit[Item]], Awaitable[ToolResult]]
+"""Runs one call for real. Tool errors are results; what it raises is fatal for the run."""
+
+
+class _Gate:
+    """Holds the calls of a batch back until each of them is judged, so that all approvals are asked
+    first.
+    """
+
+    def __init__(self, calls: int) -> None:
+        self._undecided = calls
+        self._open = asyncio.Event()
+
+    def decide(self) -> None:
+        self._undecided -= 1
+        if self._undecided <= 0:
+            self._open.set()
+
+    async def wait(self) -> None:
+        await self._open.wait()
+
+
+@dataclass(slots=True)
+class ToolBatch:
+    """The open calls of a turn.
+
+    `waiting` is what they wait for once `run` has ended; results are in the turn.
+    """
+
+    turn: Turn
+    agent: tuple[str, ...]
+    handoffs: frozenset[str]
+    execute: Execute
+    waiting: list[PendingInput] = field(default_factory=list[PendingInput])
+
+    async def run(self) -> AsyncGenerator[Item, None]:
+        """Run every call without a result; yield what streaming tools produce, recorded in the turn
+        until taken.
+        """
+        calls = [self._call(position) for position in range(len(self.turn.calls))]
+        left = [call for call in calls if call.key not in self.turn.results]
+        gate = _Gate(len(left))
+        async for item in merge([self._job(call, gate) for call in left]):
+            self.turn.produced.remove(item)
+            self.turn.inner.append(item)
+            yield item
+
+    def results(self) -> list[FunctionExecutionResult]:
+        """All results, in the order of the calls."""
+        return [
+            self.turn.results[self.turn.key(position)] for position in range(len(self.turn.calls))
+        ]
+
+    def _call(self, position: int) -> ToolCall:
+        call = self.turn.calls[position]
+        return ToolCall(
+            key=self.turn.key(position),
+            id=call.id,
+            name=call.name,
+            arguments=call.arguments,
+            agent=self.agent,
+            handoff=call.name in self.handoffs,
+        )
+
+    def _job(self, call: ToolCall, gate: _Gate) -> Job[Item]:
+        async def job(emit: Emit[Item]) -> None:
+            async def produce(item: Item) -> None:
+                self.turn.produced.append(item)
+                await emit(item)
+
+            CURRENT_CALL.set(call)
+            AGENT_PATH.set(self.agent)
+            try:
+                result = await judged(call, gate, lambda allowed: self.execute(allowed, produce))
+            except InputRequired as required:
+                self.waiting += required.pending(
+                    agent=self.agent, request_id=call.key, call_id=call.id
+                )
+            else:
+                self.turn.results[call.key] = FunctionExecutionResult(
+                    content=result.to_text(),
+                    name=call.name,
+                    call_id=call.id,
+                    is_error=result.is_error,
+                )
+
+        return job
+
+
+async def judged(
+    call: ToolCall, gate: _Gate, execute: Callable[[ToolCall], Awaitable[ToolResult]]
+) -> ToolResult:
+    """The call's result by way of the run's interceptor, if there is one."""
+    undecided = True
+
+    def decide() -> None:
+        nonlocal undecided
+        if undecided:
+            undecided = False
+            gate.decide()
+
+    async def proceed(allowed: ToolCall) -> ToolResult:
+        decide()
+        await gate.wait()
+        return await execute(allowed)
+
+    intercept = current_hooks().intercept
+    try:
+        return await (intercept(call, proceed) if intercept else proceed(call))
+    finally:
+        decide()

@@ -1,0 +1,194 @@
+"""UserProxyAgent: a human as a participant."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, ClassVar, Self, cast
+from uuid import uuid4
+
+from pydantic import BaseModel
+
+from teams._hooks import AGENT_PATH, InputRequired, current_hooks
+from teams._merge import bounded
+from teams._snapshot import SnapshotReader, SnapshotWriter
+from teams._turn import Suspended
+from teams.agents._base import BaseChatAgent
+from teams.base import Response
+from teams.core import CancellationToken, Component
+from teams.messages import (
+    BaseAgentEvent,
+    BaseChatMessage,
+    HandoffMessage,
+    TextMessage,
+    UserInputRequestedEvent,
+)
+from teams.state import BaseState
+from teams.tools._threads import in_daemon_thread
+
+SyncInputFunc = Callable[[str], str]
+AsyncInputFunc = Callable[[str, CancellationToken | None], Awaitable[str]]
+InputFuncType = SyncInputFunc | AsyncInputFunc
+
+PROMPT = "Your response: "
+
+
+class UserProxyAgentConfig(BaseModel):
+    """See `UserProxyAgent`; an input function is not part of a dumped component."""
+
+    name: str
+    description: str = "A human user"
+    input_func: str | None = None
+
+
+class UserProxyAgent(BaseChatAgent, Component[UserProxyAgentConfig]):
+    """A participant whose messages a human writes.
+
+    `input_func` is called with a prompt: a plain function (in a thread of its own) or a coroutine
+    function that also takes the cancellation token. Without one the run's `ask` hook is used (see
+    `run_hooks`), else `input`. An input function that raises `InputRequired` suspends the run;
+    after a resume it is asked again under the same request id (`InputRequestContext.request_id()`).
+    Any other error ends the run with a RuntimeError.
+    """
+
+    component_config_schema = UserProxyAgentConfig
+    component_provider_override: ClassVar[str | None] = "teams.agents.UserProxyAgent"
+
+    class InputRequestContext:
+        """Tells an input function which request it is answering."""
+
+        _REQUEST: ClassVar[ContextVar[str]] = ContextVar("teams_input_request")
+
+        @classmethod
+        @contextmanager
+        def populate_context(cls, request_id: str) -> Generator[None]:
+            """Whatever is called inside can read this id."""
+            token = cls._REQUEST.set(request_id)
+            try:
+                yield
+            finally:
+                cls._REQUEST.reset(token)
+
+        @classmethod
+        def request_id(cls) -> str:
+            """The id of the UserInputRequestedEvent.
+
+            Raises RuntimeError outside of an input function.
+            """
+            try:
+                return cls._REQUEST.get()
+            except LookupError:
+                raise RuntimeError(
+                    "request_id() can only be called while an input function runs."
+                ) from None
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        description: str = "A human user",
+        input_func: InputFuncType | None = None,
+    ) -> None:
+        super().__init__(name=name, description=description)
+        self._input_func = input_func
+        self._request_id = ""
+        self._taken: dict[str, None] = {}
+
+    @property
+    def produced_message_types(self) -> Sequence[type[BaseChatMessage]]:
+        """Text, or a hand-off back to whoever handed off to the human."""
+        return (TextMessage, HandoffMessage)
+
+    async def on_messages(
+        self, messages: Sequence[BaseChatMessage], cancellation_token: CancellationToken
+    ) -> Response:
+        """Ask the human and return the answer. Raises InputRequired when there is none yet."""
+        async for item in self.on_messages_stream(messages, cancellation_token):
+            match item:
+                case Response():
+                    return item
+                case Suspended():
+                    raise InputRequired(requests=item.requests)
+                case _:
+                    pass
+        raise RuntimeError(f"Agent {self.name!r} ended its turn without a response.")
+
+    async def on_messages_stream(
+        self, messages: Sequence[BaseChatMessage], cancellation_token: CancellationToken
+    ) -> AsyncGenerator[BaseAgentEvent | BaseChatMessage | Response | Suspended, None]:
+        """Yield a UserInputRequestedEvent, ask, and yield the Response; after a resume only what is
+        left of that.
+        """
+        if not self._request_id:
+            self._request_id = str(uuid4())
+            self._taken = {}
+            yield UserInputRequestedEvent(request_id=self._request_id, source=self.name)
+        handoff = _last_handoff(messages, self.name)
+        prompt = f"{handoff.source} handed off to you. {PROMPT}" if handoff else PROMPT
+        try:
+            text = await self._ask(prompt, cancellation_token)
+        except InputRequired as required:
+            agent = (*AGENT_PATH.get(), self.name)
+            yield Suspended(tuple(required.pending(agent=agent, request_id=self._request_id)))
+            return
+        except Exception as error:
+            raise RuntimeError(f"Failed to get user input: {error}") from error
+        self._request_id = ""
+        self._taken = dict.fromkeys(message.id for message in messages)
+        if handoff is not None:
+            yield Response(
+                chat_message=HandoffMessage(content=text, target=handoff.source, source=self.name)
+            )
+        else:
+            yield Response(chat_message=TextMessage(content=text, source=self.name))
+
+    async def _ask(self, prompt: str, token: CancellationToken) -> str:
+        ask = self._input_func or current_hooks().ask or input
+        with self.InputRequestContext.populate_context(self._request_id):
+            if inspect.iscoroutinefunction(ask):
+                return await bounded(ask(prompt, token))
+            question = cast("SyncInputFunc", ask)
+            return await in_daemon_thread(lambda: question(prompt), name=f"input of {self.name}")
+
+    async def on_reset(self, cancellation_token: CancellationToken) -> None:
+        """Forget an open request."""
+        self._request_id = ""
+
+    @property
+    def absorbed(self) -> Mapping[str, None]:
+        return self._taken
+
+    async def abandon_turn(self) -> None:
+        self._request_id = ""
+        self._taken = {}
+
+    async def save_state(self) -> Mapping[str, Any]:
+        """Nothing but, under the additive key `request_id`, the id of an open request."""
+        return {
+            **BaseState().model_dump(),
+            **({"request_id": self._request_id} if self._request_id else {}),
+        }
+
+    async def load_state(self, state: Mapping[str, Any]) -> None:
+        self._request_id = str(state.get("request_id", ""))
+
+    async def write_state(self, path: str, writer: SnapshotWriter) -> None:
+        writer.value(path + "request", self._request_id)
+
+    async def read_state(self, path: str, reader: SnapshotReader) -> None:
+        self._request_id = reader.value(path + "request", "")
+
+    def _to_config(self) -> UserProxyAgentConfig:
+        return UserProxyAgentConfig(name=self.name, description=self.description)
+
+    @classmethod
+    def _from_config(cls, config: UserProxyAgentConfig) -> Self:
+        return cls(name=config.name, description=config.description)
+
+
+def _last_handoff(messages: Sequence[BaseChatMessage], name: str) -> HandoffMessage | None:
+    """The hand-off that brought this agent on turn: the latest message, if it is one."""
+    last = messages[-1] if messages else None
+    return last if isinstance(last, HandoffMessage) and last.target == name else None
