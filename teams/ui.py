@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from inspect import iscoroutinefunction
 from time import monotonic
 from typing import TypeVar, cast
 
 from teams._cancellation import CancellationToken
+from teams.agents import UserProxyAgent
+from teams.agents._user_proxy import AsyncInputFunc, InputFuncType, SyncInputFunc
 from teams.base import Response, TaskResult
 from teams.messages import (
     BaseAgentEvent,
@@ -21,16 +23,13 @@ from teams.messages import (
     UserInputRequestedEvent,
 )
 from teams.models import RequestUsage
-
-SyncInputFunc = Callable[[str], str]
-AsyncInputFunc = Callable[[str, CancellationToken | None], Awaitable[str]]
-InputFuncType = SyncInputFunc | AsyncInputFunc
+from teams.tools._threads import in_daemon_thread
 
 Result = TypeVar("Result", TaskResult, Response)
 
 
 class UserInputManager:
-    """Lets a prompt appear only after Console has shown everything that came before it.
+    """Lets a prompt appear only after everything that came before it was shown.
 
     Give the wrapped callback to the UserProxyAgent as its input function, and this to `Console`.
     """
@@ -40,25 +39,23 @@ class UserInputManager:
         self._shown: dict[str, asyncio.Event] = {}
 
     def get_wrapped_callback(self) -> AsyncInputFunc:
-        """The callback, which first waits for its turn."""
+        """The callback, which first waits until its request was shown."""
 
         async def ask(prompt: str, cancellation_token: CancellationToken | None) -> str:
-            from teams.agents import UserProxyAgent  # agents are not needed to show messages
-
-            request_id = UserProxyAgent.InputRequestContext.request_id()
-            await self._event(request_id).wait()
-            del self._shown[request_id]
+            await self._event(UserProxyAgent.InputRequestContext.request_id()).wait()
             if iscoroutinefunction(self._callback):
-                return await cast("AsyncInputFunc", self._callback)(prompt, cancellation_token)
-            return await asyncio.to_thread(cast("SyncInputFunc", self._callback), prompt)
+                return await self._callback(prompt, cancellation_token)
+            question = cast("SyncInputFunc", self._callback)
+            return await in_daemon_thread(lambda: question(prompt), name="user input")
 
         return ask
 
     def notify_event_received(self, request_id: str) -> None:
-        """Console has come to this request."""
+        """The request was shown."""
         self._event(request_id).set()
 
     def _event(self, request_id: str) -> asyncio.Event:
+        # Kept after use: a suspended run that goes on asks the same request again.
         return self._shown.setdefault(request_id, asyncio.Event())
 
 
