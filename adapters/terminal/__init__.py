@@ -1,6 +1,7 @@
 """The terminal: a chat with the team, full screen or line by line.
 
-Importing it loads neither Textual nor pydantic; so the composer is on screen before anything heavy is read.
+Importing it loads neither Textual nor pydantic: the composer is painted before anything heavy is
+read.
 """
 
 from __future__ import annotations

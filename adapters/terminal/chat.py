@@ -1,14 +1,29 @@
-"""`run_chat`: from the command line into the chat, and out of it with a sane terminal and an exit code."""
+"""`run_chat`: from the command line into the chat, and out of it with a sane terminal."""
 
 from __future__ import annotations
 
+import asyncio
+import os
+import signal
+import sys
+import threading
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
+    from adapters.terminal.app import ChatApp
+    from adapters.terminal.plain import PlainChat
     from gateway.client import Client
+
+    Connect = Callable[[], AbstractAsyncContextManager[Client]]
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+GRACE = 4.0
+"""Seconds the line to the gateway has to close in order."""
+DEADLINE = 5.0
+"""Seconds after which the process is gone in any case."""
 
 
 def run_chat(
@@ -21,15 +36,95 @@ def run_chat(
     mouse: bool = True,
     theme: str = "",
 ) -> int:
-    """Chat until the person leaves; returns the process' exit code. Owns the event loop and the signals meanwhile.
+    """Chat until the person leaves; returns the exit code of the process.
 
-    `connect()` is entered once, after the composer is on screen, in the loop that runs the chat; so the imports of the
-    gateway belong inside of it. What it raises is shown as one sentence, and ends the chat with the error's
-    `exit_code`, or 1. It is left when the person has quit or SIGTERM, SIGHUP came, with the terminal already restored;
-    after 4 seconds it is cancelled, after 5 the process is gone.
+    Owns the event loop and the signals meanwhile. `connect()` is entered once, after the composer
+    is on screen, in the loop that runs the chat; so the imports of the gateway belong inside of it.
+    What it raises is shown as one sentence on standard error, with the error's `exit_code`, or 1.
+    It is left when the person has quit or SIGTERM or SIGHUP came, with the terminal restored
+    already; after 4 seconds it is cancelled, after 5 the process is gone.
 
-    `plain` asks for the line mode, which is also taken where standard input or output is no terminal, or a dumb one.
-    In it a pipe's end means: finish the turn, then leave, with 3 if the team waits for an answer.
-    `thread` opens that thread, `new` an empty one; otherwise the last one. `data_dir` keeps the prompt history.
+    `plain` asks for the line mode, which is also taken where standard input or output is no
+    terminal, or a dumb one. There the end of input means: finish the turn, then leave, with 3 if
+    the team waits for an answer.
+
+    `thread` opens that thread, `new` an empty one; otherwise the one used last. `data_dir` keeps
+    the history of prompts.
     """
-    raise NotImplementedError
+    if plain or not _has_screen():
+        from adapters.terminal.plain import PlainChat
+
+        chat = PlainChat(thread=thread, new=new)
+        return asyncio.run(_by_line(chat, connect))
+    from adapters.terminal.app import ChatApp, Settings
+
+    app = ChatApp(Settings(data_dir=data_dir, thread=thread, new=new), theme=theme)
+    code = asyncio.run(_on_screen(app, connect, mouse=mouse))
+    if app.failure:
+        print(app.failure, file=sys.stderr)  # noqa: T201
+    return code
+
+
+def _has_screen() -> bool:
+    dumb = os.environ.get("TERM", "") in ("", "dumb")
+    streams = (sys.stdin, sys.stdout, sys.stderr)  # Textual paints on standard error
+    return not dumb and all(stream.isatty() for stream in streams)
+
+
+async def _on_screen(app: ChatApp, connect: Connect, *, mouse: bool) -> int:
+    with _Leaving() as leaving:
+        leaving.on_signal(app.exit)
+        async with asyncio.TaskGroup() as group:
+            line = group.create_task(app.hold(connect), name="line to the gateway")
+            result = await app.run_async(mouse=mouse)
+            leaving.begin()
+            app.left()
+            await asyncio.wait([line], timeout=GRACE)
+            line.cancel()
+        return leaving.code or (app.return_code or 0 if result is None else result)
+
+
+async def _by_line(chat: PlainChat, connect: Connect) -> int:
+    with _Leaving() as leaving:
+        async with asyncio.TaskGroup() as group:
+            run = group.create_task(chat.run(connect), name="line mode")
+            leaving.on_signal(lambda _: chat.leave())
+            asyncio.get_running_loop().add_signal_handler(signal.SIGINT, chat.interrupt)
+            await asyncio.wait([run])
+        return leaving.code or run.result()
+
+
+class _Leaving:
+    """Signals end the chat in order; once it ends, the process does not outlive the deadline."""
+
+    def __init__(self) -> None:
+        self.code = 0
+        self._timer: threading.Timer | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        loop = asyncio.get_running_loop()
+        for number in SIGNALS:
+            loop.remove_signal_handler(number)
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def on_signal(self, leave: Callable[[int], object]) -> None:
+        """Call `leave` with the exit code that says which signal came."""
+        for number in SIGNALS:
+            asyncio.get_running_loop().add_signal_handler(number, self._leave, number, leave)
+
+    def begin(self) -> None:
+        """From now on the time is counted."""
+        if self._timer is None:
+            timer = threading.Timer(DEADLINE, os._exit, [self.code])
+            timer.daemon = True
+            timer.start()
+            self._timer = timer
+
+    def _leave(self, number: signal.Signals, leave: Callable[[int], object]) -> None:
+        self.code = 128 + number
+        self.begin()
+        leave(self.code)

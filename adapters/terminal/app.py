@@ -1,0 +1,165 @@
+"""The full-screen chat as an application: themes, quitting, and the line to the gateway."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Iterable
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import events
+from textual.app import App, SystemCommand
+from textual.binding import Binding, BindingType
+from textual.screen import Screen
+
+from adapters.terminal.commands import LOCAL
+from adapters.terminal.screens.chat import ChatScreen
+from adapters.terminal.themes import PARLEY_DARK, PARLEY_LIGHT, agent_colours
+
+if TYPE_CHECKING:
+    from adapters.terminal.guard import Clock
+    from gateway.client import Client
+
+LOGGER = logging.getLogger(__name__)
+SECOND_PRESS = 2.0
+"""Seconds in which a second ctrl+c leaves."""
+
+Connect = Callable[[], AbstractAsyncContextManager["Client"]]
+
+
+def _nothing() -> None:
+    pass
+
+
+@dataclass(slots=True, kw_only=True)
+class Settings:
+    """What the chat is started with; `clock` and `now` are the loop's and the system's."""
+
+    data_dir: Path
+    thread: str | None = None
+    new: bool = False
+    clock: Clock | None = None
+    now: Callable[[], float] = time.time
+    painted: asyncio.Event = field(default_factory=asyncio.Event)
+    toggle_mouse: Callable[[], None] = _nothing
+
+
+class ChatApp(App[int]):
+    """Returns the exit code of the process."""
+
+    TITLE = "Parley"
+    CSS_PATH = "styles/parley.tcss"
+    HORIZONTAL_BREAKPOINTS: ClassVar[list[tuple[int, str]] | None] = [
+        (0, "-narrow"),
+        (100, "-wide"),
+    ]
+    VERTICAL_BREAKPOINTS: ClassVar[list[tuple[int, str]] | None] = [(0, "-short"), (14, "-tall")]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+c", "interrupt", "Copy, or leave", show=False, priority=True)
+    ]
+
+    def __init__(self, settings: Settings, *, theme: str = "") -> None:
+        super().__init__()
+        self.failure = ""
+        """Why the chat could not go on, as a sentence."""
+        self._settings = settings
+        settings.toggle_mouse = self.toggle_mouse
+        self._left = asyncio.Event()
+        self._pressed_at = -SECOND_PRESS
+        self._mouse = True
+        self.register_theme(PARLEY_DARK)
+        self.register_theme(PARLEY_LIGHT)
+        self.theme = theme if theme in self.available_themes else PARLEY_DARK.name
+
+    def get_default_screen(self) -> Screen[None]:
+        """The chat."""
+        return ChatScreen(self._settings)
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        """The agents' colours, in every theme."""
+        return agent_colours(dark=self.current_theme.dark)
+
+    async def hold(self, connect: Connect) -> None:
+        """Be connected from the first paint until the person has left."""
+        await self._settings.painted.wait()
+        if self._left.is_set():
+            return
+        try:
+            async with connect() as client:
+                self.call_later(self._show_thread, client)
+                await self._left.wait()
+        except Exception as error:
+            self.fail(error)
+
+    def left(self) -> None:
+        """The screen is given back; the line to the gateway may go."""
+        self._left.set()
+        self._settings.painted.set()
+
+    def fail(self, error: Exception) -> None:
+        """Leave with what happened as a sentence, and the exit code that belongs to it."""
+        from gateway.errors import GatewayError
+
+        if not isinstance(error, GatewayError):
+            LOGGER.error("the chat failed", exc_info=error)
+        self.failure = str(error) or type(error).__name__
+        self.exit(getattr(error, "exit_code", 1))
+
+    async def _show_thread(self, client: Client) -> None:
+        from gateway.errors import GatewayError
+
+        screen = self.screen_stack[0]
+        if isinstance(screen, ChatScreen):
+            try:
+                await screen.attach(client)
+            except GatewayError as error:
+                self.fail(error)
+
+    def action_interrupt(self) -> None:
+        """Copy what is selected; otherwise leave at the second press."""
+        selected = getattr(self.focused, "selected_text", "") or self.screen.get_selected_text()
+        if selected:
+            self.copy_to_clipboard(selected)
+            self.notify("Copied.", markup=False)
+        elif time.monotonic() - self._pressed_at < SECOND_PRESS:
+            self.exit(0)
+        else:
+            self._pressed_at = time.monotonic()
+            self.notify("ctrl+c again to leave", timeout=SECOND_PRESS, markup=False)
+
+    def toggle_mouse(self) -> None:
+        """Hand the mouse to the terminal, so that it selects text itself, or take it back."""
+        driver = self._driver
+        self._mouse = not self._mouse
+        if driver is not None and not self.is_headless:
+            # Textual has no public switch for what its driver does at the start and the end.
+            name = "_enable_mouse_support" if self._mouse else "_disable_mouse_support"
+            getattr(driver, name, _nothing)()
+        whose = "Parley's again" if self._mouse else "the terminal's: select text with it"
+        self.notify(f"The mouse is {whose}.", markup=False)
+
+    def on_markdown_link_clicked(self, event: events.Event) -> None:
+        """A link never opens by itself: its address is copied, so that it can be read first."""
+        href = str(getattr(event, "href", ""))
+        self.copy_to_clipboard(href)
+        self.notify(f"Copied the address: {href}", markup=False)
+
+    def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
+        """The palette: the terminal's own commands, and the themes."""
+        for command in LOCAL:
+            yield SystemCommand(
+                command.name.capitalize(), command.description, self._runner(command.name)
+            )
+        yield SystemCommand("Theme", "Change the colours", self.action_change_theme)
+
+    def _runner(self, name: str) -> Callable[[], None]:
+        def run() -> None:
+            screen = self.screen_stack[0]
+            if isinstance(screen, ChatScreen):
+                screen.run_command(name)
+
+        return run

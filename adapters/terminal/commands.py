@@ -1,0 +1,64 @@
+"""The slash commands: one registry for the palette, the help page and the line mode."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command; `argument` names what may follow it, `keys` what does the same."""
+
+    name: str
+    description: str
+    argument: str = ""
+    keys: str = ""
+
+
+# What the terminal does itself; whatever else the gateway offers is sent to it as a message.
+LOCAL = (
+    Command("new", "Begin an empty thread", "[team]"),
+    Command("sessions", "List, open, rename and delete threads", keys="ctrl+s"),
+    Command("rename", "Give this thread a title", "[title]"),
+    Command("delete", "Delete this thread"),
+    Command("stop", "Stop the team", keys="esc esc"),
+    Command("copy", "Copy the last reply", keys="ctrl+o"),
+    Command("mouse", "Let the terminal select text, or this program", keys="F9"),
+    Command("help", "Keys and commands", keys="F1"),
+    Command("quit", "Leave; the team's work is kept", keys="ctrl+c ctrl+c"),
+)
+
+
+# What the request cards do better than a typed id.
+HIDDEN = frozenset(("approve", "deny"))
+
+
+class Commands:
+    """The terminal's own commands and the gateway's."""
+
+    def __init__(self, offered: Iterable[tuple[str, str]] = ()) -> None:
+        """`offered`: name (with or without slash) and description of the gateway's commands."""
+        own = {command.name for command in LOCAL} | HIDDEN
+        named = ((name.removeprefix("/"), description) for name, description in offered)
+        self._all = LOCAL + tuple(Command(*pair) for pair in named if pair[0] not in own)
+
+    def __iter__(self) -> Iterator[Command]:
+        return iter(self._all)
+
+    def matching(self, draft: str) -> list[Command]:
+        """What a draft may become: "/" gives all, "/re" those that begin so, then those with it."""
+        if not draft.startswith("/") or any(char.isspace() for char in draft):
+            return []
+        typed = draft[1:].lower()
+        begin = [command for command in self._all if command.name.startswith(typed)]
+        within = [command for command in self._all if typed in command.name]
+        return begin + [command for command in within if command not in begin]
+
+    def local(self, text: str) -> tuple[Command, str] | None:
+        """The terminal's own command in a text, with what follows it."""
+        if not text.startswith("/"):
+            return None
+        name, _, rest = text[1:].partition(" ")
+        own = next((command for command in LOCAL if command.name == name.strip().lower()), None)
+        return (own, rest.strip()) if own else None

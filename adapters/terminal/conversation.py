@@ -1,0 +1,146 @@
+"""`Conversation`: one thread as its reader meets it, over any `Client`. No Textual.
+
+It follows the thread's events into a `ThreadModel`, and sends what the person says, in order.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+from typing import TYPE_CHECKING, cast
+
+from adapters.terminal.model import ThreadModel
+from gateway.client import Answer, ThreadInfo
+from gateway.errors import Closing, GatewayError, NotFound
+
+if TYPE_CHECKING:
+    from gateway.client import AnswerKind, Client
+    from gateway.events import SessionEvent
+
+FIRST_RETRY = 1.0
+LONGEST_RETRY = 10.0
+BREATH = 100
+"""Events taken in before the rest of the program gets its turn: a replay may never have to wait."""
+
+
+class Conversation:
+    """The open thread, or none yet: an empty one is made by its first message.
+
+    `changed()` is called after each change of `model`, `outbox` or `trouble`; `opened()` when
+    another thread is shown, whose events somebody must `follow()` then.
+    """
+
+    def __init__(
+        self, client: Client, *, changed: Callable[[], None], opened: Callable[[], None]
+    ) -> None:
+        self.client = client
+        self.model = ThreadModel()
+        self.thread: ThreadInfo | None = None
+        self.outbox: list[str] = []
+        """Messages on their way: not yet stored by the gateway."""
+        self.trouble = ""
+        """Why no events come, as a sentence; empty when they do."""
+        self._team = ""
+        self._changed = changed
+        self._opened = opened
+        self._sending = asyncio.Lock()
+
+    async def start(self, *, thread: str | None = None, new: bool = False) -> None:
+        """Open the thread asked for, or the one used last. Raises GatewayError."""
+        if thread is not None:
+            self.open(await self.client.thread(thread))
+        elif not new and (latest := await self.client.threads(limit=1)):
+            self.open(latest[0])
+        else:
+            self.open(None)
+
+    def open(self, thread: ThreadInfo | None, *, team: str = "") -> None:
+        """Show a thread from its beginning, or an empty one for `team`."""
+        self.thread, self._team = thread, team
+        self.model = ThreadModel()
+        self.model.title = thread.title if thread else ""
+        self.trouble = ""
+        self._opened()
+        self._changed()
+
+    async def follow(self) -> None:
+        """Take in the open thread's events until cancelled; connects again where they break off."""
+        thread, model, pause = self.thread, self.model, FIRST_RETRY
+        while thread is not None:
+            try:
+                await self._take_in(thread.id, model)
+            except (Closing, NotFound) as error:
+                self.trouble = str(error)
+                self._changed()
+                return
+            except GatewayError as error:
+                self.trouble = str(error)
+            self._changed()
+            await asyncio.sleep(pause)
+            pause = min(LONGEST_RETRY, 2 * pause)
+            model.reconnect()
+
+    async def send(self, text: str) -> None:
+        """Hand a message to the team, or a command to the gateway. Raises GatewayError."""
+        self.outbox.append(text)
+        self._changed()
+        try:
+            async with self._sending:
+                await self._send(text)
+        finally:
+            self.outbox.remove(text)
+            self._changed()
+
+    async def take_back(self) -> str | None:
+        """Withdraw the newest waiting message and return its text; None if none could be had."""
+        if self.thread is None or not self.model.queued:
+            return None
+        inbox = next(reversed(self.model.queued))
+        return await self.client.withdraw(self.thread.id, inbox)
+
+    async def answer(self, request: str, kind: AnswerKind, text: str = "") -> str | None:
+        """Answer a request; None if it was taken, else a sentence why not. Raises GatewayError."""
+        return await self.client.answer(request, Answer(kind=kind, text=text))
+
+    async def stop(self) -> bool:
+        """Stop the running turn. False if there was none. Raises GatewayError."""
+        return self.thread is not None and await self.client.stop(self.thread.id)
+
+    async def rename(self, thread: str, title: str) -> None:
+        """Give a thread a title. Raises GatewayError."""
+        await self.client.rename_thread(thread, title)
+        if self.thread is not None and thread == self.thread.id:
+            self.model.title = title
+            self._changed()
+
+    async def delete(self, thread: str) -> None:
+        """Delete a thread; an empty one is shown in place of the open one. Raises GatewayError."""
+        await self.client.delete_thread(thread)
+        if self.thread is not None and thread == self.thread.id:
+            self.open(None)
+
+    async def _send(self, text: str) -> None:
+        if self.thread is None:
+            model = self.model
+            self.thread = await self.client.create_thread(team=self._team)
+            self._opened()
+            model.title = model.title or self.thread.title
+        shown = self.thread
+        receipt = await self.client.send(shown.id, text)
+        if receipt.thread != shown.id and self.thread is shown:
+            self.open(await self.client.thread(receipt.thread))
+        if receipt.reply:
+            self.model.note(receipt.reply)
+
+    async def _take_in(self, thread: str, model: ThreadModel) -> None:
+        stream = self.client.events(thread, after=model.last_seq)
+        async with aclosing(cast("AsyncGenerator[SessionEvent, None]", stream)) as events:
+            taken = 0
+            async for event in events:
+                self.trouble = ""
+                if model.apply(event):
+                    self._changed()
+                taken += 1
+                if taken % BREATH == 0:
+                    await asyncio.sleep(0)

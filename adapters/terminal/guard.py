@@ -1,0 +1,58 @@
+"""When a request card may take the keyboard: never from somebody who types."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+QUIET = 1.0
+"""Seconds without a key before a card may take the focus by itself."""
+INERT = 0.5
+"""Seconds after it took the focus in which its keys do nothing."""
+SECOND_THOUGHT = 0.35
+"""Seconds in which a further key turns a decision back into typing."""
+
+
+class Timer(Protocol):
+    """A call that is due; it can be called off."""
+
+    def cancel(self) -> None:
+        """Call it off."""
+        ...
+
+
+class Clock(Protocol):
+    """Time and calls that are due: an asyncio event loop, or one that tests move by hand."""
+
+    def time(self) -> float:
+        """Seconds, from any beginning."""
+        ...
+
+    def call_later(self, delay: float, callback: Callable[[], object], /) -> Timer:
+        """Call back after so many seconds."""
+        ...
+
+
+class TypingGuard:
+    """Knows when the last key came and when the card took the focus."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._last_key = clock.time() - QUIET
+        self._focused_at = clock.time()
+
+    def key(self) -> None:
+        """A key was pressed, anywhere."""
+        self._last_key = self._clock.time()
+
+    def quiet_in(self) -> float:
+        """Seconds until nobody has typed for long enough; 0 or less when that is so."""
+        return self._last_key + QUIET - self._clock.time()
+
+    def focus(self) -> None:
+        """The card took the focus."""
+        self._focused_at = self._clock.time()
+
+    def keys_live(self) -> bool:
+        """Whether the card may listen to keys and clicks."""
+        return self._clock.time() >= self._focused_at + INERT

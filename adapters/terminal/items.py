@@ -1,0 +1,115 @@
+"""What stands in a transcript: a closed union of frozen values. No Textual, no gateway.
+
+A changed item is a new value under the same key, so a view redraws what is not the same object.
+All text in them is sanitised.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+ToolState: TypeAlias = Literal["running", "asking", "done", "failed", "unknown", "stopped"]
+Asking: TypeAlias = Literal["text", "choice", "approval"]
+Level: TypeAlias = Literal["info", "warning", "error"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agent:
+    """An agent's name with the number of its colour, which it keeps within a thread."""
+
+    name: str
+    colour: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Item:
+    key: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HumanItem(_Item):
+    """What a person wrote, as part of a turn."""
+
+    author: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentItem(_Item):
+    """An agent's message; it grows while `open`."""
+
+    agent: Agent
+    text: str
+    model: str = ""
+    open: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThoughtItem(_Item):
+    """Reasoning, shown folded."""
+
+    agent: Agent
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolItem(_Item):
+    """A tool call with its outcome; `duration` is in seconds."""
+
+    agent: Agent
+    tool: str
+    arguments: str
+    state: ToolState = "running"
+    result: str = ""
+    duration: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HandoffItem(_Item):
+    """One agent passed the work on."""
+
+    agent: Agent
+    target: Agent
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestItem(_Item):
+    """The team asked a person; `outcome` is empty while it waits.
+
+    `arguments` has each invisible character written out.
+    """
+
+    request: str
+    kind: Asking
+    agent: Agent
+    prompt: str
+    options: tuple[str, ...] = ()
+    tool: str = ""
+    arguments: str = ""
+    outcome: str = ""
+    by: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoticeItem(_Item):
+    """A line from the gateway or from the terminal itself."""
+
+    text: str
+    level: Level = "info"
+    incident: str = ""
+
+
+Item: TypeAlias = (
+    HumanItem | AgentItem | ThoughtItem | ToolItem | HandoffItem | RequestItem | NoticeItem
+)
+
+
+def weight(item: Item) -> int:
+    """About how many widgets the item takes: Markdown mounts one per block."""
+    match item:
+        case AgentItem(text=text):
+            return 3 + text.count("\n\n")
+        case _:
+            return 1

@@ -1,0 +1,335 @@
+"""`ThreadModel`: from session events to what stands on screen. Pure; the view compares and draws.
+
+Finished items stand in the order of their events. A message that still grows stands below all of
+them, and takes its place when it is finished; so a replay and a live run end in the same picture.
+All foreign text is sanitised here, once.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias, assert_never
+
+from adapters.terminal.items import (
+    Agent,
+    AgentItem,
+    HandoffItem,
+    HumanItem,
+    Item,
+    Level,
+    NoticeItem,
+    RequestItem,
+    ThoughtItem,
+    ToolItem,
+)
+from adapters.terminal.stream import StreamSanitizer
+from adapters.terminal.text import one_line, pretty_arguments
+from gateway.events import (
+    HandedOff,
+    HumanText,
+    InputRequested,
+    InputResolved,
+    MessageFinished,
+    MessageQueued,
+    MessageWithdrawn,
+    Notice,
+    SessionEvent,
+    SpeakerStarted,
+    TextDelta,
+    Thought,
+    ThreadRenamed,
+    ToolFinished,
+    ToolStarted,
+    TurnFinished,
+    TurnStarted,
+    Usage,
+)
+from gateway.render.sanitize import sanitize, visible
+
+COLOURS = 8
+Activity: TypeAlias = Literal["idle", "working", "waiting"]
+
+
+@dataclass(slots=True)
+class AgentState:
+    """What is known of an agent in this thread; `doing` is for people."""
+
+    agent: Agent
+    model: str = ""
+    doing: str = ""
+    tokens: int = 0
+
+
+class ThreadModel:
+    """The picture of one thread, changed by `apply` alone."""
+
+    def __init__(self) -> None:
+        self.title = ""
+        self.activity: Activity = "idle"
+        self.speaker = ""
+        self.turn_started_at = 0.0
+        self.prompt_tokens = 0
+        self.completion_tokens = 0
+        self.last_seq = 0
+        self.agents: dict[str, AgentState] = {}
+        self.queued: dict[int, str] = {}
+        self.requests: dict[str, RequestItem] = {}
+        """Open requests, oldest first."""
+        self.items: dict[str, Item] = {}
+        self._sealed: dict[str, None] = {}
+        self._open: dict[str, StreamSanitizer] = {}
+        self._calls: dict[str, str] = {}
+
+    @property
+    def keys(self) -> list[str]:
+        """The keys of `items` from top to bottom."""
+        return [*self._sealed, *self._open]
+
+    def apply(self, event: SessionEvent) -> bool:
+        """Take an event in. False for one that is known already."""
+        if event.seq:
+            if event.seq <= self.last_seq:
+                return False
+            self.last_seq = event.seq
+        self._apply(event)
+        return True
+
+    def apply_all(self, events: Iterable[SessionEvent]) -> None:
+        """Take several events in."""
+        for event in events:
+            self.apply(event)
+
+    def reconnect(self) -> None:
+        """Forget the text of open messages: a new stream of events gives it from its beginning."""
+        for key in self._open:
+            self.items.pop(key, None)
+        self._open.clear()
+
+    def note(self, text: str, level: Level = "info") -> None:
+        """Add a line of the terminal's own, which is not part of the thread."""
+        self._seal(NoticeItem(key=f"note-{len(self._sealed)}", text=sanitize(text), level=level))
+
+    def last_reply(self) -> str:
+        """The newest message of an agent, or ""."""
+        texts = (self.items[key] for key in reversed(self.keys))
+        return next((item.text for item in texts if isinstance(item, AgentItem)), "")
+
+    def _apply(self, event: SessionEvent) -> None:
+        match event:
+            case MessageQueued() | MessageWithdrawn() | ThreadRenamed() | Notice() | Usage():
+                self._about_the_thread(event)
+            case TurnStarted() | TurnFinished() | SpeakerStarted():
+                self._about_the_turn(event)
+            case TextDelta() | MessageFinished() | Thought() | HandedOff():
+                self._said(event)
+            case ToolStarted() | ToolFinished():
+                self._called(event)
+            case InputRequested() | InputResolved():
+                self._asked(event)
+            case _:
+                assert_never(event)
+
+    def _about_the_thread(
+        self, event: MessageQueued | MessageWithdrawn | ThreadRenamed | Notice | Usage
+    ) -> None:
+        match event:
+            case MessageQueued(message=message):
+                self.queued[message.inbox] = sanitize(message.text)
+            case MessageWithdrawn(inbox=inbox):
+                self.queued.pop(inbox, None)
+            case ThreadRenamed(title=title):
+                self.title = one_line(sanitize(title))
+            case Notice(text=text, level=level, incident=incident):
+                self._seal(
+                    NoticeItem(
+                        key=f"notice-{event.seq}",
+                        text=sanitize(text),
+                        level=level,
+                        incident=sanitize(incident),
+                    )
+                )
+            case Usage(agent=agent, prompt_tokens=prompt, completion_tokens=completion):
+                self.prompt_tokens += prompt
+                self.completion_tokens += completion
+                self._agent(agent).tokens += prompt + completion
+
+    def _about_the_turn(self, event: TurnStarted | TurnFinished | SpeakerStarted) -> None:
+        match event:
+            case TurnStarted(messages=messages):
+                self.activity = "working"
+                self.turn_started_at = event.at
+                for message in messages:
+                    self._human(message)
+            case SpeakerStarted(agent=agent, model=model):
+                self._rest()
+                state = self._agent(agent)
+                self.speaker, state.doing = state.agent.name, "working"
+                state.model = sanitize(model)
+            case TurnFinished(outcome=outcome, reason=reason):
+                self._rest()
+                self.activity, self.speaker = "idle", ""
+                if outcome == "waiting":
+                    self.activity = "waiting"
+                    self._mark_waiting()
+                    return
+                self._close_what_stands_open()
+                if outcome != "done":
+                    level: Level = "error" if outcome == "failed" else "warning"
+                    text = f"{outcome}: {sanitize(reason)}" if reason else outcome
+                    self._seal(NoticeItem(key=f"end-{event.seq}", text=text, level=level))
+
+    def _said(self, event: TextDelta | MessageFinished | Thought | HandedOff) -> None:
+        agent = self._agent(event.agent)
+        match event:
+            case TextDelta():
+                self._grow(event, agent)
+            case MessageFinished(message=message, text=text):
+                self._open.pop(message, None)
+                self._seal(
+                    AgentItem(
+                        key=message, agent=agent.agent, text=sanitize(text), model=agent.model
+                    )
+                )
+            case Thought(text=text):
+                self._seal(
+                    ThoughtItem(key=f"thought-{event.seq}", agent=agent.agent, text=sanitize(text))
+                )
+            case HandedOff(target=target, text=text):
+                agent.doing = ""
+                self._seal(
+                    HandoffItem(
+                        key=f"handoff-{event.seq}",
+                        agent=agent.agent,
+                        target=self._named(target),
+                        text=sanitize(text),
+                    )
+                )
+
+    def _called(self, event: ToolStarted | ToolFinished) -> None:
+        state = self._agent(event.agent)
+        known = self.items.get(event.call)
+        match event:
+            case ToolStarted(call=call, tool=tool, arguments=arguments):
+                state.doing = sanitize(tool)
+                if not isinstance(known, ToolItem):
+                    known = ToolItem(
+                        key=call,
+                        agent=state.agent,
+                        tool=sanitize(tool),
+                        arguments=sanitize(arguments),
+                    )
+                self._seal(replace(known, state="running"))
+            case ToolFinished(call=call, tool=tool):
+                state.doing = "working" if self.speaker == state.agent.name else ""
+                if not isinstance(known, ToolItem):
+                    known = ToolItem(key=call, agent=state.agent, tool=sanitize(tool), arguments="")
+                outcome = "unknown" if event.unknown else "failed" if event.failed else "done"
+                self._seal(
+                    replace(
+                        known,
+                        state=outcome,
+                        result=sanitize(event.result),
+                        duration=event.duration,
+                    )
+                )
+
+    def _asked(self, event: InputRequested | InputResolved) -> None:
+        match event:
+            case InputRequested(request=request, call=call):
+                state = self._agent(event.agent)
+                state.doing = "asks you"
+                item = RequestItem(
+                    key=f"request-{request}",
+                    request=request,
+                    kind=event.request_kind,
+                    agent=state.agent,
+                    prompt=sanitize(event.prompt),
+                    options=tuple(sanitize(option) for option in event.options),
+                    tool=visible(event.tool),
+                    arguments=visible(pretty_arguments(event.arguments)),
+                )
+                self.requests[request] = item
+                self._seal(item)
+                self._calls[request] = call
+                self._set_call(call, "asking")
+            case InputResolved(request=request, outcome=outcome, by=by):
+                item = self.requests.pop(request, None)
+                if item is None:
+                    return
+                if item.agent.name in self.agents:
+                    self.agents[item.agent.name].doing = ""
+                self._seal(replace(item, outcome=sanitize(outcome), by=sanitize(by)))
+                self._set_call(self._calls.pop(request, ""), "running")
+
+    def _set_call(self, call: str, state: Literal["asking", "running"]) -> None:
+        item = self.items.get(call)
+        if isinstance(item, ToolItem) and item.state in ("asking", "running"):
+            self.items[call] = replace(item, state=state)
+
+    def _grow(self, event: TextDelta, agent: AgentState) -> None:
+        known = self.items.get(event.message)
+        if event.message in self._sealed:
+            return
+        if event.replace or event.message not in self._open:
+            self._open[event.message] = StreamSanitizer()
+            known = None
+        text = known.text if isinstance(known, AgentItem) else ""
+        self.items[event.message] = AgentItem(
+            key=event.message,
+            agent=agent.agent,
+            text=text + self._open[event.message].feed(event.text),
+            model=agent.model,
+            open=True,
+        )
+
+    def _close_what_stands_open(self) -> None:
+        for key in list(self._open):
+            item = self.items[key]
+            del self._open[key]
+            if isinstance(item, AgentItem):
+                self._seal(replace(item, open=False))
+        for key, item in self.items.items():
+            if isinstance(item, ToolItem) and item.state in ("running", "asking"):
+                self.items[key] = replace(item, state="stopped")
+
+    def _mark_waiting(self) -> None:
+        for item in self.requests.values():
+            self.agents[item.agent.name].doing = "asks you"
+
+    def _rest(self) -> None:
+        for state in self.agents.values():
+            if state.doing != "asks you":
+                state.doing = ""
+
+    def _human(self, message: HumanText) -> None:
+        self.queued.pop(message.inbox, None)
+        self._seal(
+            HumanItem(
+                key=f"human-{message.inbox}",
+                author=sanitize(message.author),
+                text=sanitize(message.text),
+            )
+        )
+
+    def _seal(self, item: Item) -> None:
+        self.items[item.key] = item
+        self._sealed[item.key] = None
+
+    def _named(self, name: str) -> Agent:
+        """The agent with its colour; someone who never spoke (the user) is not in `agents`."""
+        name = one_line(sanitize(name))
+        state = self.agents.get(name)
+        return state.agent if state else Agent(name=name, colour=self._colour(name))
+
+    def _agent(self, name: str) -> AgentState:
+        agent = self._named(name)
+        return self.agents.setdefault(agent.name, AgentState(agent))
+
+    def _colour(self, name: str) -> int:
+        """By name, so that it is the same in every thread; the next free one where two clash."""
+        wanted = zlib.crc32(name.encode()) % COLOURS
+        taken = {state.agent.colour for state in self.agents.values()}
+        free = (wanted + step for step in range(COLOURS))
+        return next((colour % COLOURS for colour in free if colour % COLOURS not in taken), wanted)

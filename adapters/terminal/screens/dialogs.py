@@ -1,0 +1,119 @@
+"""What lies over the chat for a moment: a question, a line to fill in, a long text, the help."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Input, Static, TextArea
+
+from adapters.terminal.commands import Commands
+
+KEYS = (
+    ("enter", "send"),
+    ("ctrl+j", "new line"),
+    ("up, down", "earlier prompts; in an empty draft, take a waiting message back"),
+    ("esc esc", "stop the team"),
+    ("ctrl+t", "answer what the team asks"),
+    ("ctrl+s", "threads"),
+    ("ctrl+o", "copy the last reply"),
+    ("pgup, pgdn", "scroll; end follows again"),
+    ("tab, shift+tab", "walk tool cards, enter opens one"),
+    ("F9", "mouse: this program's, or the terminal's"),
+    ("ctrl+p", "all commands"),
+    ("ctrl+c ctrl+c", "leave"),
+)
+
+
+class Confirm(ModalScreen[bool]):
+    """A question to which only y says yes."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        ("y", "answer(True)", "Yes"),
+        ("n,escape,enter,q", "answer(False)", "No"),
+    ]
+
+    def __init__(self, question: str) -> None:
+        super().__init__()
+        self._question = question
+
+    def compose(self) -> ComposeResult:
+        """The question and its keys."""
+        with Vertical(classes="box"):
+            yield Static(self._question, markup=False)
+            yield Static(Content.styled("y yes   n no", "$text-muted"), classes="keys")
+
+    def action_answer(self, yes: bool) -> None:
+        """Close with the answer."""
+        self.dismiss(yes)
+
+
+class Ask(ModalScreen[str | None]):
+    """One line of text; None when the person thinks better of it."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [("escape", "dismiss_none", "Back")]
+
+    def __init__(self, label: str, text: str) -> None:
+        super().__init__()
+        self._label = label
+        self._text = text
+
+    def compose(self) -> ComposeResult:
+        """The label and the line."""
+        with Vertical(classes="box"):
+            yield Static(self._label, markup=False)
+            yield Input(self._text)
+            keys = Content.styled("enter keeps it   esc goes back", "$text-muted")
+            yield Static(keys, classes="keys")
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Close with what was written."""
+        self.dismiss(event.value.strip() or None)
+
+    def action_dismiss_none(self) -> None:
+        """Close without."""
+        self.dismiss(None)
+
+
+class Details(ModalScreen[None]):
+    """A long text, whole, to scroll and to copy from."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [("escape,q,enter", "dismiss", "Back")]
+
+    def __init__(self, title: str, text: str) -> None:
+        super().__init__()
+        self._title = title
+        self._text = text
+
+    def compose(self) -> ComposeResult:
+        """The text in a frame that names it."""
+        area = TextArea(self._text, read_only=True, soft_wrap=True)
+        area.border_title = Content(self._title)
+        area.border_subtitle = Content("esc goes back")
+        area.cursor_blink = False
+        yield area
+
+
+class Help(ModalScreen[None]):
+    """Keys and commands."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [("escape,q,enter,f1", "dismiss", "Back")]
+
+    def __init__(self, commands: Commands) -> None:
+        super().__init__()
+        self._commands = commands
+
+    def compose(self) -> ComposeResult:
+        """Two tables in a box."""
+        rows = [Content.assemble((f"{keys:<16}", "bold $primary"), does) for keys, does in KEYS]
+        rows.append(Content())
+        for command in self._commands:
+            name = f"/{command.name} {command.argument}".strip()
+            rows.append(Content.assemble((f"{name:<16}", "bold $primary"), command.description))
+        with Vertical(classes="box wide"):
+            yield Static(Content("\n").join(rows), markup=False)
+            yield Static(Content.styled("esc goes back", "$text-muted"), classes="keys")

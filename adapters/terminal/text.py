@@ -1,0 +1,88 @@
+"""Pure functions over text: how arguments, numbers and times are shown."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+_TENTHS_BELOW = 10
+
+
+def pretty_arguments(arguments: str) -> str:
+    """JSON arguments one per line, and whole; text that is no plain object stays as it is.
+
+    An object that names a key twice stays as it is, too: which one counts is not ours to say.
+    Strings keep their quotes, so that a value can't look like another argument.
+    """
+    try:
+        parsed = json.loads(arguments, object_pairs_hook=_unique)
+    except ValueError:
+        return arguments
+    if not isinstance(parsed, dict) or not parsed:
+        return arguments
+    return "\n".join(
+        f"{name}: {json.dumps(value, ensure_ascii=False)}" for name, value in parsed.items()
+    )
+
+
+def one_line_arguments(arguments: str) -> str:
+    """Arguments in a row, for the head of a tool card."""
+    try:
+        parsed = json.loads(arguments)
+    except ValueError:
+        return one_line(arguments)
+    if not isinstance(parsed, dict):
+        return one_line(arguments)
+    if len(parsed) == 1:
+        return one_line(str(next(iter(parsed.values()))))
+    return one_line("  ".join(f"{name}={value}" for name, value in parsed.items()))
+
+
+def one_line(text: str) -> str:
+    """The text with every run of white space as one space."""
+    return " ".join(text.split())
+
+
+def shorten(text: str, width: int) -> str:
+    """At most `width` characters of the text, with an ellipsis where something is missing."""
+    return text if len(text) <= width else text[: max(0, width - 1)] + "…"
+
+
+def head(text: str, lines: int) -> tuple[str, int]:
+    """The first lines of a text, and how many more it has."""
+    every = text.splitlines()
+    return "\n".join(every[:lines]), max(0, len(every) - lines)
+
+
+def tokens(count: int) -> str:
+    """A token count as people say it: 840, 3.1k, 25k, 1.2M."""
+    for size, unit in ((1_000_000, "M"), (1000, "k")):
+        if count >= size:
+            value = count / size
+            return f"{value:.0f}{unit}" if count >= 10 * size else f"{value:.1f}{unit}"
+    return str(count)
+
+
+def duration(seconds: float) -> str:
+    """A duration as people say it: 0.4s, 12s, 3m 05s, 1h 02m."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours}h {minutes:02d}m"
+    if minutes:
+        return f"{minutes}m {rest:02d}s"
+    return f"{seconds:.1f}s" if rest < _TENTHS_BELOW else f"{rest}s"
+
+
+def age(seconds: float) -> str:
+    """How long ago: now, 5m, 3h, 2d."""
+    for size, unit in ((86400, "d"), (3600, "h"), (60, "m")):
+        if seconds >= size:
+            return f"{int(seconds // size)}{unit}"
+    return "now"
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len({name for name, _ in pairs}) != len(pairs):
+        raise ValueError("a key is named twice")
+    return dict(pairs)

@@ -1,0 +1,108 @@
+"""The lines around the transcript: head, waiting messages, what is new below, and the status."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from textual.app import ComposeResult
+from textual.containers import Horizontal
+from textual.content import Content
+from textual.widgets import Static
+
+from adapters.terminal.text import one_line, shorten, tokens
+
+if TYPE_CHECKING:
+    from adapters.terminal.model import AgentState
+
+MUTED = "$text-muted"
+SHOWN_QUEUED = 3
+
+
+class Head(Horizontal):
+    """The thread's title, its agents, and how many requests wait."""
+
+    def compose(self) -> ComposeResult:
+        """Title on the left, the team on the right."""
+        yield Static("Parley", markup=False, id="title")
+        yield Static(markup=False, id="team")
+
+    def show(self, title: str, agents: Iterable[AgentState], waiting: int) -> None:
+        """Draw the line."""
+        self.query_one("#title", Static).update(Content(title or "New thread"))
+        parts: list[Content] = [_agent(state) for state in agents]
+        if waiting:
+            parts.append(Content.styled(f"{waiting} waiting", "bold $warning"))
+        self.query_one("#team", Static).update(Content("  ").join(parts))
+
+
+class Queue(Static):
+    """Messages that wait behind the running turn, or are on their way."""
+
+    def __init__(self) -> None:
+        super().__init__(markup=False)
+        self.display = False
+
+    def show(self, queued: Sequence[str], outbox: Sequence[str]) -> None:
+        """Draw them, newest last; the hint stands where up and backspace reach."""
+        lines = [_waiting("queued", text) for text in queued[-SHOWN_QUEUED:]]
+        if len(queued) > SHOWN_QUEUED:
+            more = f"… {len(queued) - SHOWN_QUEUED} more queued"
+            lines.insert(0, Content.styled(more, MUTED))
+        if queued:
+            lines[-1] += Content.styled("  up edits, backspace removes", MUTED)
+        lines += [_waiting("sending", text) for text in outbox]
+        self.display = bool(lines)
+        self.update(Content("\n").join(lines))
+
+
+class NewBelow(Static):
+    """Tells a reader who has scrolled up that more has come; a click goes there."""
+
+    def __init__(self) -> None:
+        super().__init__(markup=False)
+        self.display = False
+
+    def show(self, unseen: int, *, following: bool) -> None:
+        """Draw the line, or hide it at the end of the transcript."""
+        self.display = not following
+        self.update(f"{unseen} new, End to follow" if unseen else "End to follow")
+
+
+class Status(Horizontal):
+    """What goes on, what keys do, and what it has cost."""
+
+    def compose(self) -> ComposeResult:
+        """State on the left, tokens on the right."""
+        yield Static(markup=False, id="state")
+        yield Static(markup=False, id="usage")
+
+    def show(self, state: Content, hints: str) -> None:
+        """Draw the left part."""
+        self.query_one("#state", Static).update(
+            Content.assemble(state, (f"   {hints}" if hints else "", MUTED)), layout=False
+        )
+
+    def show_usage(self, prompt: int, completion: int) -> None:
+        """Draw the right part, once there is something."""
+        known = prompt or completion
+        text = f"in {tokens(prompt)}  out {tokens(completion)}" if known else ""
+        self.query_one("#usage", Static).update(Content.styled(text, MUTED))
+
+
+def _agent(state: AgentState) -> Content:
+    colour = f"$agent-{state.agent.colour}"
+    name = (state.agent.name, f"bold {colour}" if state.doing else MUTED)
+    match state.doing:
+        case "":
+            return Content.assemble(name)
+        case "working":
+            return Content.assemble(name, (" ●", colour))
+        case "asks you":
+            return Content.assemble(name, (" ?", "bold $warning"))
+        case tool:
+            return Content.assemble(name, (f" {tool}", MUTED))
+
+
+def _waiting(label: str, text: str) -> Content:
+    return Content.assemble((f"{label}: ", MUTED), shorten(one_line(text), 200))

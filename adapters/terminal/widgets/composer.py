@@ -1,0 +1,179 @@
+"""The composer: where a person writes, be it a message, an answer, or a note to a refusal."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from textual import events
+from textual.content import Content
+from textual.message import Message
+from textual.widgets import TextArea
+
+from adapters.terminal.history import History
+from adapters.terminal.widgets.palette import Palette
+
+PLACEHOLDER = "Message the team…   / for commands"
+SCROLLING = {"pageup": -1, "pagedown": 1}
+
+
+@dataclass(frozen=True, slots=True)
+class Purpose:
+    """What the text is for when it is no message: the answer to a request, or a refusal's note."""
+
+    kind: Literal["answer", "note"]
+    request: str
+
+
+class Composer(TextArea):
+    """A growing text field. Enter sends, ctrl+j breaks the line, up and down walk the history."""
+
+    class Submitted(Message):
+        """The person sends this text: a message, or what `purpose` says."""
+
+        def __init__(self, text: str, purpose: Purpose | None) -> None:
+            super().__init__()
+            self.text = text
+            self.purpose = purpose
+
+    class UpAtTop(Message):
+        """Up was pressed in an empty draft: a waiting message may come back."""
+
+    class BackspaceWhenEmpty(Message):
+        """Backspace was pressed in an empty draft: a waiting message may go."""
+
+    class Scroll(Message):
+        """The transcript is to scroll by pages or lines; with neither, to its end."""
+
+        def __init__(self, *, pages: int = 0, lines: int = 0) -> None:
+            super().__init__()
+            self.pages = pages
+            self.lines = lines
+
+    class Typed(Message):
+        """A key was pressed here."""
+
+    def __init__(self, history: History, palette: Palette) -> None:
+        super().__init__(
+            soft_wrap=True,
+            tab_behavior="focus",
+            show_line_numbers=False,
+            highlight_cursor_line=False,
+            placeholder=PLACEHOLDER,
+        )
+        self.cursor_blink = False
+        self.purpose: Purpose | None = None
+        self.takes_back = False
+        """Whether messages wait that up and backspace may reach."""
+        self._history = history
+        self._palette = palette
+        self._aside = ""
+
+    def ask(self, purpose: Purpose, label: str) -> None:
+        """Take an answer instead of a message; the draft is kept aside until `done`."""
+        if not self.purpose:
+            self._aside = self.text
+        self.purpose = purpose
+        self.border_title = Content(label)
+        self.placeholder = "Enter sends, esc goes back"
+        self.set_draft("")
+        self.add_class("-asking")
+
+    def done(self) -> None:
+        """Back to messages, with the draft that was kept aside."""
+        if self.purpose:
+            self.purpose = None
+            self.border_title = None
+            self.placeholder = PLACEHOLDER
+            self.set_draft(self._aside)
+            self.remove_class("-asking")
+
+    def set_draft(self, text: str) -> None:
+        """Replace the draft; the cursor stands behind it."""
+        self.text = text
+        self.move_cursor(self.document.end)
+
+    async def _on_key(self, event: events.Key) -> None:
+        self.post_message(self.Typed())
+        if self._handled(event.key):
+            event.stop()
+            event.prevent_default()
+            return
+        await super()._on_key(event)
+
+    def _handled(self, key: str) -> bool:
+        return (
+            (self._palette.display and self._in_palette(key))
+            or self._writing(key)
+            or self._walking(key)
+            or self._scrolling(key)
+        )
+
+    def _in_palette(self, key: str) -> bool:
+        match key:
+            case "up" | "down":
+                self._palette.move(-1 if key == "up" else 1)
+            case "tab":
+                self._complete()
+            case "enter" if self._palette.choice and self._palette.choice != self.text.strip():
+                self._complete()
+                self._submit()
+            case _:
+                return False
+        return True
+
+    def _complete(self) -> None:
+        if self._palette.choice:
+            self.set_draft(self._palette.choice)
+
+    def _writing(self, key: str) -> bool:
+        match key:
+            case "enter":
+                self._submit()
+            case "ctrl+j" | "shift+enter":
+                self.insert("\n")
+            case "backspace" if not self.text and self.takes_back:
+                self.post_message(self.BackspaceWhenEmpty())
+            case _:
+                return False
+        return True
+
+    def _submit(self) -> None:
+        text = self.text.strip()
+        if text or (self.purpose and self.purpose.kind == "note"):
+            self.set_draft("")
+            if not self.purpose:
+                self._history.add(text)
+            self.post_message(self.Submitted(text, self.purpose))
+
+    def _walking(self, key: str) -> bool:
+        at_top = self.navigator.is_first_wrapped_line(self.cursor_location)
+        at_bottom = self.navigator.is_last_wrapped_line(self.cursor_location)
+        match key:
+            case "up" if at_top and not self.text and self.takes_back and not self.purpose:
+                self.post_message(self.UpAtTop())
+            case "up" if at_top and self.selection.is_empty:
+                if (older := self._history.older(self.text)) is not None:
+                    self.set_draft(older)
+            case "down" if at_bottom and self.selection.is_empty:
+                if (newer := self._history.newer()) is not None:
+                    self.set_draft(newer)
+            case _:
+                return False
+        return True
+
+    def _scrolling(self, key: str) -> bool:
+        single = "\n" not in self.text
+        at_end = self.cursor_location == self.document.end
+        match key:
+            case "pageup" | "pagedown":
+                self.post_message(self.Scroll(pages=SCROLLING[key]))
+            case "shift+up" | "shift+down" if single:
+                self.post_message(self.Scroll(lines=-1 if key == "shift+up" else 1))
+            case "ctrl+end":
+                self.post_message(self.Scroll())
+            case "end" if at_end:
+                self.post_message(self.Scroll())
+            case _:
+                return False
+        return True

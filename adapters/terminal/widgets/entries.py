@@ -1,0 +1,302 @@
+"""One widget per item of the transcript. Foreign text is plain `Content` there, never markup."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar, TypeAlias, assert_never
+
+from markdown_it import MarkdownIt
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.message import Message
+from textual.widgets import Markdown, Static
+
+from adapters.terminal.items import (
+    Agent,
+    AgentItem,
+    HandoffItem,
+    HumanItem,
+    Item,
+    NoticeItem,
+    RequestItem,
+    ThoughtItem,
+    ToolItem,
+)
+from adapters.terminal.text import duration, head, one_line, one_line_arguments, pretty_arguments
+
+CARD_LINES = 20
+MUTED = "$text-muted"
+MARKS = {
+    "running": ("●", "$primary"),
+    "asking": ("?", "$warning"),
+    "done": ("✓", "$success"),
+    "failed": ("✗", "$error"),
+    "unknown": ("!", "$warning"),
+    "stopped": ("■", MUTED),
+}
+
+
+def named(agent: Agent) -> tuple[str, str]:
+    """The agent's name in its colour, as a part for `Content.assemble`."""
+    return agent.name, f"bold $agent-{agent.colour}"
+
+
+class HumanEntry(Static):
+    """What a person wrote, as it was written."""
+
+    def __init__(self, item: HumanItem) -> None:
+        super().__init__(markup=False)
+        self.item = item
+
+    async def show(self, item: HumanItem) -> None:
+        """Draw the item."""
+        self.item = item
+        self.update(Content.assemble((item.author or "you", "bold $primary"), "\n", item.text))
+
+
+class AgentEntry(Vertical):
+    """An agent's message in Markdown; appended to while it grows."""
+
+    def __init__(self, item: AgentItem) -> None:
+        super().__init__()
+        self.item = item
+        self._head = Static(markup=False, classes="head")
+        # HTML is text here: what a model writes in angle brackets must not vanish.
+        self._body = Markdown(
+            parser_factory=lambda: MarkdownIt("gfm-like", {"html": False}), open_links=False
+        )
+        self._shown = ""
+
+    def compose(self) -> ComposeResult:
+        """Name, then text."""
+        yield self._head
+        yield self._body
+
+    async def show(self, item: AgentItem) -> None:
+        """Draw the item: only what is new, where that is possible."""
+        self.item = item
+        model = f"  {item.model}" if item.model else ""
+        self._head.update(Content.assemble(named(item.agent), (model, MUTED)))
+        if item.text == self._shown:
+            return
+        if self._shown and item.text.startswith(self._shown):
+            await self._body.append(item.text[len(self._shown) :])
+        else:
+            await self._body.update(item.text)
+        self._shown = item.text
+
+
+class _Card(Static, can_focus=True):
+    """A line that opens and closes on Enter or a click."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [("enter", "fold", "Open or close")]
+
+    class Details(Message):
+        """The person wants to see the whole of something."""
+
+        def __init__(self, title: str, text: str) -> None:
+            super().__init__()
+            self.title = title
+            self.text = text
+
+    def __init__(self) -> None:
+        super().__init__(markup=False)
+        self.folded = True
+
+    def on_click(self, event: events.Click) -> None:
+        """A click does what Enter does."""
+        event.stop()
+        self.action_fold()
+
+    def action_fold(self) -> None:
+        """Open or close."""
+        self.folded = not self.folded
+        self.draw()
+
+    def draw(self) -> None:
+        """Show what the card holds now."""
+        raise NotImplementedError
+
+
+class ThoughtEntry(_Card):
+    """Reasoning, folded to its first line."""
+
+    def __init__(self, item: ThoughtItem) -> None:
+        super().__init__()
+        self.item = item
+
+    async def show(self, item: ThoughtItem) -> None:
+        """Draw the item."""
+        self.item = item
+        self.draw()
+
+    def draw(self) -> None:
+        """One line, or all of it."""
+        text = one_line(self.item.text) if self.folded else "\n" + self.item.text.strip()
+        mark = "▸ " if self.folded else "▾ "
+        self.set_class(not self.folded, "-unfolded")
+        self.update(
+            Content.assemble(
+                (mark, MUTED), named(self.item.agent), (" thinks  ", MUTED), (text, MUTED)
+            )
+        )
+
+
+class ToolEntry(_Card):
+    """A tool call: one line; opened, its arguments and the first lines of its result.
+
+    A failure opens by itself. A result that is longer opens whole on a screen of its own.
+    """
+
+    def __init__(self, item: ToolItem) -> None:
+        super().__init__()
+        self.item = item
+
+    async def show(self, item: ToolItem) -> None:
+        """Draw the item."""
+        if item.state in ("failed", "unknown") and item.state != self.item.state:
+            self.folded = False
+        self.item = item
+        self.draw()
+
+    def on_mount(self) -> None:
+        """A failure opens by itself also when it is old."""
+        self.folded = self.item.state not in ("failed", "unknown")
+
+    def action_fold(self) -> None:
+        """Closed, open, and for a long result the whole of it."""
+        if not self.folded and self._more():
+            text = f"{pretty_arguments(self.item.arguments)}\n\n{self.item.result}"
+            self.post_message(self.Details(f"{self.item.agent.name} · {self.item.tool}", text))
+            self.folded = True
+        else:
+            self.folded = not self.folded
+        self.draw()
+
+    def draw(self) -> None:
+        """The line, and under it what is open."""
+        item = self.item
+        mark, colour = MARKS[item.state]
+        parts = [(f"{mark} ", colour), named(item.agent), "  ", (item.tool, "bold"), *self._said()]
+        if self.folded:
+            parts.append((f"  {one_line_arguments(item.arguments)}", MUTED))
+        else:
+            parts += self._opened()
+        self.set_class(not self.folded, "-unfolded")
+        self.update(Content.assemble(*parts))
+
+    def _said(self) -> list[tuple[str, str]]:
+        match self.item.state:
+            case "done":
+                return [(f" {duration(self.item.duration)}", MUTED)]
+            case "running":
+                return [(" running", "$primary")]
+            case "asking":
+                return [(" waits for you", "$warning")]
+            case "failed":
+                return [(f" failed after {duration(self.item.duration)}", "$error")]
+            case "unknown":
+                return [(" outcome unknown", "$warning")]
+            case "stopped":
+                return [(" stopped", MUTED)]
+            case _:
+                assert_never(self.item.state)
+
+    def _opened(self) -> list[tuple[str, str]]:
+        parts: list[tuple[str, str]] = []
+        if arguments := pretty_arguments(self.item.arguments):
+            parts.append((_indented(arguments), MUTED))
+        shown, more = head(self.item.result, CARD_LINES)
+        if shown:
+            parts.append((_indented(shown), ""))
+        if more:
+            parts.append((f"\n  … {more} more lines, Enter shows them", "$primary"))
+        return parts
+
+    def _more(self) -> int:
+        return head(self.item.result, CARD_LINES)[1]
+
+
+class HandoffEntry(Static):
+    """Who passed the work to whom."""
+
+    def __init__(self, item: HandoffItem) -> None:
+        super().__init__(markup=False)
+        self.item = item
+
+    async def show(self, item: HandoffItem) -> None:
+        """Draw the item."""
+        self.item = item
+        said = f"  {one_line(item.text)}" if item.text else ""
+        self.update(
+            Content.assemble(
+                ("→ ", MUTED), named(item.agent), (" hands over to ", MUTED),
+                named(item.target), (said, MUTED),
+            )
+        )  # fmt: skip
+
+
+class RequestEntry(Static):
+    """What the team asked a person, and what came of it."""
+
+    def __init__(self, item: RequestItem) -> None:
+        super().__init__(markup=False)
+        self.item = item
+
+    async def show(self, item: RequestItem) -> None:
+        """Draw the item."""
+        self.item = item
+        asked = f" asks to run {item.tool}" if item.kind == "approval" else " asks you"
+        prompt = "" if item.kind == "approval" else f"  {item.prompt}"
+        parts = [("? ", "$warning"), named(item.agent), (asked, MUTED), prompt]
+        if item.outcome:
+            by = f" ({item.by})" if item.by else ""
+            parts += [("\n  ↳ ", MUTED), (item.outcome, "bold"), (by, MUTED)]
+        self.update(Content.assemble(*parts))
+
+
+class NoticeEntry(Static):
+    """A line of the gateway's, or of the terminal's own."""
+
+    def __init__(self, item: NoticeItem) -> None:
+        super().__init__(markup=False)
+        self.item = item
+
+    async def show(self, item: NoticeItem) -> None:
+        """Draw the item."""
+        self.item = item
+        colour = {"info": MUTED, "warning": "$warning", "error": "$error"}[item.level]
+        mark = {"info": "· ", "warning": "! ", "error": "✗ "}[item.level]
+        incident = f"  (log: {item.incident})" if item.incident else ""
+        self.update(Content.assemble((mark + item.text, colour), (incident, MUTED)))
+
+
+Entry: TypeAlias = (
+    HumanEntry | AgentEntry | ThoughtEntry | ToolEntry | HandoffEntry | RequestEntry | NoticeEntry
+)
+_ENTRIES: dict[type[Item], Callable[[Any], Entry]] = {
+    HumanItem: HumanEntry,
+    AgentItem: AgentEntry,
+    ThoughtItem: ThoughtEntry,
+    ToolItem: ToolEntry,
+    HandoffItem: HandoffEntry,
+    RequestItem: RequestEntry,
+    NoticeItem: NoticeEntry,
+}
+
+
+def entry_for(item: Item) -> Entry:
+    """A new widget for the item, which shows it when `show` is called."""
+    return _ENTRIES[type(item)](item)
+
+
+def _indented(text: str) -> str:
+    return "".join(f"\n  {line}" for line in text.splitlines())
+
+
+async def show_in(entry: Entry, item: Item) -> None:
+    """Let a widget show another item of its kind."""
+    await entry.show(item)  # pyright: ignore[reportArgumentType]

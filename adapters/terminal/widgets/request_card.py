@@ -1,0 +1,252 @@
+"""The request card: what the team asks of a person. It takes no keys from somebody who types."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from textual import events
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.content import Content
+from textual.message import Message
+from textual.widgets import Static
+
+from adapters.terminal.guard import SECOND_THOUGHT, Clock, TypingGuard
+from adapters.terminal.items import RequestItem
+
+if TYPE_CHECKING:
+    from adapters.terminal.guard import Timer
+
+Choice: TypeAlias = Literal["approve", "approve_always", "deny", "text"]
+KEYS: dict[str, Choice] = {"y": "approve", "a": "approve_always", "n": "deny"}
+MUTED = "$text-muted"
+DIGITS = "123456789"
+
+
+class KeyButton(Static):
+    """A key with what it does; a click does the same."""
+
+    class Pressed(Message):
+        """The button was clicked."""
+
+        def __init__(self, key: str) -> None:
+            super().__init__()
+            self.key = key
+
+    def __init__(self, key: str, label: str) -> None:
+        super().__init__(Content.assemble((key, "bold $primary"), (f" {label}", "")), markup=False)
+        self._key = key
+
+    def on_click(self, event: events.Click) -> None:
+        """Press the key for the mouse."""
+        event.stop()
+        self.post_message(self.Pressed(self._key))
+
+
+class RequestCard(Vertical, can_focus=True):
+    """The oldest open request. Focused, it listens to y, a, n and digits, after a moment.
+
+    When it took the focus by itself, a decision waits for a moment, too: a further key shows that
+    somebody types, and both keys go to the draft instead.
+    """
+
+    class Decided(Message):
+        """The person decided about a request; a refusal may still get a note."""
+
+        def __init__(self, item: RequestItem, choice: Choice, text: str = "") -> None:
+            super().__init__()
+            self.item = item
+            self.choice: Choice = choice
+            self.text = text
+
+    class Typing(Message):
+        """Somebody types here who means the draft."""
+
+        def __init__(self, text: str) -> None:
+            super().__init__()
+            self.text = text
+
+    class Wanted(Message):
+        """The card was clicked, and wants the focus."""
+
+    def __init__(self, guard: TypingGuard, clock: Clock) -> None:
+        super().__init__()
+        self.item: RequestItem | None = None
+        self.display = False
+        self._guard = guard
+        self._clock = clock
+        self._sending = ""
+        self._by_itself = False
+        self._pending: tuple[str, Timer] | None = None
+        self._count = 0
+        self._title = Static(markup=False, classes="title")
+        self._body = Static(markup=False)
+        self._buttons = Horizontal(classes="buttons")
+
+    def compose(self) -> ComposeResult:
+        """Who asks what; the whole of it, scrolling; what can be pressed."""
+        yield self._title
+        with VerticalScroll(can_focus=False):
+            yield self._body
+        yield self._buttons
+
+    async def show(self, requests: Sequence[RequestItem]) -> None:
+        """Show the oldest of the open requests, or nothing."""
+        item = requests[0] if requests else None
+        self._count = len(requests)
+        if item is not None and item == self.item:
+            self._draw_title()
+            return
+        self._forget_pending()
+        self.item, self._sending = item, ""
+        self.display = item is not None
+        if item is not None:
+            self._guard.focus()
+            self._draw_title()
+            self._body.update(_body(item))
+            self.query_one(VerticalScroll).scroll_home(animate=False)
+            await self._buttons.remove_children()
+            await self._buttons.mount_all(_buttons(item))
+
+    def take_focus(self, *, by_itself: bool) -> None:
+        """Listen to keys, in a moment."""
+        self._by_itself = by_itself
+        self._guard.focus()
+        self.focus(scroll_visible=False)
+
+    def sent(self, request: str) -> None:
+        """The decision is on its way: no second one."""
+        self._sending = request
+        self._draw_title()
+
+    def failed(self) -> None:
+        """The decision did not arrive: another one may be made."""
+        self._sending = ""
+        self._draw_title()
+
+    def on_click(self, event: events.Click) -> None:
+        """A click on the card is a wish to answer it."""
+        event.stop()
+        self.post_message(self.Wanted())
+
+    def on_key_button_pressed(self, event: KeyButton.Pressed) -> None:
+        """A click decides like a key."""
+        event.stop()
+        if self._guard.keys_live():
+            self._decide(event.key)
+
+    def on_focus(self) -> None:
+        """Show that keys go here."""
+        self._draw_title()
+
+    def on_blur(self) -> None:
+        """A decision that still waits is not made."""
+        self._forget_pending()
+        self._draw_title()
+
+    def on_key(self, event: events.Key) -> None:
+        """Decide, scroll, or give the key to the draft."""
+        scroll = self.query_one(VerticalScroll)
+        match event.key:
+            case "up" | "down":
+                scroll.scroll_relative(y=-1 if event.key == "up" else 1, animate=False)
+            case "pageup" | "pagedown":
+                step = scroll.size.height * (-1 if event.key == "pageup" else 1)
+                scroll.scroll_relative(y=step, animate=False)
+            case _ if event.is_printable and event.character:
+                self._printable(event.character)
+            case _:
+                return
+        event.stop()
+        event.prevent_default()
+
+    def _printable(self, key: str) -> None:
+        live = self._guard.keys_live()
+        if self._pending is not None:
+            before = self._forget_pending()
+            self.post_message(self.Typing(before + key))
+        elif not self._decides(key) or (self._by_itself and not live):
+            self.post_message(self.Typing(key))
+        elif self._by_itself:
+            timer = self._clock.call_later(SECOND_THOUGHT, self._commit)
+            self._pending = (key, timer)
+        elif live:
+            self._decide(key)
+
+    def _commit(self) -> None:
+        if self._pending is not None:
+            self._decide(self._forget_pending())
+
+    def _forget_pending(self) -> str:
+        if self._pending is None:
+            return ""
+        key, timer = self._pending
+        timer.cancel()
+        self._pending = None
+        return key
+
+    def _decides(self, key: str) -> bool:
+        if self.item is None or self._sending:
+            return False
+        match self.item.kind:
+            case "approval":
+                return key in KEYS
+            case "choice":
+                return key in DIGITS[: len(self.item.options)]
+            case "text":
+                return False
+
+    def _decide(self, key: str) -> None:
+        if self.item is None or not self._decides(key):
+            return
+        if self.item.kind == "choice":
+            self.post_message(self.Decided(self.item, "text", self.item.options[int(key) - 1]))
+        else:
+            self.post_message(self.Decided(self.item, KEYS[key]))
+
+    def _draw_title(self) -> None:
+        item = self.item
+        if item is None:
+            return
+        agent = (item.agent.name, f"bold $agent-{item.agent.colour}")
+        asked = (
+            [(" asks to run ", ""), (item.tool, "bold")] if item.kind == "approval" else [" asks"]
+        )
+        rest = f"  (1 of {self._count})" if self._count > 1 else ""
+        if self._sending:
+            hint = "  sending…"
+        elif self.has_focus:
+            hint = ""
+        else:
+            hint = "  ctrl+t to answer"
+        self._title.update(Content.assemble(agent, *asked, (rest, MUTED), (hint, MUTED)))
+
+
+def _body(item: RequestItem) -> Content:
+    if item.kind == "approval":
+        prompt = f"{item.prompt}\n" if item.prompt else ""
+        return Content.assemble((prompt, MUTED), item.arguments)
+    rows = [
+        Content.assemble((f"\n{number} ", "bold $primary"), option)
+        for number, option in zip(_numbers(item), item.options, strict=True)
+    ]
+    return Content.assemble(item.prompt, *rows)
+
+
+def _numbers(item: RequestItem) -> list[str]:
+    return [DIGITS[index] if index < len(DIGITS) else "·" for index in range(len(item.options))]
+
+
+def _buttons(item: RequestItem) -> list[Static]:
+    match item.kind:
+        case "approval":
+            return [
+                KeyButton("y", "approve once"),
+                KeyButton("a", "approve always, in this thread"),
+                KeyButton("n", "deny, with a note"),
+            ]
+        case "choice":
+            return [Static(Content.styled("a digit chooses; or write an answer", MUTED))]
+        case "text":
+            return [Static(Content.styled("your next message answers", MUTED))]

@@ -1,0 +1,165 @@
+"""The list of threads: search, open, rename, delete. It fetches by pages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import on, work
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.message import Message
+from textual.widgets import Input, OptionList, Static
+from textual.widgets.option_list import Option
+
+from adapters.terminal.screens.dialogs import Ask, Confirm
+from adapters.terminal.text import age, one_line, shorten
+from adapters.terminal.trouble import told
+from gateway.render.sanitize import sanitize
+
+if TYPE_CHECKING:
+    from adapters.terminal.conversation import Conversation
+    from gateway.client import ThreadInfo
+
+PAGE = 50
+MUTED = "$text-muted"
+STATES = {"working": ("●", "$primary"), "waiting": ("?", "$warning"), "parked": ("!", "$error")}
+
+
+class SessionList(Vertical):
+    """Threads, the newest first. `now()` is in seconds since the epoch."""
+
+    class Chosen(Message):
+        """The person has opened a thread."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        ("n", "new", "New"),
+        ("r", "rename", "Rename"),
+        ("d", "delete", "Delete"),
+        ("slash", "search", "Search"),
+    ]
+
+    def __init__(self, conversation: Conversation, now: Callable[[], float]) -> None:
+        super().__init__()
+        self.threads: list[ThreadInfo] = []
+        self._conversation = conversation
+        self._now = now
+        self._whole = False
+
+    def compose(self) -> ComposeResult:
+        """Search on top, the threads, and what keys do."""
+        yield Input(placeholder="search", compact=True)
+        yield OptionList(markup=False, compact=True)
+        yield Static("enter open  n new  r rename  d delete  / search", markup=False)
+
+    def focus_list(self) -> None:
+        """Let the keyboard walk the list."""
+        self.query_one(OptionList).focus()
+
+    async def refresh_threads(self) -> None:
+        """Fetch what is shown anew; the marked thread stays marked."""
+        wanted = max(PAGE, len(self.threads))
+        threads = await self._fetch(wanted, 0)
+        self._whole = len(threads) < wanted
+        if threads != self.threads or not threads:
+            marked = self._marked()
+            self.threads = threads
+            self._draw(marked.id if marked else self._open_thread)
+
+    @on(Input.Changed)
+    async def _search(self, event: Input.Changed) -> None:
+        event.stop()
+        self.threads = []
+        await self.refresh_threads()
+
+    @on(Input.Submitted)
+    def _from_search(self, event: Input.Submitted) -> None:
+        event.stop()
+        self.focus_list()
+
+    @on(OptionList.OptionHighlighted)
+    async def _near_the_end(self, event: OptionList.OptionHighlighted) -> None:
+        event.stop()
+        if not self._whole and event.option_index >= len(self.threads) - 1:
+            page = await self._fetch(PAGE, len(self.threads))
+            self._whole = len(page) < PAGE
+            self.threads = self.threads + page
+            self.query_one(OptionList).add_options([self._option(thread) for thread in page])
+
+    @on(OptionList.OptionSelected)
+    def _chosen(self, event: OptionList.OptionSelected) -> None:
+        event.stop()
+        self._conversation.open(self.threads[event.option_index])
+        self.post_message(self.Chosen())
+
+    def action_new(self) -> None:
+        """Begin an empty thread."""
+        self._conversation.open(None)
+        self.post_message(self.Chosen())
+
+    @work
+    async def action_rename(self) -> None:
+        """Ask for the marked thread's new title."""
+        marked = self._marked()
+        if marked and (title := await self.app.push_screen_wait(Ask("Title", marked.title))):
+            with told(self):
+                await self._conversation.rename(marked.id, title)
+            await self.refresh_threads()
+
+    @work
+    async def action_delete(self) -> None:
+        """Delete the marked thread, if that is really wanted."""
+        marked = self._marked()
+        if marked and await self.app.push_screen_wait(Confirm(delete_question(marked))):
+            with told(self):
+                await self._conversation.delete(marked.id)
+            await self.refresh_threads()
+
+    def action_search(self) -> None:
+        """Type what to look for."""
+        self.query_one(Input).focus()
+
+    async def _fetch(self, limit: int, offset: int) -> list[ThreadInfo]:
+        search = self.query_one(Input).value.strip()
+        with told(self):
+            return await self._conversation.client.threads(
+                search=search, limit=limit, offset=offset
+            )
+        return []
+
+    @property
+    def _open_thread(self) -> str:
+        return self._conversation.thread.id if self._conversation.thread else ""
+
+    def _marked(self) -> ThreadInfo | None:
+        index = self.query_one(OptionList).highlighted
+        return self.threads[index] if index is not None and index < len(self.threads) else None
+
+    def _draw(self, marked: str) -> None:
+        options = self.query_one(OptionList)
+        options.set_options([self._option(thread) for thread in self.threads])
+        ids = [thread.id for thread in self.threads]
+        options.highlighted = ids.index(marked) if marked in ids else 0 if ids else None
+
+    def _option(self, thread: ThreadInfo) -> Option:
+        mark, colour = STATES.get(thread.state, (" ", ""))
+        here = thread.id == self._open_thread
+        return Option(
+            Content.assemble(
+                (f"{mark} ", colour),
+                (shorten(title_of(thread), 60), "bold" if here else ""),
+                (f"  {age(self._now() - thread.updated_at)}", MUTED),
+            )
+        )
+
+
+def title_of(thread: ThreadInfo) -> str:
+    """What a thread is called where it has no title yet."""
+    return one_line(sanitize(thread.title or thread.preview)) or "New thread"
+
+
+def delete_question(thread: ThreadInfo) -> str:
+    """What is asked before a thread is deleted."""
+    return f"Delete “{shorten(title_of(thread), 40)}” with all its messages and files?"

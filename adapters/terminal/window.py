@@ -1,0 +1,75 @@
+"""`Window`: which slice of a long transcript is mounted. Pure.
+
+The cost of every redraw follows the number of mounted widgets, so it is bounded: about 30 turns or
+150 widgets at the end, more towards the top as the reader asks for it, the far end dropped above
+250.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from adapters.terminal.items import HumanItem, Item, weight
+
+TAIL_TURNS = 30
+TAIL_WEIGHT = 150
+STEP_TURNS = 15
+STEP_WEIGHT = 75
+MOST_WEIGHT = 250
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Items `start` to `end` (exclusive) of the transcript are mounted."""
+
+    start: int = 0
+    end: int = 0
+
+    @classmethod
+    def tail(cls, items: Sequence[Item]) -> Window:
+        """The end of the transcript."""
+        return cls(_back(items, len(items), TAIL_TURNS, TAIL_WEIGHT), len(items))
+
+    def following(self, items: Sequence[Item]) -> Window:
+        """The same start with everything new below; the tail alone where that is too much."""
+        grown = Window(self.start, len(items))
+        return grown if grown._weight(items) <= MOST_WEIGHT else Window.tail(items)
+
+    def earlier(self, items: Sequence[Item]) -> Window:
+        """More above; the far end goes where that is too much."""
+        start, end = _back(items, self.start, STEP_TURNS, STEP_WEIGHT), self.end
+        room = MOST_WEIGHT
+        for index in range(start, self.end):
+            room -= weight(items[index])
+            if room < 0 and index > self.start:
+                end = index
+                break
+        return Window(start, end)
+
+    def later(self, items: Sequence[Item]) -> Window:
+        """More below; the far end goes where that is too much."""
+        end = self.end
+        turns, room = 0, STEP_WEIGHT
+        while end < len(items) and turns <= STEP_TURNS and room > 0:
+            room -= weight(items[end])
+            turns += isinstance(items[end], HumanItem)
+            end += 1
+        start, room = end, MOST_WEIGHT
+        while start > self.start and room > 0:
+            start -= 1
+            room -= weight(items[start])
+        return Window(start, end)
+
+    def _weight(self, items: Sequence[Item]) -> int:
+        return sum(weight(item) for item in items[self.start : self.end])
+
+
+def _back(items: Sequence[Item], end: int, turns: int, most: int) -> int:
+    """Where a slice before `end` begins that holds so many turns, or so much weight."""
+    start = end
+    while start and most > 0 and turns > 0:
+        start -= 1
+        most -= weight(items[start])
+        turns -= isinstance(items[start], HumanItem)
+    return start
