@@ -9,7 +9,7 @@ constructors.
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
@@ -141,7 +141,7 @@ def run_hooks(
     intercept: ToolInterceptor | None = None,
     ask: AskHuman | None = None,
     approve_code: ApproveCode | None = None,
-) -> Iterator[None]:
+) -> Generator[None]:
     """Everything run inside passes its tool calls through `intercept` and asks humans through `ask`
     / `approve_code`.
 

@@ -237,6 +237,14 @@ class Participant:
             await self.member.load_state(reader.value(path + "state", {}))
 
 
+def check_agents(participants: Sequence[object], team: str) -> None:
+    """Raise TypeError if any of the participants is not an agent."""
+    for participant in participants:
+        if not isinstance(participant, ChatAgent):
+            kind = type(participant).__name__
+            raise TypeError(f"The participants of a {team} must be agents, found {kind}.")
+
+
 async def _under(name: str, stream: AsyncGenerator[T, None]) -> AsyncGenerator[T, None]:
     """The stream, with `name` on the path of what asks or calls inside; set per pull, so that it
     never leaks out.
@@ -255,5 +263,5 @@ async def _under(name: str, stream: AsyncGenerator[T, None]) -> AsyncGenerator[T
 def _chat_message(factory: MessageFactory, data: Mapping[str, Any]) -> BaseChatMessage:
     message = factory.create(data)
     if not isinstance(message, BaseChatMessage):
-        raise ValueError(f"A message buffer holds chat messages, found {type(message).__name__}.")  # noqa: TRY004
+        raise ValueError(f"A message buffer holds chat messages, found {type(message).__name__}.")
     return message

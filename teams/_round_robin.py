@@ -87,7 +87,7 @@ class RoundRobinGroupChat(BaseGroupChat, Component[RoundRobinGroupChatConfig]):
         index = int(state["next_speaker_index"])
         if not 0 <= index < len(self._participants):
             raise ValueError(
-                f"next_speaker_index is {index}, but there are {len(self._participants)} participants."
+                f"next_speaker_index {index} does not fit {len(self._participants)} participants."
             )
         self._next_speaker_index = index
 

@@ -138,7 +138,8 @@ class SnapshotReader:
 
     def items(self, path: str, decode: Callable[[Any], T]) -> list[T]:
         """The history written under this path; empty if there is none."""
-        return [decode(item) for item in self._lists.get(path, ())]
+        items: list[Any] = self._lists.get(path, [])
+        return [decode(item) for item in items]
 
     def value(self, path: str, default: Any = None) -> Any:
         """The value last written under this path."""
@@ -146,15 +147,15 @@ class SnapshotReader:
 
     def item(self, number: Any) -> Item:
         """The message or event with this pool number."""
-        return self.pool[number]
+        return self.pool[int(number)]
 
     def chat_message(self, number: Any) -> BaseChatMessage:
         """The chat message with this pool number."""
-        item = self.pool[number]
+        item = self.item(number)
         if not isinstance(item, BaseChatMessage):
             raise ValueError(
                 f"Broken state: a chat message was expected, found {type(item).__name__}."
-            )  # noqa: TRY004
+            )
         return item
 
     def llm_message(self, data: Any) -> LLMMessage:
@@ -188,11 +189,14 @@ def _part(number: int, data: bytes) -> Mapping[str, Any]:
         part: Any = from_json(data)
     except ValueError as error:
         raise ValueError(f"Part {number} of the saved state is not JSON: {error}") from error
-    if not isinstance(part, dict) or "parley_state" not in part:
-        raise ValueError(f"Part {number} of the saved state is not a part of a team's state.")
-    found = cast("dict[str, Any]", part)
-    if found["parley_state"] != VERSION:
-        raise ValueError(
-            f"Part {number} of the saved state has version {found['parley_state']!r}; this version reads {VERSION}."
-        )
-    return found
+    found = cast("dict[str, Any]", part) if isinstance(part, dict) else {}
+    match found.get("parley_state"):
+        case None:
+            raise ValueError(f"Part {number} of the saved state is not a part of a team's state.")
+        case version if version != VERSION:
+            raise ValueError(
+                f"Part {number} of the saved state has version {version!r}; "
+                f"this release reads {VERSION}."
+            )
+        case _:
+            return found

@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import BaseModel
 
 from teams._group_chat import BaseGroupChat
+from teams._participant import check_agents
 from teams.base import ChatAgent, TerminationCondition
 from teams.core import Component, ComponentModel
 from teams.messages import BaseAgentEvent, BaseChatMessage, HandoffMessage
@@ -58,11 +59,7 @@ class Swarm(BaseGroupChat, Component[SwarmConfig]):
         emit_team_events: bool = False,
         custom_message_types: list[type[BaseAgentEvent | BaseChatMessage]] | None = None,
     ) -> None:
-        for participant in participants:
-            if not isinstance(participant, ChatAgent):  # pyright: ignore[reportUnnecessaryIsInstance]
-                raise TypeError(
-                    f"A participant of a Swarm must be an agent, found {type(participant).__name__}."
-                )
+        check_agents(participants, "Swarm")
         super().__init__(
             name=name or self.DEFAULT_NAME,
             description=description or self.DEFAULT_DESCRIPTION,
@@ -74,7 +71,7 @@ class Swarm(BaseGroupChat, Component[SwarmConfig]):
         )
         if HandoffMessage not in participants[0].produced_message_types:
             raise ValueError(
-                f"The first participant of a Swarm must be able to hand off; {participants[0].name!r} cannot."
+                f"{participants[0].name!r} is the first participant of a Swarm: it must hand off."
             )
         self._current_speaker = participants[0].name
         self._scanned = 0
@@ -122,6 +119,6 @@ class Swarm(BaseGroupChat, Component[SwarmConfig]):
 
 def _no_participant(target: str, participants: Mapping[str, Any]) -> str:
     return (
-        f"{target!r} is no participant ({', '.join(participants)}). To go on after a hand-off to somebody outside the "
-        "team, run it with a HandoffMessage whose target is a participant."
+        f"{target!r} is no participant ({', '.join(participants)}). To go on after a hand-off to "
+        "somebody outside the team, run it with a HandoffMessage whose target is a participant."
     )

@@ -28,5 +28,5 @@ def task_messages(task: Task) -> list[BaseChatMessage]:
         if not isinstance(message, BaseChatMessage):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ValueError(
                 f"Every item of a task list must be a chat message, found {type(message).__name__}."
-            )  # noqa: TRY004
+            )
     return messages

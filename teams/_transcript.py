@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from teams._history import History
 from teams.core import FunctionCall
 from teams.models import (
     AssistantMessage,
     FunctionExecutionResult,
     FunctionExecutionResultMessage,
     LLMMessage,
+    UserMessage,
 )
 
 NOT_RUN = "The call was interrupted; whether it took effect is not known."
@@ -68,3 +70,24 @@ def close_calls(messages: Sequence[LLMMessage]) -> list[LLMMessage] | None:
             changed = True
             closed.append(FunctionExecutionResultMessage(content=error_results(missing)))
     return closed if changed else None
+
+
+class ImageWatch:
+    """Knows whether a context holds images; looks only at what came since the last time."""
+
+    def __init__(self) -> None:
+        self._generation = -1
+        self._seen = 0
+        self._found = False
+
+    def found_in(self, history: History[LLMMessage]) -> bool:
+        """Whether any message of the context has an image."""
+        if self._generation != history.generation:
+            self._generation, self._seen, self._found = history.generation, 0, False
+        if not self._found and self._seen < len(history):
+            self._found = any(
+                type(message) is UserMessage and type(message.content) is list
+                for message in history[self._seen :]
+            )
+        self._seen = len(history)
+        return self._found

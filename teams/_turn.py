@@ -67,6 +67,10 @@ class Turn:
         """The key of the batch's call at this position."""
         return f"{self.batch}:{position}"
 
+    def round_results(self) -> list[FunctionExecutionResult]:
+        """The results of the batch in the order of its calls; all of them must be in."""
+        return [self.results[self.key(position)] for position in range(len(self.calls))]
+
     def dump(self, encode: Callable[[Item], Any]) -> dict[str, Any]:
         """The record as JSON data; `encode` writes one item.
 

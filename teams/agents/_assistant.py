@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from typing import Any, ClassVar, Self, cast
@@ -12,15 +11,17 @@ from pydantic import BaseModel, TypeAdapter
 
 from teams._hooks import AGENT_PATH, ToolCall
 from teams._merge import Emit
+from teams._messages.events import stream_chunk
 from teams._snapshot import SnapshotReader, SnapshotWriter
-from teams._transcript import close_calls, error_results, open_calls
+from teams._transcript import ImageWatch, close_calls, error_results, open_calls
 from teams._turn import Item, Suspended, Turn
 from teams.agents._assistant_config import AssistantAgentConfig
 from teams.agents._assistant_tools import AgentTools, ToolFunction
 from teams.agents._base import BaseChatAgent
+from teams.agents._tool_answers import handoff_message, summary_message
 from teams.agents._tool_batch import ToolBatch
 from teams.base import Handoff, InputRequired, Response
-from teams.core import CancellationToken, Component, FunctionCall
+from teams.core import CancellationToken, Component, ComponentModel, FunctionCall
 from teams.memory import Memory
 from teams.messages import (
     BaseAgentEvent,
@@ -154,7 +155,7 @@ class AssistantAgent(BaseChatAgent, Component[AssistantAgentConfig]):
             )
         self._turn: Turn | None = None
         self._taken: Mapping[str, None] = {}
-        self._images_seen = (-1, 0, False)
+        self._images = ImageWatch()
 
     @property
     def produced_message_types(self) -> Sequence[type[BaseChatMessage]]:
@@ -228,40 +229,42 @@ class AssistantAgent(BaseChatAgent, Component[AssistantAgentConfig]):
                     if batch.waiting:
                         yield Suspended(tuple(batch.waiting))
                         return
-                    await self._finish_calls(turn, batch.results())
+                    await self._finish_calls(turn)
                 case "model" | "reflect":
-                    await self._take(turn, messages, cancellation_token)
+                    await self._take(turn, messages)
                     if turn.produced:
                         continue
-                    request = await self._request(turn, cancellation_token)
-                    if not self._model_client_stream:
-                        await self._accept(turn, await self._model_client.create(**request))
-                        continue
-                    answer: CreateResult | None = None
-                    async with aclosing(self._model_client.create_stream(**request)) as stream:
-                        async for piece in stream:
-                            if type(piece) is str:
-                                yield ModelClientStreamingChunkEvent(
-                                    content=piece,
-                                    source=self._name,
-                                    full_message_id=turn.message_id,
-                                )
-                            else:
-                                answer = _checked(piece)
-                    if answer is None:
-                        raise RuntimeError(
-                            f"The model stream of agent {self.name!r} ended without a final result."
-                        )
-                    await self._accept(turn, answer)
+                    async with aclosing(self._ask(turn, cancellation_token)) as pieces:
+                        async for piece in pieces:
+                            yield piece
         self._turn = None
         final = turn.final
         if final is None:
             raise RuntimeError(f"Agent {self.name!r} ended its turn without a response.")
         yield Response(chat_message=final, inner_messages=turn.inner)
 
-    async def _take(
-        self, turn: Turn, messages: Sequence[BaseChatMessage], token: CancellationToken
-    ) -> None:
+    async def _ask(
+        self, turn: Turn, token: CancellationToken
+    ) -> AsyncGenerator[ModelClientStreamingChunkEvent, None]:
+        """Call the model; yield what it streams, and settle the turn's next phase."""
+        request = await self._request(turn, token)
+        if not self._model_client_stream:
+            await self._accept(turn, await self._model_client.create(**request))
+            return
+        answer: CreateResult | None = None
+        async with aclosing(self._model_client.create_stream(**request)) as stream:
+            async for piece in stream:
+                if type(piece) is str:
+                    yield stream_chunk(piece, self._name, turn.message_id)
+                else:
+                    answer = _checked(piece)
+        if answer is None:
+            raise RuntimeError(
+                f"The model stream of agent {self.name!r} ended without a final result."
+            )
+        await self._accept(turn, answer)
+
+    async def _take(self, turn: Turn, messages: Sequence[BaseChatMessage]) -> None:
         """Messages and memories into the context, each once."""
         taken = turn.taken
         for message in messages:
@@ -285,7 +288,9 @@ class AssistantAgent(BaseChatAgent, Component[AssistantAgentConfig]):
             *self._system_messages,
             *await self._model_context.get_messages(),
         ]
-        if not self._model_client.model_info["vision"] and self._has_images():
+        if not self._model_client.model_info["vision"] and self._images.found_in(
+            self._model_context.history
+        ):
             messages = remove_images(messages)
         request: dict[str, Any] = {"messages": messages, "cancellation_token": token}
         if self._output is not None:
@@ -295,18 +300,6 @@ class AssistantAgent(BaseChatAgent, Component[AssistantAgentConfig]):
         else:
             request["tools"] = await self._tools.schemas()
         return request
-
-    def _has_images(self) -> bool:
-        """Whether the context holds images; looks only at what came since the last time."""
-        history = self._model_context.history
-        generation, seen, found = self._images_seen
-        if generation != history.generation:
-            seen, found = 0, False
-        found = found or any(
-            type(getattr(message, "content", None)) is list for message in history[seen:]
-        )
-        self._images_seen = (history.generation, len(history), found)
-        return found
 
     async def _accept(self, turn: Turn, answer: CreateResult) -> None:
         """What the model answered becomes items to hand out, and the turn's next phase."""
@@ -360,13 +353,15 @@ class AssistantAgent(BaseChatAgent, Component[AssistantAgentConfig]):
         path = (*AGENT_PATH.get(), self.name)
         return ToolBatch(turn, path, frozenset(self._tools.handoffs), execute)
 
-    async def _finish_calls(self, turn: Turn, results: list[FunctionExecutionResult]) -> None:
+    async def _finish_calls(self, turn: Turn) -> None:
         """All results of a round are in: hand off, call the model again, reflect, or summarise."""
+        results = turn.round_results()
         turn.produced.append(ToolCallExecutionEvent(content=results, source=self.name))
         await self._model_context.add_message(FunctionExecutionResultMessage(content=results))
         turn.iteration += 1
         turn.message_id = str(uuid4())
-        if (handoff := self._handoff(turn, results)) is not None:
+        handoff = handoff_message(turn, self._tools.handoffs, self.name)
+        if handoff is not None:
             self._conclude(turn, handoff)
         elif turn.iteration < self._max_tool_iterations:
             turn.phase = "model"
@@ -375,62 +370,8 @@ class AssistantAgent(BaseChatAgent, Component[AssistantAgentConfig]):
         else:
             self._conclude(turn, self._summary(turn))
 
-    def _handoff(self, turn: Turn, results: list[FunctionExecutionResult]) -> HandoffMessage | None:
-        done = [
-            (call, result)
-            for call, result in zip(turn.calls, results, strict=True)
-            if call.name in self._tools.handoffs and not result.is_error
-        ]
-        if not done:
-            return None
-        if len(done) > 1:
-            names = ", ".join(call.name for call, _ in done)
-            warnings.warn(
-                f"Multiple handoffs detected, only the first is executed: {names}. "
-                "Disable parallel tool calls in the model client to avoid this.",
-                UserWarning,
-                stacklevel=2,
-            )
-        call, result = done[0]
-        return HandoffMessage(
-            content=result.content,
-            target=self._tools.handoffs[call.name].target,
-            source=self.name,
-            context=self._handoff_context(turn, results),
-            id=turn.message_id,
-        )
-
-    def _handoff_context(
-        self, turn: Turn, results: list[FunctionExecutionResult]
-    ) -> list[LLMMessage]:
-        others = [
-            (call, result)
-            for call, result in zip(turn.calls, results, strict=True)
-            if call.name not in self._tools.handoffs
-        ]
-        if others:
-            return [
-                AssistantMessage(
-                    content=[call for call, _ in others], source=self.name, thought=turn.thought
-                ),
-                FunctionExecutionResultMessage(content=[result for _, result in others]),
-            ]
-        return [AssistantMessage(content=turn.thought, source=self.name)] if turn.thought else []
-
     def _summary(self, turn: Turn) -> ToolCallSummaryMessage:
-        results = [turn.results[turn.key(position)] for position in range(len(turn.calls))]
-        shown = [
-            (call, result)
-            for call, result in zip(turn.calls, results, strict=True)
-            if call.name not in self._tools.handoffs
-        ]
-        return ToolCallSummaryMessage(
-            content="\n".join(self._summary_line(call, result) for call, result in shown),
-            source=self.name,
-            tool_calls=[call for call, _ in shown],
-            results=[result for _, result in shown],
-            id=turn.message_id,
-        )
+        return summary_message(turn, self._tools.handoffs, self.name, self._summary_line)
 
     def _summary_line(self, call: FunctionCall, result: FunctionExecutionResult) -> str:
         if self._tool_call_summary_formatter is not None:
@@ -546,7 +487,7 @@ class AssistantAgent(BaseChatAgent, Component[AssistantAgentConfig]):
         return cls(
             name=config.name,
             model_client=ChatCompletionClient.load_component(config.model_client),
-            tools=[BaseTool.load_component(tool) for tool in config.tools or ()] or None,
+            tools=_load_tools(config.tools or ()),
             workbench=[Workbench.load_component(entry) for entry in config.workbench or ()] or None,
             handoffs=config.handoffs,
             model_context=ChatCompletionContext.load_component(config.model_context)
@@ -565,9 +506,13 @@ class AssistantAgent(BaseChatAgent, Component[AssistantAgentConfig]):
         )
 
 
+def _load_tools(tools: Sequence[ComponentModel]) -> list[BaseTool[Any, Any]] | None:
+    return [cast("BaseTool[Any, Any]", BaseTool.load_component(tool)) for tool in tools] or None
+
+
 def _checked(answer: Any) -> CreateResult:
     if not isinstance(answer, CreateResult):
         raise RuntimeError(
             f"The model client gave {type(answer).__name__}; expected str or CreateResult."
-        )  # noqa: TRY004
+        )
     return answer

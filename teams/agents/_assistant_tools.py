@@ -105,7 +105,7 @@ class AgentTools:
             )
         if shared := sorted(set(names) & self.handoffs.keys()):
             raise ValueError(
-                f"Handoff names of agent {agent!r} must differ from tool names: {', '.join(shared)}."
+                f"Handoffs of agent {agent!r} are named like its tools: {', '.join(shared)}."
             )
         if (names or self.handoffs) and not model_client.model_info["function_calling"]:
             kind = "tools" if names else "handoffs"

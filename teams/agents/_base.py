@@ -184,12 +184,10 @@ class BaseChatAgent(ChatAgent, ABC, ComponentBase[BaseModel]):
         return None
 
     async def abandon_turn(self) -> None:
-        """Give up an unfinished turn after a cancellation; what the agent remembers must be valid
-        afterwards.
-        """
+        """Give up an unfinished turn after a cancellation; memory must be valid afterwards."""
 
     async def write_state(self, path: str, writer: SnapshotWriter) -> None:
-        """Write the agent's state in the compact format: all of it, unless a subclass knows better."""
+        """Write the agent's state in the compact format; a subclass may write less than all."""
         writer.value(path + "state", await self.save_state())
 
     async def read_state(self, path: str, reader: SnapshotReader) -> None:

@@ -66,12 +66,6 @@ class ToolBatch:
             self.turn.inner.append(item)
             yield item
 
-    def results(self) -> list[FunctionExecutionResult]:
-        """All results, in the order of the calls."""
-        return [
-            self.turn.results[self.turn.key(position)] for position in range(len(self.turn.calls))
-        ]
-
     def _call(self, position: int) -> ToolCall:
         call = self.turn.calls[position]
         return ToolCall(

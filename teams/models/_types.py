@@ -23,9 +23,20 @@ class SystemMessage(BaseModel):
 class UserMessage(BaseModel):
     """Input of a person, or anything else a model is told; `source` says whose."""
 
+    # A slot is no part of the model: where the message comes from is neither dumped nor compared.
+    __slots__ = ("_origin",)
+
     content: str | list[str | Image]
     source: str
     type: Literal["UserMessage"] = "UserMessage"
+
+    def origin(self) -> str:
+        """Id of the chat message this stands for; empty if it was made otherwise."""
+        return getattr(self, "_origin", "")
+
+    def stem_from(self, message_id: str) -> None:
+        """Remember the chat message this stands for."""
+        self._origin = message_id
 
 
 class AssistantMessage(BaseModel):

@@ -1,0 +1,247 @@
+"""What a group chat remembers: its participants, its thread and where its run stands; saved and
+loaded.
+
+Two formats: the documented dicts of `save_state`, which also read what AutoGen wrote, and the
+compact snapshots and deltas (`teams._snapshot`). Both are complete whenever the consumer of a run
+holds an item.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from abc import ABC
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, Literal
+
+from pydantic import BaseModel, TypeAdapter
+
+from teams._history import History
+from teams._participant import Participant
+from teams._snapshot import SnapshotReader, SnapshotWriter
+from teams._turn import Item
+from teams.base import ChatAgent, Team, TerminationCondition
+from teams.core import ComponentBase
+from teams.messages import BaseAgentEvent, BaseChatMessage, MessageFactory, StructuredMessage
+from teams.models import LLMMessage
+from teams.state import BaseGroupChatManagerState, TeamState
+
+Phase = Literal["idle", "start", "select", "speak", "spoken"]
+_LLM_MESSAGE: TypeAdapter[LLMMessage] = TypeAdapter(LLMMessage)
+
+
+class StatefulTeam(Team, ABC, ComponentBase[BaseModel]):
+    """The state of a group chat. `BaseGroupChat` adds the run."""
+
+    manager_name: ClassVar[str]
+    """The key of the team's own state among the participants' states."""
+
+    manager_state_type: ClassVar[type[BaseGroupChatManagerState]] = BaseGroupChatManagerState
+
+    def __init__(
+        self,
+        name: str,
+        description: str,
+        participants: Sequence[ChatAgent | Team],
+        termination_condition: TerminationCondition | None = None,
+        max_turns: int | None = None,
+        custom_message_types: Sequence[type[BaseAgentEvent | BaseChatMessage]] | None = None,
+        emit_team_events: bool = False,
+    ) -> None:
+        if not participants:
+            raise ValueError("At least one participant is required.")
+        if max_turns is not None and max_turns < 1:
+            raise ValueError(f"max_turns must be at least 1, found {max_turns}.")
+        self._name = name
+        self._description = description
+        self._participants = list(participants)
+        self._places = {participant.name: Participant(participant) for participant in participants}
+        if len(self._places) != len(participants):
+            raise ValueError("The participant names must be unique.")
+        self._termination_condition = termination_condition
+        self._max_turns = max_turns
+        self._emit_team_events = emit_team_events
+        self._message_factory = _factory(participants, custom_message_types or ())
+        self._known_types: set[type] = set()
+        self._thread: History[Item] = History()
+        self._judged = 0
+        self._phase: Phase = "idle"
+        self._turn_count = 0
+        self._speakers: list[str] = []
+        self._produced: deque[Item] = deque()
+        self._started = False
+        self._stopped: asyncio.Event | None = None
+        """Set while a run is on; fires when it is over."""
+        self._left = False
+        self._writer: SnapshotWriter | None = None
+
+    @property
+    def name(self) -> str:
+        """The team's name, unique where it is a participant itself."""
+        return self._name
+
+    @property
+    def description(self) -> str:
+        """What the team does; other teams choose speakers by it."""
+        return self._description
+
+    def manager_state(self) -> Mapping[str, Any]:
+        """What the team type adds to the saved state."""
+        return {}
+
+    def load_manager(self, state: Mapping[str, Any]) -> None:
+        """Take over what `manager_state` returned. Raises ValueError for anything else."""
+
+    async def reset_manager(self) -> None:
+        """Forget what `manager_state` would return."""
+
+    def message_types(self) -> list[type[BaseAgentEvent | BaseChatMessage]]:
+        """All message types that can occur in the team."""
+        return list(self._message_factory.registered())
+
+    async def save_state(self) -> Mapping[str, Any]:
+        """The documented state, complete whenever the consumer holds an item: see `load_state`."""
+        states: dict[str, Any] = {
+            name: await place.save_state() for name, place in self._places.items()
+        }
+        manager = self.manager_state_type(
+            message_thread=[item.dump() for item in self._thread],
+            current_turn=self._turn_count,
+            **self.manager_state(),
+        ).model_dump()
+        states[self.manager_name] = {
+            **manager,
+            "run": await self._run_state(lambda item: item.dump()),
+        }
+        return TeamState(agent_states=states).model_dump()
+
+    async def load_state(self, state: Mapping[str, Any]) -> None:
+        """Take over a state of ours, or one that AutoGen 0.7 wrote.
+
+        A run that was unfinished when it was saved goes on with `task=None`. Raises ValueError for
+        a malformed state or one of other participants, RuntimeError while the team runs.
+        """
+        if self._stopped is not None:
+            raise RuntimeError(f"Team {self.name!r} is running: stop it before you load a state.")
+        states = TeamState.model_validate(state).agent_states
+        if missing := [name for name in (*self._places, self.manager_name) if name not in states]:
+            raise ValueError(
+                f"The state has nothing for {', '.join(missing)}; "
+                f"it holds {', '.join(states) or 'nothing'}."
+            )
+        saved = self.manager_state_type.model_validate(states[self.manager_name])
+        thread = [self._message_factory.create(data) for data in saved.message_thread]
+        for name, place in self._places.items():
+            await place.load_state(states[name], self._message_factory)
+        self._thread.replace(thread)
+        self._turn_count = saved.current_turn
+        self.load_manager(saved.model_dump())
+        await self._load_run(states[self.manager_name].get("run"), self._message_factory.create)
+
+    async def save_snapshot(self) -> bytes:
+        """The whole state in the compact format; `save_delta` then adds to it."""
+        self._writer = SnapshotWriter()
+        await self.write_state("", self._writer)
+        return self._writer.finish()
+
+    async def save_delta(self) -> bytes:
+        """What changed since the last snapshot or delta was saved or loaded; b"" if nothing did.
+
+        Raises RuntimeError if there is no snapshot yet to build on.
+        """
+        if self._writer is None:
+            raise RuntimeError(
+                f"Team {self.name!r} has no snapshot to add to: call save_snapshot first."
+            )
+        await self.write_state("", self._writer)
+        return self._writer.finish()
+
+    async def load_snapshot(self, parts: Sequence[bytes]) -> None:
+        """Take over a snapshot and its deltas, in order; `save_delta` goes on from there.
+
+        Raises ValueError for malformed or missing parts, RuntimeError while the team runs.
+        """
+        if self._stopped is not None:
+            raise RuntimeError(f"Team {self.name!r} is running: stop it before you load a state.")
+        reader = SnapshotReader(parts, self._message_factory.create, _LLM_MESSAGE.validate_python)
+        await self.read_state("", reader)
+        self._writer = SnapshotWriter.after(reader)
+        await self.write_state("", self._writer)
+        self._writer.discard()
+
+    async def write_state(self, path: str, writer: SnapshotWriter) -> None:
+        """Write the team in the compact format, as part of a larger team or for itself."""
+        writer.items(path + "thread", self._thread, writer.item)
+        for name, place in self._places.items():
+            await place.write_state(f"{path}{name}/", writer)
+        writer.value(path + "manager", self.manager_state())
+        writer.value(path + "run", {"turn": self._turn_count, **await self._run_state(writer.item)})
+
+    async def read_state(self, path: str, reader: SnapshotReader) -> None:
+        """Take over what `write_state` wrote."""
+        run = reader.value(path + "run")
+        if run is None:
+            raise ValueError(f"The saved state is not one of team {self.name!r}.")
+        self._thread.replace(reader.items(path + "thread", reader.item))
+        for name, place in self._places.items():
+            await place.read_state(f"{path}{name}/", reader)
+        self._turn_count = run["turn"]
+        self.load_manager(reader.value(path + "manager", {}))
+        await self._load_run(run, reader.item)
+
+    async def _run_state(self, encode: Callable[[Item], Any]) -> dict[str, Any]:
+        condition = self._termination_condition
+        return {
+            "phase": self._phase,
+            "speakers": list(self._speakers),
+            "judged": self._judged,
+            "produced": [encode(item) for item in self._produced],
+            "condition": None if condition is None else await condition.save_state(),
+        }
+
+    async def _load_run(self, run: Mapping[str, Any] | None, decode: Callable[[Any], Item]) -> None:
+        if run is None:  # AutoGen saves nothing of a run
+            self._produced.clear()
+            await self._end_run()
+            return
+        if unknown := [name for name in run["speakers"] if name not in self._places]:
+            raise ValueError(
+                f"The state has {', '.join(unknown)} on turn, "
+                f"who is no participant of team {self.name!r}."
+            )
+        self._phase = run["phase"]
+        self._speakers = list(run["speakers"])
+        self._judged = run["judged"]
+        self._produced = deque(decode(item) for item in run["produced"])
+        if self._termination_condition is not None and run["condition"] is not None:
+            await self._termination_condition.load_state(run["condition"])
+
+    async def _end_run(self) -> None:
+        self._phase = "idle"
+        self._speakers = []
+        self._turn_count = 0
+        self._judged = len(self._thread)
+        if self._termination_condition is not None:
+            await self._termination_condition.reset()
+
+
+def _factory(
+    participants: Sequence[ChatAgent | Team],
+    custom: Sequence[type[BaseAgentEvent | BaseChatMessage]],
+) -> MessageFactory:
+    """Knows every type the participants can produce."""
+    factory = MessageFactory()
+    types: list[type[BaseAgentEvent | BaseChatMessage]] = list(custom)
+    for participant in participants:
+        if isinstance(participant, StatefulTeam):
+            types += participant.message_types()
+        elif isinstance(participant, ChatAgent):
+            types += [
+                kind
+                for kind in participant.produced_message_types
+                if issubclass(kind, StructuredMessage)
+            ]
+    for kind in types:
+        if not factory.is_registered(kind):
+            factory.register(kind)
+    return factory
