@@ -7,8 +7,12 @@ import os
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    from tests.fakes.openai_server import FakeOpenAI
 
 # Keys and settings of the machine must not decide a test.
 FOREIGN_SETTINGS = (
@@ -58,6 +62,15 @@ async def _no_task_left() -> AsyncIterator[None]:
     await asyncio.sleep(0)  # a task that was cancelled last needs one more turn of the loop
     left = {task for task in asyncio.all_tasks() - before if task is not asyncio.current_task()}
     assert not left, f"tasks left behind: {', '.join(sorted(map(repr, left)))}"
+
+
+@pytest.fixture
+async def openai_server() -> AsyncIterator["FakeOpenAI"]:
+    """A running OpenAI-compatible server without answers; give it some with `script()`."""
+    from tests.fakes.openai_server import FakeOpenAI
+
+    async with FakeOpenAI() as server:
+        yield server
 
 
 def refuse_network(event: str, arguments: tuple[object, ...]) -> None:

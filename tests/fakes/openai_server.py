@@ -13,12 +13,11 @@ import asyncio
 import json
 import sys
 from collections import deque
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self
 
-import pytest
 from aiohttp import web
 
 from tests.fakes.openai_checks import Refused, check_request
@@ -219,8 +218,8 @@ async def _break(request: web.Request, fault: Fault) -> web.StreamResponse:
     response = web.StreamResponse()
     if fault.after or fault.kind in ("cut", "garbage", "error", "ping"):
         response = await _open_stream(request)
-        for piece in _cut(fault.text, len(fault.text.split()))[: fault.after]:
-            await _send(response, _chunk("gpt-4o", {"content": piece}))
+        for word in fault.text.split()[: fault.after]:
+            await _send(response, _chunk("gpt-4o", {"content": f"{word} "}))
     match fault.kind:
         case "hang":
             await asyncio.Event().wait()
@@ -343,13 +342,6 @@ def _cut(text: str, pieces: int) -> list[str]:
     """`text` in about so many pieces of equal size; none for an empty text."""
     size = max(1, -(-len(text) // pieces))
     return [text[start : start + size] for start in range(0, len(text), size)]
-
-
-@pytest.fixture
-async def openai_server() -> AsyncIterator[FakeOpenAI]:
-    """A running server without answers; give it some with `script()`."""
-    async with FakeOpenAI() as server:
-        yield server
 
 
 async def _serve(entries: list[dict[str, Any]], port: int, models: list[str]) -> None:
