@@ -17,7 +17,6 @@ _OURS: Mapping[str, tuple[str, ...]] = {
     "teams.conditions": (
         "ExternalTermination",
         "FunctionCallTermination",
-        "FunctionalTermination",
         "HandoffTermination",
         "MaxMessageTermination",
         "SourceMatchTermination",

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from enum import Enum
+from enum import StrEnum
 from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict, field_serializer, model_validator
+from pydantic import BaseModel, ConfigDict, model_validator
 
 from teams._cancellation import CancellationToken
 from teams._component import ComponentBase
@@ -14,7 +14,7 @@ from teams._image import Image
 from teams.model_context import ChatCompletionContext
 
 
-class MemoryMimeType(Enum):
+class MemoryMimeType(StrEnum):
     """What a memory's content is; other MIME types are as good."""
 
     TEXT = "text/plain"
@@ -33,16 +33,10 @@ class MemoryContent(BaseModel):
     mime_type: MemoryMimeType | str
     metadata: dict[str, Any] | None = None
 
-    @field_serializer("mime_type")
-    def _mime_type_as_text(self, mime_type: MemoryMimeType | str) -> str:
-        return mime_type.value if isinstance(mime_type, MemoryMimeType) else mime_type
-
     @model_validator(mode="after")
     def _image_of_json(self) -> Self:
         match self.content, self.mime_type:
-            case {"data": str() as data}, MemoryMimeType.IMAGE:
-                self.content = Image.from_base64(data)
-            case {"data": str() as data}, str(mime_type) if mime_type.startswith("image/"):
+            case {"data": str() as data}, mime_type if mime_type.startswith("image/"):
                 self.content = Image.from_base64(data)
             case _:
                 pass
