@@ -5,12 +5,16 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from pydantic import BaseModel, Field
 
 from teams._ids import new_id
+from teams._messages.unvalidated import set_fields_set, unvalidated
+from teams.core import Image
 from teams.models import RequestUsage, UserMessage
+
+_USER_MESSAGE_FIELDS = set(UserMessage.model_fields)
 
 
 def utc_now() -> datetime:
@@ -40,6 +44,17 @@ class BaseMessage(BaseModel, ABC, defer_build=True):
     created_at: datetime = Field(default_factory=utc_now)
     """When this was created, in UTC."""
 
+    _field_names: ClassVar[set[str]]
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
+        super().__pydantic_init_subclass__(**kwargs)
+        cls._field_names = set(cls.model_fields)
+
+    def model_post_init(self, context: Any, /) -> None:
+        """Share the set of given fields, which would take a quarter of a message's memory."""
+        set_fields_set(self, self._field_names)
+
     @abstractmethod
     def to_text(self) -> str:
         """The content as people read it, on a console or in a termination condition."""
@@ -59,6 +74,8 @@ class BaseChatMessage(BaseMessage, ABC):
 
     # A slot is no part of the model: it is neither dumped, compared, copied nor pickled.
     __slots__ = ("_model_message",)
+    if TYPE_CHECKING:
+        _model_message: UserMessage
 
     @abstractmethod
     def to_model_text(self) -> str:
@@ -68,15 +85,17 @@ class BaseChatMessage(BaseMessage, ABC):
     def to_model_message(self) -> UserMessage:
         """The message as a model takes it. The built-in types return one object each time."""
 
-    def _share(self, message: UserMessage) -> UserMessage:
-        """Keep the model message, so that all contexts hold one object."""
-        self._model_message = message
+    def _as_user_message(self, content: str | list[str | Image]) -> UserMessage:
+        """The model message, kept so that all contexts hold one object."""
+        values = {"content": content, "source": self.source, "type": "UserMessage"}
+        message = unvalidated(UserMessage, values, _USER_MESSAGE_FIELDS)
+        object.__setattr__(self, "_model_message", message)
         return message
 
     def __setattr__(self, name: str, value: Any) -> None:
         super().__setattr__(name, value)
-        if name != "_model_message" and hasattr(self, "_model_message"):
-            del self._model_message
+        if hasattr(self, "_model_message"):
+            object.__delattr__(self, "_model_message")
 
 
 class BaseTextChatMessage(BaseChatMessage, ABC):
@@ -95,7 +114,7 @@ class BaseTextChatMessage(BaseChatMessage, ABC):
         try:
             return self._model_message
         except AttributeError:
-            return self._share(UserMessage(content=self.content, source=self.source))
+            return self._as_user_message(self.content)
 
 
 class BaseAgentEvent(BaseMessage, ABC):

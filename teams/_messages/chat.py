@@ -46,7 +46,7 @@ class MultiModalMessage(BaseChatMessage):
         try:
             return self._model_message
         except AttributeError:
-            return self._share(UserMessage(content=self.content, source=self.source))
+            return self._as_user_message(list(self.content))
 
 
 def _inline_image(image: Image) -> str:
@@ -84,8 +84,7 @@ class StructuredMessage(BaseChatMessage, Generic[StructuredContentType]):
         try:
             return self._model_message
         except AttributeError:
-            text = self.content.model_dump_json()
-            return self._share(UserMessage(content=text, source=self.source))
+            return self._as_user_message(self.content.model_dump_json())
 
 
 class StopMessage(BaseTextChatMessage):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from teams._ids import new_id
 from teams._messages.base import BaseAgentEvent
+from teams._messages.unvalidated import unvalidated
 from teams.code_executor import CodeBlock, CodeResult
 from teams.core import FunctionCall
 from teams.memory import MemoryContent
@@ -166,29 +167,21 @@ AgentEvent = Annotated[
 """The built-in events, told apart by `type`."""
 
 
-_new_chunk = ModelClientStreamingChunkEvent.__new__
 _CHUNK_FIELDS = set(ModelClientStreamingChunkEvent.model_fields)
-_set_fields_set = BaseModel.__dict__["__pydantic_fields_set__"].__set__
-_set_extra = BaseModel.__dict__["__pydantic_extra__"].__set__
-_set_private = BaseModel.__dict__["__pydantic_private__"].__set__
 
 
 def stream_chunk(
     content: str, source: str, full_message_id: str | None
 ) -> ModelClientStreamingChunkEvent:
     """The event for one piece of text, made without validation since there are so many."""
-    chunk = _new_chunk(ModelClientStreamingChunkEvent)
-    values = vars(chunk)
-    values["id"] = new_id()
-    values["source"] = source
-    values["models_usage"] = None
-    values["metadata"] = {}
-    values["created_at"] = datetime.now(UTC)
-    values["content"] = content
-    values["full_message_id"] = full_message_id
-    values["type"] = "ModelClientStreamingChunkEvent"
-    # One set for all: it names every field, so an assignment can't add to it.
-    _set_fields_set(chunk, _CHUNK_FIELDS)
-    _set_extra(chunk, None)
-    _set_private(chunk, None)
-    return chunk
+    values: dict[str, Any] = {
+        "id": new_id(),
+        "source": source,
+        "models_usage": None,
+        "metadata": {},
+        "created_at": datetime.now(UTC),
+        "content": content,
+        "full_message_id": full_message_id,
+        "type": "ModelClientStreamingChunkEvent",
+    }
+    return unvalidated(ModelClientStreamingChunkEvent, values, _CHUNK_FIELDS)

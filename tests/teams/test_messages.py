@@ -1,6 +1,9 @@
 import copy
 import json
+import os
 import pickle
+import subprocess
+import sys
 import threading
 import uuid
 from collections.abc import Mapping
@@ -10,7 +13,7 @@ from typing import Any, Literal
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import BaseModel, TypeAdapter
+from pydantic import BaseModel, PrivateAttr, TypeAdapter
 
 from teams.code_executor import CodeBlock, CodeResult
 from teams.core import FunctionCall, Image
@@ -234,6 +237,20 @@ def test_ids_stay_unique_across_threads() -> None:
     assert len({identity for ids in made for identity in ids}) == 2000
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_forked_process_gets_ids_of_its_own() -> None:
+    code = (
+        "import os, sys\n"
+        "from teams.messages import StopMessage\n"
+        "StopMessage(content='', source='a')\n"
+        "child = os.fork()\n"
+        "if child: os.waitpid(child, 0)\n"
+        "print(StopMessage(content='', source='a').id, flush=True)"
+    )
+    ids = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert len(set(ids.stdout.split())) == 2
+
+
 def test_messages_do_not_share_their_metadata_or_context() -> None:
     one, other = (HandoffMessage(content="", target="b", source="a") for _ in range(2))
     one.metadata["key"] = "value"
@@ -349,6 +366,29 @@ def test_the_text_of_tool_events_names_calls_and_results() -> None:
     result = FunctionExecutionResult(content="a cat", name="look", call_id="1", is_error=False)
     assert "look" in ToolCallRequestEvent(content=[call], source="a").to_text()
     assert "a cat" in ToolCallExecutionEvent(content=[result], source="a").to_text()
+
+
+def test_a_message_type_of_ones_own_may_have_private_attributes() -> None:
+    class Counted(BaseTextChatMessage):
+        type: Literal["Counted"] = "Counted"
+        _count: int = PrivateAttr(default=3)
+
+    message = Counted(content="hi", source="a")
+    message._count += 1
+    assert message._count == 4
+    assert Counted.load(message.dump()).content == "hi"
+    assert message.to_model_message() is message.to_model_message()
+
+
+def test_messages_come_without_any_sdk() -> None:
+    code = (
+        "import sys, teams.base, teams.conditions, teams.messages, teams.state, teams.utils\n"
+        "print(*{'PIL', 'aiohttp', 'httpx', 'jsonschema', 'openai'} & sys.modules.keys())"
+    )
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], check=True, capture_output=True, text=True
+    )
+    assert loaded.stdout.split() == []
 
 
 class TestStreamChunk:
