@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, PrivateAttr
 
 from teams._ids import new_id
 from teams._messages.unvalidated import set_fields_set, unvalidated
@@ -75,7 +75,7 @@ class BaseChatMessage(BaseMessage, ABC):
     # A slot is no part of the model: it is neither dumped, compared, copied nor pickled.
     __slots__ = ("_model_message",)
     if TYPE_CHECKING:
-        _model_message: UserMessage
+        _model_message: UserMessage = PrivateAttr()
 
     @abstractmethod
     def to_model_text(self) -> str:
