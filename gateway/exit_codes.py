@@ -1,0 +1,22 @@
+"""What the process tells the shell when it ends; the table in docs/commands.md says the same."""
+
+from enum import IntEnum
+
+
+class ExitCode(IntEnum):
+    """The exit codes of every command."""
+
+    DONE = 0
+    """It did what it was asked to."""
+
+    FAILED = 1
+    """It could not: the turn failed, the store can't be used, a check found something."""
+
+    USAGE = 2
+    """The command line or the config is wrong; nothing was done."""
+
+    WAITING = 3
+    """The team waits for a human's answer, and there is no terminal to ask at."""
+
+    INTERRUPTED = 130
+    """Stopped by ctrl+c."""

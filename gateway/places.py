@@ -1,0 +1,64 @@
+"""Where things are, and what the first screen needs of the config; loads nothing heavy."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+
+def find_config() -> Path | None:
+    """The config file to use: $PARLEY_CONFIG, ./config.toml, or the user's own; None for none."""
+    if named := os.environ.get("PARLEY_CONFIG"):
+        return Path(named)
+    places = (Path("config.toml"), user_config())
+    return next((place for place in places if place.is_file()), None)
+
+
+def user_config() -> Path:
+    """Where the user's own config file would be."""
+    return _base("XDG_CONFIG_HOME", ".config") / "parley" / "config.toml"
+
+
+def store_folder() -> Path:
+    """Where threads are kept unless the config says otherwise."""
+    return _base("XDG_DATA_HOME", ".local/share") / "parley"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FirstScreen:
+    """What has to be known before the terminal paints; see the config's [terminal] and [store]."""
+
+    store: Path
+    theme: str = ""
+    mouse: bool = True
+
+
+def first_screen(source: Path | None) -> FirstScreen:
+    """What the config says, as far as it can be read; its mistakes are for whoever loads it."""
+    try:
+        data = tomllib.loads(source.read_text(encoding="utf-8")) if source else {}
+    except (OSError, ValueError):
+        data = {}
+    folder = source.absolute().parent if source else Path.cwd()
+    stored, theme, mouse = (
+        _setting(data, *keys)
+        for keys in (("store", "folder"), ("terminal", "theme"), ("terminal", "mouse"))
+    )
+    plain = isinstance(stored, str) and "${" not in stored
+    return FirstScreen(
+        store=folder / Path(stored).expanduser() if plain else store_folder(),
+        theme=theme if isinstance(theme, str) else "",
+        mouse=mouse is not False,
+    )
+
+
+def _setting(data: dict[str, Any], table: str, key: str) -> Any:
+    inner = data.get(table)
+    return inner.get(key) if isinstance(inner, dict) else None  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+
+
+def _base(variable: str, fallback: str) -> Path:
+    return Path(os.environ.get(variable) or Path.home() / fallback)
