@@ -1,0 +1,258 @@
+"""Teams made from config.toml: a fresh one for each thread, with the rules for its tools."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import json
+import weakref
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, assert_never, cast
+
+from gateway.agent_factory import AgentFactory
+from gateway.conditions import build_condition
+from gateway.config import (
+    AssistantConfig,
+    ComponentTeam,
+    Config,
+    DemoTeam,
+    FactoryTeam,
+    LoadedConfig,
+    RoundRobinTeam,
+    SwarmTeam,
+    TeamConfig,
+)
+from gateway.errors import GatewayError
+from gateway.model_clients import ModelClients, model_label
+from gateway.registry import TeamInfo, ToolRule
+from teams import RoundRobinGroupChat, Swarm
+from teams.base import ChatAgent, Team, ToolCall
+from teams.core import trust_component_prefix
+
+if TYPE_CHECKING:
+    from teams.models import ChatCompletionClient
+
+
+class TeamBuildError(GatewayError):
+    """A team of the config can't be built; the text says which one and why."""
+
+
+class TeamFactory:
+    """The TeamSource of a config.
+
+    `start_folder` is the folder whose files the demo team may read, without those in `forbidden`;
+    `local` says that only the operator, at the terminal, can reach the teams.
+    """
+
+    def __init__(
+        self,
+        loaded: LoadedConfig,
+        *,
+        start_folder: Path,
+        forbidden: tuple[Path, ...] = (),
+        local: bool = True,
+    ) -> None:
+        self._config: Config = loaded.config
+        self._imports = loaded.imports
+        self._models = ModelClients(loaded.config, loaded.imports)
+        self._agents = AgentFactory(self._models, loaded.imports)
+        self._start_folder = start_folder
+        self._forbidden = forbidden
+        self._local = local
+        self._given_out: weakref.WeakSet[Team | ChatAgent] = weakref.WeakSet()
+        self._own_clients: weakref.WeakSet[ChatCompletionClient] = weakref.WeakSet()
+        self._seen: dict[str, dict[str, str]] = {}
+
+    @property
+    def default(self) -> str:
+        """Name of the team for new threads."""
+        return self._config.team_name()
+
+    def names(self) -> list[str]:
+        """The teams, in the order of the config."""
+        return list(self._config.teams)
+
+    def info(self, name: str) -> TeamInfo:
+        """What is known of a team. Raises KeyError for an unknown name.
+
+        The agents of a team from Python are known once it was built.
+        """
+        config = self._config.teams[name]
+        models = self._labels(name, config)
+        return TeamInfo(
+            name=name,
+            description=_description(config),
+            participants=tuple(models),
+            models=models,
+            definition=self._definition(config),
+        )
+
+    async def build(self, name: str, *, workdir: Path) -> Team:
+        """A fresh team for a thread whose own folder is `workdir`. Reaches no network.
+
+        Raises KeyError for an unknown name, and TeamBuildError.
+        """
+        config = self._config.teams[name]
+        try:
+            team = await self._build(config, workdir)
+        except Exception as error:  # a factory of the user's may raise anything
+            raise TeamBuildError(f"The team {name!r} can't be built: {_sentence(error)}") from error
+        self._seen[name] = dict(_models_of(team))
+        return team
+
+    def rule(self, team: str, call: ToolCall) -> ToolRule:
+        """What may happen with the call: its tool's policy, or the default one."""
+        if call.handoff:
+            return ToolRule(action="allow", idempotent=True, read_only=True)
+        policies = self._config.policies.tools
+        if own := policies.of(call.name):
+            return ToolRule(
+                action=own.action,
+                idempotent=own.idempotent,
+                read_only=own.read_only,
+                reason=f"policies.tools.{call.name}",
+            )
+        if isinstance(self._config.teams.get(team), DemoTeam):
+            from gateway.demo import demo_rule
+
+            if rule := demo_rule(call.name):
+                return rule
+        return ToolRule(action=policies.default, reason="policies.tools.default")
+
+    async def aclose(self) -> None:
+        """Close the model clients."""
+        await self._models.aclose()
+        for client in list(self._own_clients):
+            await client.close()
+
+    async def _build(self, config: TeamConfig, workdir: Path) -> Team:
+        match config:
+            case RoundRobinTeam() | SwarmTeam():
+                return self._group(config)
+            case DemoTeam():
+                from gateway.demo import build_demo_team
+
+                return build_demo_team(
+                    self._models.client(config.model),
+                    start_folder=self._start_folder,
+                    forbidden=self._forbidden,
+                    local=self._local,
+                )
+            case ComponentTeam():
+                return self._component(config)
+            case FactoryTeam():
+                return await self._from_python(config, workdir)
+            case _:
+                assert_never(config)
+
+    def _group(self, config: RoundRobinTeam | SwarmTeam) -> Team:
+        participants = [self._agents.agent(name, config.agents[name]) for name in config.members]
+        given: dict[str, Any] = {
+            "max_turns": config.max_turns,
+            "emit_team_events": config.emit_team_events,
+        }
+        if config.description:
+            given["description"] = config.description
+        if config.termination is not None:
+            given["termination_condition"] = build_condition(
+                config.termination, self._imports.load_callable
+            )
+        if isinstance(config, SwarmTeam):
+            return Swarm(participants, **given)
+        return RoundRobinGroupChat([*participants], **given)
+
+    def _component(self, config: ComponentTeam) -> Team:
+        for prefix in config.trusted_modules:
+            trust_component_prefix(prefix)
+        for path in config.tool_overrides.values():
+            self._imports.load_callable(path)
+        data = json.loads(config.component.read_text(encoding="utf-8"))
+        team = Team.load_component(data, Team, tool_overrides=config.tool_overrides)
+        self._own_clients.update(client for _, client in _clients_of(team) if client)
+        return team
+
+    async def _from_python(self, config: FactoryTeam, workdir: Path) -> Team:
+        factory = self._imports.load_callable(config.factory)
+        offered = {
+            "model_client": lambda: self._models.client(config.model),
+            "workdir": lambda: workdir,
+        }
+        wanted = inspect.signature(factory).parameters
+        arguments = {name: make() for name, make in offered.items() if name in wanted}
+        team = factory(**arguments, **config.options)
+        if inspect.isawaitable(team):
+            team = await team
+        if not isinstance(team, Team):
+            raise TypeError(f"{config.factory!r} returned a {type(team).__name__}, expected a team")
+        self._refuse_shared(config.factory, team)
+        return team
+
+    def _refuse_shared(self, factory: str, team: Team) -> None:
+        parts = [team, *_parts(team)]
+        for part in parts:
+            if part in self._given_out:
+                raise ValueError(
+                    f"{factory!r} returned the same {part.name!r} twice; it must make new agents "
+                    "at each call, because threads share none"
+                )
+        self._given_out.update(parts)
+
+    def _labels(self, name: str, config: TeamConfig) -> dict[str, str]:
+        """Each agent's model as people call it, in the order of the team."""
+        match config:
+            case RoundRobinTeam() | SwarmTeam():
+                return {
+                    member: self._models.label(agent.model)
+                    if isinstance(agent := config.agents[member], AssistantConfig)
+                    else ""
+                    for member in config.members
+                }
+            case DemoTeam():
+                from gateway.demo import DEMO_AGENTS
+
+                return dict.fromkeys(DEMO_AGENTS, self._models.label(config.model))
+            case ComponentTeam() | FactoryTeam():
+                return self._seen.get(name, {})
+            case _:
+                assert_never(config)
+
+    def _definition(self, config: TeamConfig) -> str:
+        """Changes whenever threads of the team would get another team than before."""
+        text = config.model_dump_json()
+        if isinstance(config, ComponentTeam):
+            text += config.component.read_text(encoding="utf-8")
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _description(config: TeamConfig) -> str:
+    return "" if isinstance(config, DemoTeam) else config.description
+
+
+def _parts(team: Team) -> Iterator[ChatAgent | Team]:
+    """Everybody in the team, at any depth."""
+    for part in cast("list[ChatAgent | Team]", getattr(team, "_participants", [])):
+        yield part
+        if isinstance(part, Team):
+            yield from _parts(part)
+
+
+def _clients_of(team: Team) -> Iterator[tuple[str, ChatCompletionClient | None]]:
+    """The agents with the model clients they hold."""
+    for part in _parts(team):
+        if not isinstance(part, Team):
+            yield part.name, getattr(part, "_model_client", None)
+
+
+def _models_of(team: Team) -> Iterator[tuple[str, str]]:
+    for name, client in _clients_of(team):
+        yield name, model_label(client) if client else ""
+
+
+def _sentence(error: Exception) -> str:
+    """The error for people: the text of our own ones, and the type of anything else, too."""
+    return (
+        str(error)
+        if isinstance(error, GatewayError | ValueError)
+        else f"{type(error).__name__}: {error}"
+    )
