@@ -59,7 +59,7 @@ def add(a: int, b: int) -> int:
 
 
 def client(server: FakeOpenAI, **settings: Any) -> OpenAIChatCompletionClient:
-    given = {"model": "gpt-4o", "api_key": "sk-of-a-test", "base_url": server.url, **settings}
+    given: Any = {"model": "gpt-4o", "api_key": "sk-of-a-test", "base_url": server.url, **settings}
     return OpenAIChatCompletionClient(**given)
 
 

@@ -46,7 +46,7 @@ class Yes(BaseModel):
 
 
 def client(server: FakeOpenAI, **settings: Any) -> OpenAIChatCompletionClient:
-    given = {"model": "gpt-4o", "api_key": KEY, "base_url": server.url, "max_retries": 0}
+    given: Any = {"model": "gpt-4o", "api_key": KEY, "base_url": server.url, "max_retries": 0}
     return OpenAIChatCompletionClient(**{**given, **settings})
 
 
