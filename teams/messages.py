@@ -23,7 +23,6 @@ from teams._messages.events import (
     ToolCallExecutionEvent,
     ToolCallRequestEvent,
     UserInputRequestedEvent,
-    stream_chunk,
 )
 from teams._messages.factory import MessageFactory, StructuredMessageFactory
 
@@ -53,5 +52,4 @@ __all__ = [
     "ToolCallRequestEvent",
     "ToolCallSummaryMessage",
     "UserInputRequestedEvent",
-    "stream_chunk",
 ]

@@ -15,6 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, PrivateAttr, TypeAdapter
 
+import teams.messages
+from teams._messages.events import stream_chunk
 from teams.code_executor import CodeBlock, CodeResult
 from teams.core import FunctionCall, Image
 from teams.memory import MemoryContent
@@ -42,7 +44,6 @@ from teams.messages import (
     ToolCallRequestEvent,
     ToolCallSummaryMessage,
     UserInputRequestedEvent,
-    stream_chunk,
 )
 from teams.models import (
     AssistantMessage,
@@ -378,6 +379,12 @@ def test_a_message_type_of_ones_own_may_have_private_attributes() -> None:
     assert message._count == 4
     assert Counted.load(message.dump()).content == "hi"
     assert message.to_model_message() is message.to_model_message()
+
+
+def test_every_public_name_is_listed_once() -> None:
+    listed = teams.messages.__all__
+    assert sorted(set(listed)) == sorted(listed)
+    assert all(hasattr(teams.messages, name) for name in listed)
 
 
 def test_messages_come_without_any_sdk() -> None:

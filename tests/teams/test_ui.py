@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from teams._messages.events import stream_chunk
 from teams.agents import UserProxyAgent
 from teams.base import PendingInput, Response, TaskResult
 from teams.core import CancellationToken, Image
@@ -15,7 +16,6 @@ from teams.messages import (
     TextMessage,
     ThoughtEvent,
     UserInputRequestedEvent,
-    stream_chunk,
 )
 from teams.models import RequestUsage
 from teams.ui import Console, UserInputManager
