@@ -17,9 +17,21 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, ClassVar, Generic, Literal, Self, TypeGuard, TypeVar, cast, overload
+from typing import (
+    Any,
+    ClassVar,
+    Generic,
+    Literal,
+    Self,
+    TypeGuard,
+    TypeVar,
+    cast,
+    get_args,
+    overload,
+)
 
 from pydantic import BaseModel
+from pydantic.fields import FieldInfo
 
 from teams._providers import is_foreign, own_provider, resolve_provider
 
@@ -55,11 +67,10 @@ class ComponentFromConfig(Generic[FromConfigT]):
     @classmethod
     def _from_config(cls, config: FromConfigT) -> Self:
         """A new instance; by default the config's fields are the constructor's arguments."""
-        fields = type(config).model_fields
         return cls(
             **{
-                name: _load_nested(getattr(config, name), _expected(fields[name].metadata))
-                for name in fields
+                name: _load_nested(getattr(config, name), _expected(field))
+                for name, field in type(config).model_fields.items()
             }
         )
 
@@ -282,7 +293,7 @@ def _load_nested(value: Any, expected: type) -> Any:
     match value:
         case ComponentModel():
             return _load(value, own=expected, expected=expected)
-        case list():
+        case list() | tuple():
             return [_load_nested(item, expected) for item in cast("list[Any]", value)]
         case dict():
             items = cast("dict[Any, Any]", value).items()
@@ -295,8 +306,15 @@ def _is_local(cls: type) -> bool:
     return "." in cls.__qualname__
 
 
-def _expected(metadata: list[Any]) -> type:
+def _expected(field: FieldInfo) -> type:
+    metadata = [*field.metadata, *_metadata_within(field.annotation)]
     return next((entry for entry in metadata if isinstance(entry, type)), ComponentLoader)
+
+
+def _metadata_within(annotation: Any) -> Generator[Any]:
+    for argument in get_args(annotation):
+        yield from getattr(argument, "__metadata__", ())
+        yield from _metadata_within(argument)
 
 
 def _first_paragraph(docstring: str | None) -> str | None:

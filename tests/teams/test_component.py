@@ -46,8 +46,8 @@ Leaf.component_config_schema = LeafConfig
 
 class TreeConfig(BaseModel):
     first: Annotated[ComponentModel, Leaf]
-    spare: ComponentModel | None = None
-    rest: Annotated[list[ComponentModel | str], Leaf] = []
+    spare: Annotated[ComponentModel, Leaf] | None = None
+    rest: list[Annotated[ComponentModel, Leaf] | str] = []
     named: dict[str, ComponentModel] = {}
 
 
@@ -283,9 +283,14 @@ def test_another_kind_of_component_than_expected_is_an_error():
         Workbench.load_component(leaf)
     with pytest.raises(TypeError, match="ListMemory"):
         ComponentLoader.load_component(leaf, ListMemory)
-    nested = {"first": InMemoryStore[str]().dump_component().model_dump()}
-    with pytest.raises(TypeError, match="Leaf"):
-        ComponentLoader.load_component({"provider": f"{__name__}.Tree", "config": nested})
+    store = InMemoryStore[str]().dump_component().model_dump()
+    for nested in (
+        {"first": store},
+        {"first": leaf, "spare": store},
+        {"first": leaf, "rest": [store]},
+    ):
+        with pytest.raises(TypeError, match="Expected a component of type Leaf"):
+            ComponentLoader.load_component({"provider": f"{__name__}.Tree", "config": nested})
 
 
 @pytest.mark.parametrize("provider", known_providers())
@@ -388,3 +393,6 @@ def test_a_function_tool_dumps_its_source_for_people_to_read():
     assert tool["provider"] == "teams.tools.FunctionTool"
     assert tool["config"]["description"] == "Say it loudly."
     assert tool["config"]["source_code"].startswith("def shout(text: str) -> str:\n")
+    sealed: dict[str, Any] = {}
+    exec("def sealed() -> int: return 1", sealed)
+    assert FunctionTool(sealed["sealed"]).dump_component().config["source_code"] == ""

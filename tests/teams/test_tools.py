@@ -126,6 +126,18 @@ def test_strict_tools_have_no_optional_arguments():
         _ = FunctionTool(get_weather, strict=True).schema
 
 
+def test_strict_tools_take_no_additional_arguments():
+    class Anything(BaseModel, extra="allow"):
+        city: str
+
+    class Guess(BaseTool[Anything, Text]):
+        async def run(self, args: Anything, cancellation_token: CancellationToken) -> Text:
+            raise NotImplementedError
+
+    with pytest.raises(ValueError, match="additional"):
+        _ = Guess(Anything, Text, "guess", "Guesses.", strict=True).schema
+
+
 async def test_arguments_bound_by_a_partial_are_not_shown_to_the_model():
     def connect(key: str, host: str, port: int) -> str:
         """Connect to a host."""
