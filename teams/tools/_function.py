@@ -65,6 +65,7 @@ class FunctionTool(BaseTool[BaseModel, BaseModel], Component[FunctionToolConfig]
         self._func = func
         self._global_imports = tuple(global_imports)
         self._has_cancellation_support = takes_cancellation_token(func)
+        self._awaits = _is_async(func)
         self.traits = traits
         tool_name = name or function_name(func)
         if description is None:
@@ -83,7 +84,7 @@ class FunctionTool(BaseTool[BaseModel, BaseModel], Component[FunctionToolConfig]
         call = functools.partial(self._func, **arguments_of(args))
         if self._has_cancellation_support:
             call = functools.partial(call, **{CANCELLATION_PARAMETER: cancellation_token})
-        if _is_async(self._func):
+        if self._awaits:
             return await call()
         return await in_daemon_thread(call, name=f"tool {self.name}")
 
