@@ -166,6 +166,9 @@ class BaseGroupChat(StatefulTeam, ABC):
         result: list[Item] = []
         waiting: list[PendingInput] = []
         stop: StopMessage | None = None
+        condition = self._termination_condition
+        if condition is not None:
+            condition.on_run_start()
         try:
             while not (stop or waiting):
                 while self._produced:
@@ -193,6 +196,8 @@ class BaseGroupChat(StatefulTeam, ABC):
         except (Exception, TerminatedException) as error:
             raise TeamError(_account(error)) from error
         finally:
+            if condition is not None:
+                condition.on_run_end()
             if outermost and self._stopped is not None:
                 self._stopped.set()
                 self._stopped = None

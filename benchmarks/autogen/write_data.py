@@ -20,6 +20,8 @@ from typing import Any
 
 from autogen_agentchat.agents import (
     AssistantAgent as AutoGenAssistant,
+)
+from autogen_agentchat.agents import (
     CodeExecutorAgent,
     MessageFilterAgent,
     MessageFilterConfig,
@@ -72,7 +74,7 @@ INFO = ModelInfo(
 )
 
 
-def AssistantAgent(name: str, client: Any, **options: Any) -> AutoGenAssistant:  # noqa: N802
+def AssistantAgent(name: str, client: Any, **options: Any) -> AutoGenAssistant:
     """An assistant with a system message of ours instead of the original's default."""
     return AutoGenAssistant(
         name, client, **{"system_message": "You help.", "description": "Helps.", **options}
