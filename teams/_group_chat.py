@@ -14,8 +14,8 @@ import asyncio
 import traceback
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import AsyncGenerator, Sequence
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Generator, Sequence
+from contextlib import aclosing, contextmanager
 
 from teams._merge import Emit, Job, merge
 from teams._participant import Participant, Spoken
@@ -166,10 +166,7 @@ class BaseGroupChat(StatefulTeam, ABC):
         result: list[Item] = []
         waiting: list[PendingInput] = []
         stop: StopMessage | None = None
-        condition = self._termination_condition
-        if condition is not None:
-            condition.on_run_start()
-        try:
+        with self._under_way(outermost):
             while not (stop or waiting):
                 while self._produced:
                     item = self._produced.popleft()
@@ -191,7 +188,15 @@ class BaseGroupChat(StatefulTeam, ABC):
                             result.append(item)
                             yield item
             yield await self._result(result, stop, waiting)
-        except (TeamError, asyncio.CancelledError):
+
+    @contextmanager
+    def _under_way(self, outermost: bool) -> Generator[None]:
+        condition = self._termination_condition
+        if condition is not None:
+            condition.on_run_start()
+        try:
+            yield
+        except TeamError:
             raise
         except (Exception, TerminatedException) as error:
             raise TeamError(_account(error)) from error
