@@ -1,9 +1,9 @@
-"""The scripted server itself, where tests lean on it: what it refuses, and as a process of its own."""
+"""The scripted server itself, as tests lean on it: what it refuses, and as its own process."""
 
 import asyncio
 import json
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -108,7 +108,7 @@ async def test_it_runs_as_a_process_whose_gate_opens_over_http(tmp_path: Path):
 
 
 @asynccontextmanager
-async def running(script: Path) -> AsyncIterator[str]:
+async def running(script: Path) -> AsyncGenerator[str]:
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "tests.fakes.openai_server", "--script", str(script)),
         cwd=ROOT,
