@@ -29,6 +29,7 @@ from gateway.registry import TeamInfo, ToolRule
 from teams import RoundRobinGroupChat, Swarm
 from teams.base import ChatAgent, Team, ToolCall
 from teams.core import trust_component_prefix
+from teams.models import ModelError
 
 if TYPE_CHECKING:
     from teams.models import ChatCompletionClient
@@ -174,13 +175,13 @@ class TeamFactory:
 
     async def _from_python(self, config: FactoryTeam, workdir: Path) -> Team:
         factory = self._imports.load_callable(config.factory)
-        offered = {
-            "model_client": lambda: self._models.client(config.model),
-            "workdir": lambda: workdir,
-        }
         wanted = inspect.signature(factory).parameters
-        arguments = {name: make() for name, make in offered.items() if name in wanted}
-        team = factory(**arguments, **config.options)
+        arguments = dict(config.options)
+        if "model_client" in wanted:
+            arguments["model_client"] = self._models.client(config.model)
+        if "workdir" in wanted:
+            arguments["workdir"] = workdir
+        team = factory(**arguments)
         if inspect.isawaitable(team):
             team = await team
         if not isinstance(team, Team):
@@ -250,9 +251,6 @@ def _models_of(team: Team) -> Iterator[tuple[str, str]]:
 
 
 def _sentence(error: Exception) -> str:
-    """The error for people: the text of our own ones, and the type of anything else, too."""
-    return (
-        str(error)
-        if isinstance(error, GatewayError | ValueError)
-        else f"{type(error).__name__}: {error}"
-    )
+    """The error for people: texts that are sentences already, others with their type."""
+    clear = isinstance(error, GatewayError | ModelError | ValueError)
+    return str(error) if clear else f"{type(error).__name__}: {error}"
