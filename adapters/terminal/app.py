@@ -18,7 +18,7 @@ from textual.screen import Screen
 
 from adapters.terminal.commands import LOCAL
 from adapters.terminal.screens.chat import ChatScreen
-from adapters.terminal.themes import PARLEY_DARK, PARLEY_LIGHT, agent_colours
+from adapters.terminal.themes import PARLEY_DARK, PARLEY_LIGHT, variables
 
 if TYPE_CHECKING:
     from adapters.terminal.guard import Clock
@@ -53,11 +53,8 @@ class ChatApp(App[int]):
 
     TITLE = "Parley"
     CSS_PATH = "styles/parley.tcss"
-    HORIZONTAL_BREAKPOINTS: ClassVar[list[tuple[int, str]] | None] = [
-        (0, "-narrow"),
-        (100, "-wide"),
-    ]
-    VERTICAL_BREAKPOINTS: ClassVar[list[tuple[int, str]] | None] = [(0, "-short"), (14, "-tall")]
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]  # noqa: RUF012 (typed by the base)
+    VERTICAL_BREAKPOINTS = [(0, "-short"), (14, "-tall")]  # noqa: RUF012
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+c", "interrupt", "Copy, or leave", show=False, priority=True)
     ]
@@ -80,8 +77,8 @@ class ChatApp(App[int]):
         return ChatScreen(self._settings)
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
-        """The agents' colours, in every theme."""
-        return agent_colours(dark=self.current_theme.dark)
+        """The agents' colours and the muted one, in every theme."""
+        return variables(dark=self.current_theme.dark)
 
     async def hold(self, connect: Connect) -> None:
         """Be connected from the first paint until the person has left."""

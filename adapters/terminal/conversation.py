@@ -15,7 +15,7 @@ from gateway.client import Answer, ThreadInfo
 from gateway.errors import Closing, GatewayError, NotFound
 
 if TYPE_CHECKING:
-    from gateway.client import AnswerKind, Client
+    from gateway.client import AnswerKind, Client, Receipt
     from gateway.events import SessionEvent
 
 FIRST_RETRY = 1.0
@@ -81,13 +81,13 @@ class Conversation:
             pause = min(LONGEST_RETRY, 2 * pause)
             model.reconnect()
 
-    async def send(self, text: str) -> None:
+    async def send(self, text: str) -> Receipt:
         """Hand a message to the team, or a command to the gateway. Raises GatewayError."""
         self.outbox.append(text)
         self._changed()
         try:
             async with self._sending:
-                await self._send(text)
+                return await self._send(text)
         finally:
             self.outbox.remove(text)
             self._changed()
@@ -120,7 +120,7 @@ class Conversation:
         if self.thread is not None and thread == self.thread.id:
             self.open(None)
 
-    async def _send(self, text: str) -> None:
+    async def _send(self, text: str) -> Receipt:
         if self.thread is None:
             model = self.model
             self.thread = await self.client.create_thread(team=self._team)
@@ -132,6 +132,7 @@ class Conversation:
             self.open(await self.client.thread(receipt.thread))
         if receipt.reply:
             self.model.note(receipt.reply)
+        return receipt
 
     async def _take_in(self, thread: str, model: ThreadModel) -> None:
         stream = self.client.events(thread, after=model.last_seq)

@@ -63,6 +63,8 @@ class ToolItem(_Item):
     state: ToolState = "running"
     result: str = ""
     duration: float = 0.0
+    decision: str = ""
+    """What a person said to it, where one was asked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -111,6 +111,11 @@ class ThreadModel:
         """Add a line of the terminal's own, which is not part of the thread."""
         self._seal(NoticeItem(key=f"note-{len(self._sealed)}", text=sanitize(text), level=level))
 
+    @property
+    def settled(self) -> bool:
+        """Whether the team has come to rest: done, or asking. An answer makes it go on."""
+        return self.activity == "idle" or (self.activity == "waiting" and bool(self.requests))
+
     def last_reply(self) -> str:
         """The newest message of an agent, or ""."""
         texts = (self.items[key] for key in reversed(self.keys))
@@ -251,22 +256,24 @@ class ThreadModel:
                     arguments=visible(pretty_arguments(event.arguments)),
                 )
                 self.requests[request] = item
-                self._seal(item)
-                self._calls[request] = call
-                self._set_call(call, "asking")
+                known = self.items.get(call)
+                if isinstance(known, ToolItem):  # the call tells of its approval itself
+                    self._calls[request] = call
+                    self.items[call] = replace(known, state="asking")
+                else:
+                    self._seal(item)
             case InputResolved(request=request, outcome=outcome, by=by):
                 item = self.requests.pop(request, None)
                 if item is None:
                     return
-                if item.agent.name in self.agents:
-                    self.agents[item.agent.name].doing = ""
-                self._seal(replace(item, outcome=sanitize(outcome), by=sanitize(by)))
-                self._set_call(self._calls.pop(request, ""), "running")
-
-    def _set_call(self, call: str, state: Literal["asking", "running"]) -> None:
-        item = self.items.get(call)
-        if isinstance(item, ToolItem) and item.state in ("asking", "running"):
-            self.items[call] = replace(item, state=state)
+                self._agent(item.agent.name).doing = ""
+                known = self.items.get(self._calls.pop(request, ""))
+                if isinstance(known, ToolItem):
+                    state = "running" if known.state == "asking" else known.state
+                    decision = sanitize(outcome)
+                    self.items[known.key] = replace(known, state=state, decision=decision)
+                else:
+                    self._seal(replace(item, outcome=sanitize(outcome), by=sanitize(by)))
 
     def _grow(self, event: TextDelta, agent: AgentState) -> None:
         known = self.items.get(event.message)

@@ -1,4 +1,4 @@
-"""Parley's two themes, and the colours of the agents, which every theme has."""
+"""Parley's two themes, and the colours that every theme has: the agents', and a muted one."""
 
 from __future__ import annotations
 
@@ -26,10 +26,11 @@ LIGHT_AGENTS = (
 )
 
 
-def agent_colours(*, dark: bool) -> dict[str, str]:
-    """The CSS variables `agent-0` to `agent-7`."""
+def variables(*, dark: bool) -> dict[str, str]:
+    """The CSS variables `agent-0` to `agent-7`, and `muted` for what is said by the way."""
     colours = DARK_AGENTS if dark else LIGHT_AGENTS
-    return {f"agent-{number}": colour for number, colour in enumerate(colours)}
+    named = {f"agent-{number}": colour for number, colour in enumerate(colours)}
+    return named | {"muted": "#8790a0" if dark else "#667085"}
 
 
 PARLEY_DARK = Theme(

@@ -23,6 +23,7 @@ from adapters.terminal.guard import TypingGuard
 from adapters.terminal.history import History
 from adapters.terminal.pace import pause_after
 from adapters.terminal.text import duration
+from adapters.terminal.titles import delete_question
 from adapters.terminal.trouble import told
 from adapters.terminal.widgets.bars import Head, NewBelow, Queue, Status
 from adapters.terminal.widgets.composer import Composer, Purpose
@@ -203,7 +204,7 @@ class ChatScreen(Screen[None]):
         speaker = model.agents.get(model.speaker)
         state = Content.assemble(
             (f"working {duration(seconds)}", "$primary"),
-            (f"  {speaker.model}" if speaker else "", "$text-muted"),
+            (f"  {speaker.model}" if speaker else "", "$muted"),
         )
         return state, "esc again to stop" if self._armed() else "esc esc stop"
 
@@ -437,7 +438,6 @@ class ChatScreen(Screen[None]):
             self.notify("This thread is empty yet.", markup=False)
             return
         from adapters.terminal.screens.dialogs import Confirm
-        from adapters.terminal.widgets.session_list import delete_question
 
         thread = self.conversation.thread
         if await self.app.push_screen_wait(Confirm(delete_question(thread))):

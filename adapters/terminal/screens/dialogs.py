@@ -45,7 +45,7 @@ class Confirm(ModalScreen[bool]):
         """The question and its keys."""
         with Vertical(classes="box"):
             yield Static(self._question, markup=False)
-            yield Static(Content.styled("y yes   n no", "$text-muted"), classes="keys")
+            yield Static(Content.styled("y yes   n no", "$muted"), classes="keys")
 
     def action_answer(self, yes: bool) -> None:
         """Close with the answer."""
@@ -67,7 +67,7 @@ class Ask(ModalScreen[str | None]):
         with Vertical(classes="box"):
             yield Static(self._label, markup=False)
             yield Input(self._text)
-            keys = Content.styled("enter keeps it   esc goes back", "$text-muted")
+            keys = Content.styled("enter keeps it   esc goes back", "$muted")
             yield Static(keys, classes="keys")
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
@@ -116,4 +116,4 @@ class Help(ModalScreen[None]):
             rows.append(Content.assemble((f"{name:<16}", "bold $primary"), command.description))
         with Vertical(classes="box wide"):
             yield Static(Content("\n").join(rows), markup=False)
-            yield Static(Content.styled("esc goes back", "$text-muted"), classes="keys")
+            yield Static(Content.styled("esc goes back", "$muted"), classes="keys")

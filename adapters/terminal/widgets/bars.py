@@ -15,7 +15,7 @@ from adapters.terminal.text import one_line, shorten, tokens
 if TYPE_CHECKING:
     from adapters.terminal.model import AgentState
 
-MUTED = "$text-muted"
+MUTED = "$muted"
 SHOWN_QUEUED = 3
 
 

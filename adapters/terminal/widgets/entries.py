@@ -28,7 +28,7 @@ from adapters.terminal.items import (
 from adapters.terminal.text import duration, head, one_line, one_line_arguments, pretty_arguments
 
 CARD_LINES = 20
-MUTED = "$text-muted"
+MUTED = "$muted"
 MARKS = {
     "running": ("●", "$primary"),
     "asking": ("?", "$warning"),
@@ -181,6 +181,8 @@ class ToolEntry(_Card):
         item = self.item
         mark, colour = MARKS[item.state]
         parts = [(f"{mark} ", colour), named(item.agent), "  ", (item.tool, "bold"), *self._said()]
+        if item.decision:
+            parts.append((f" {one_line(item.decision)}", MUTED))
         if self.folded:
             parts.append((f"  {one_line_arguments(item.arguments)}", MUTED))
         else:

@@ -59,6 +59,6 @@ class Palette(Static):
         return Content.assemble(
             ("▸ " if here else "  ", "$primary"),
             (f"{name:<18}", "bold $primary" if here else "bold"),
-            (command.description, "" if here else "$text-muted"),
-            (keys, "$text-muted"),
+            (command.description, "" if here else "$muted"),
+            (keys, "$muted"),
         )

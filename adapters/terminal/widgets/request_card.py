@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 Choice: TypeAlias = Literal["approve", "approve_always", "deny", "text"]
 KEYS: dict[str, Choice] = {"y": "approve", "a": "approve_always", "n": "deny"}
-MUTED = "$text-muted"
+MUTED = "$muted"
 DIGITS = "123456789"
 
 
@@ -78,6 +78,7 @@ class RequestCard(Vertical, can_focus=True):
         self._clock = clock
         self._sending = ""
         self._by_itself = False
+        self._listens = False
         self._pending: tuple[str, Timer] | None = None
         self._count = 0
         self._title = Static(markup=False, classes="title")
@@ -138,11 +139,13 @@ class RequestCard(Vertical, can_focus=True):
 
     def on_focus(self) -> None:
         """Show that keys go here."""
+        self._listens = True
         self._draw_title()
 
     def on_blur(self) -> None:
         """A decision that still waits is not made."""
         self._forget_pending()
+        self._listens = False
         self._draw_title()
 
     def on_key(self, event: events.Key) -> None:
@@ -216,8 +219,8 @@ class RequestCard(Vertical, can_focus=True):
         rest = f"  (1 of {self._count})" if self._count > 1 else ""
         if self._sending:
             hint = "  sending…"
-        elif self.has_focus:
-            hint = ""
+        elif self._listens:
+            hint = "  esc to the draft"
         else:
             hint = "  ctrl+t to answer"
         self._title.update(Content.assemble(agent, *asked, (rest, MUTED), (hint, MUTED)))

@@ -15,16 +15,16 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from adapters.terminal.screens.dialogs import Ask, Confirm
-from adapters.terminal.text import age, one_line, shorten
+from adapters.terminal.text import age, shorten
+from adapters.terminal.titles import delete_question, title_of
 from adapters.terminal.trouble import told
-from gateway.render.sanitize import sanitize
 
 if TYPE_CHECKING:
     from adapters.terminal.conversation import Conversation
     from gateway.client import ThreadInfo
 
 PAGE = 50
-MUTED = "$text-muted"
+MUTED = "$muted"
 STATES = {"working": ("●", "$primary"), "waiting": ("?", "$warning"), "parked": ("!", "$error")}
 
 
@@ -153,13 +153,3 @@ class SessionList(Vertical):
                 (f"  {age(self._now() - thread.updated_at)}", MUTED),
             )
         )
-
-
-def title_of(thread: ThreadInfo) -> str:
-    """What a thread is called where it has no title yet."""
-    return one_line(sanitize(thread.title or thread.preview)) or "New thread"
-
-
-def delete_question(thread: ThreadInfo) -> str:
-    """What is asked before a thread is deleted."""
-    return f"Delete “{shorten(title_of(thread), 40)}” with all its messages and files?"

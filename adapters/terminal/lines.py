@@ -1,0 +1,141 @@
+"""What the line mode prints: the transcript as plain lines with their roles, each one once."""
+
+from __future__ import annotations
+
+from adapters.terminal.items import (
+    AgentItem,
+    HandoffItem,
+    HumanItem,
+    Item,
+    NoticeItem,
+    RequestItem,
+    ThoughtItem,
+    ToolItem,
+)
+from adapters.terminal.model import ThreadModel
+from adapters.terminal.text import duration, head, one_line, one_line_arguments, shorten
+
+RECENT = 100
+"""Items that may still change; what stands further up is printed and done with."""
+RESULT_LINES = 10
+WIDTH = 200
+
+
+class Lines:
+    """Turns each change of a model into lines. Feed it after every change."""
+
+    def __init__(self, model: ThreadModel) -> None:
+        self._model = model
+        self._seen: dict[str, Item] = {}
+        self._said: dict[str, int] = {}
+        self._speaking = ""
+        self._asked: set[str] = set()
+        self.echo = True
+        """Whether what people wrote is printed, too."""
+
+    def skip(self, *, keep: int) -> None:
+        """Take all but the last items as printed already."""
+        for key in self._model.keys[:-keep]:
+            self._seen[key] = self._model.items[key]
+
+    def more(self) -> list[str]:
+        """The lines that have come since the last call."""
+        lines: list[str] = []
+        for key in self._model.keys[-RECENT:]:
+            item, before = self._model.items[key], self._seen.get(key)
+            if item is not before and self._may_speak(item):
+                lines += self._change(item, before)
+                self._seen[key] = item
+        for request in self._model.requests.values():
+            if request.request not in self._asked:
+                self._asked.add(request.request)
+                lines += question(request)
+        return lines
+
+    def _may_speak(self, item: Item) -> bool:
+        """One message at a time: another one waits until the first is finished."""
+        if not isinstance(item, AgentItem):
+            return True
+        if self._speaking and self._speaking != item.key:
+            return False
+        self._speaking = item.key if item.open else ""
+        return True
+
+    def _change(self, item: Item, before: Item | None) -> list[str]:
+        match item:
+            case AgentItem():
+                return self._spoken(item)
+            case ToolItem():
+                return _tool(item, before if isinstance(before, ToolItem) else None)
+            case HumanItem() if not self.echo:
+                return []
+            case _:
+                return [_line(item)]
+
+    def _spoken(self, item: AgentItem) -> list[str]:
+        """Whole lines as they are finished, the rest with the message."""
+        said = self._said.get(item.key, 0)
+        end = len(item.text) if not item.open else item.text.rfind("\n") + 1
+        if end <= said:
+            return []
+        self._said[item.key] = end
+        text = item.text[said:end]
+        text = text.removesuffix("\n") if item.open else text.rstrip("\n")
+        return [text if said else f"{item.agent.name}: {text}"]
+
+
+def _line(item: HumanItem | ThoughtItem | HandoffItem | RequestItem | NoticeItem) -> str:
+    match item:
+        case HumanItem(author=author, text=text):
+            line = f"{author or 'you'}: {text}"
+        case ThoughtItem(agent=agent, text=text):
+            line = f"{agent.name} thinks: {shorten(one_line(text), WIDTH)}"
+        case HandoffItem(agent=agent, target=target, text=text):
+            line = f"hand-off: {agent.name} to {target.name}: {one_line(text)}"
+        case RequestItem(outcome=outcome, agent=agent):
+            line = f"answered {agent.name}: {outcome}" if outcome else f"{agent.name} asks you"
+        case NoticeItem(text=text, level=level, incident=incident):
+            log = f" (log: {incident})" if incident else ""
+            line = f"{'note' if level == 'info' else level}: {text}{log}"
+    return line
+
+
+def question(request: RequestItem) -> list[str]:
+    """What the team asks, whole, and how it is answered."""
+    name = request.agent.name
+    match request.kind:
+        case "approval":
+            asked = f"{name} asks to run {request.tool}"
+            details = [f"  {line}" for line in (request.prompt, *request.arguments.splitlines())]
+            how = "Type: approve, approve always, deny, or deny and a reason."
+            return [asked, *(line for line in details if line.strip()), how]
+        case "choice":
+            options = [f"  {number}. {text}" for number, text in enumerate(request.options, 1)]
+            return [f"{name} asks: {request.prompt}", *options, "Type a number, or an answer."]
+        case "text":
+            return [f"{name} asks: {request.prompt}", "Your next line is the answer."]
+
+
+def _tool(item: ToolItem, before: ToolItem | None) -> list[str]:
+    who = f"tool: {item.agent.name}"
+    lines: list[str] = []
+    if before is None:
+        arguments = shorten(one_line_arguments(item.arguments), WIDTH)
+        lines.append(f"{who} runs {item.tool} {arguments}".rstrip())
+    if before is not None and item.state == before.state:
+        return lines
+    match item.state:
+        case "done":
+            lines.append(f"{who} {item.tool} done in {duration(item.duration)}")
+        case "failed":
+            shown, more = head(item.result, RESULT_LINES)
+            rest = [f"  … {more} more lines"] if more else []
+            after = duration(item.duration)
+            lines += [f"{who} {item.tool} failed after {after}: {shown}", *rest]
+        case "unknown":
+            lines.append(f"{who} {item.tool}: the outcome is unknown")
+        case "stopped":
+            lines.append(f"{who} {item.tool} stopped")
+        case "running" | "asking":
+            pass
+    return lines

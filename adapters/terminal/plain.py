@@ -1,0 +1,318 @@
+"""The line mode: a chat for pipes, screen readers and dumb terminals, plain lines in and out."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, suppress
+from typing import TYPE_CHECKING, TextIO
+
+from adapters.terminal.commands import Command, Commands
+from adapters.terminal.text import age
+from adapters.terminal.titles import title_of
+from gateway.render.sanitize import sanitize
+
+if TYPE_CHECKING:
+    from adapters.terminal.conversation import Conversation
+    from adapters.terminal.items import RequestItem
+    from adapters.terminal.lines import Lines
+    from gateway.client import AnswerKind, Client, ThreadInfo
+
+WAITS = 3
+"""The exit code when the input ended while the team waits for an answer."""
+LISTED = 20
+TAIL = 10
+"""How many items of an old thread are printed when it is opened."""
+SCREEN_ONLY = frozenset(("copy", "mouse"))
+
+
+class PlainChat:
+    """A chat by lines. From a terminal they may come at any time; from a pipe each has its turn."""
+
+    def __init__(
+        self,
+        *,
+        thread: str | None = None,
+        new: bool = False,
+        stdin: TextIO | None = None,
+        stdout: TextIO | None = None,
+        stderr: TextIO | None = None,
+    ) -> None:
+        self._thread = thread
+        self._new = new
+        self._in = stdin or sys.stdin
+        self._out = stdout or sys.stdout
+        self._err = stderr or sys.stderr
+        self._interactive = self._in.isatty()
+        self._input: deque[str | None] = deque()
+        self._news = asyncio.Event()
+        self._left = False
+        self._replaying = False
+        self._interrupted = False
+        self._listed: list[ThreadInfo] = []
+        self._lines: Lines | None = None
+        self._conversation: Conversation | None = None
+        self._follow: asyncio.Task[None] | None = None
+        self._group: asyncio.TaskGroup | None = None
+
+    async def run(self, connect: Callable[[], AbstractAsyncContextManager[Client]]) -> int:
+        """Chat until the input ends, /quit, or `leave`; the exit code."""
+        from gateway.errors import GatewayError
+
+        try:
+            async with connect() as client, asyncio.TaskGroup() as self._group:
+                code = await self._chat(client)
+                if self._follow is not None:
+                    self._follow.cancel()
+        except GatewayError as error:
+            self._complain(error)
+            return 1
+        return code
+
+    def leave(self) -> None:
+        """End the chat; what the team does is kept."""
+        self._left = True
+        self._news.set()
+
+    def interrupt(self) -> None:
+        """ctrl+c: stop the team when it works, otherwise leave at the second press."""
+        if self._conversation and self._group and not self._conversation.model.settled:
+            self._group.create_task(self._try(self._conversation.stop()), name="stop")
+        elif self._interrupted:
+            self.leave()
+        else:
+            self._interrupted = True
+            self._complain("ctrl+c again leaves")
+
+    async def _chat(self, client: Client) -> int:
+        from adapters.terminal.conversation import Conversation
+
+        conversation = Conversation(client, changed=self._changed, opened=self._opened)
+        self._conversation = conversation
+        if not await self._try(conversation.start(thread=self._thread, new=self._new)):
+            return 1
+        if self._interactive:
+            self._say("Parley, by lines. /help lists commands, /quit leaves.")
+        loop = asyncio.get_running_loop()
+        threading.Thread(target=self._read, args=(loop,), daemon=True, name="lines").start()
+        commands = Commands((info.name, info.description) for info in client.commands())
+        failed = False
+        while (text := await self._next(conversation)) is not None:
+            self._interrupted = False
+            done = await self._take(conversation, commands, text)
+            failed = failed or not done
+            if not self._interactive:
+                await self._until(lambda: conversation.model.settled)
+        if conversation.model.requests and not self._interactive and not self._left:
+            self._complain("The team waits for an answer; the same thread takes it later.")
+            return WAITS
+        return int(failed and not self._interactive)
+
+    # input
+
+    def _read(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Read lines in a thread of their own: nothing else can be told to stop reading."""
+        with suppress(RuntimeError, OSError, ValueError):  # the chat is over, or the input closed
+            for line in self._in:
+                loop.call_soon_threadsafe(self._arrived, line)
+            loop.call_soon_threadsafe(self._arrived, None)
+
+    def _arrived(self, line: str | None) -> None:
+        self._input.append(line)
+        self._news.set()
+
+    async def _next(self, conversation: Conversation) -> str | None:
+        """The next message; one that goes on after a backslash is one. None at the end."""
+        if self._interactive and conversation.model.settled:
+            self._prompt()
+        parts: list[str] = []
+        while True:
+            await self._until(lambda: bool(self._input))
+            line = self._input.popleft() if self._input and not self._left else None
+            if line is None:
+                return "\n".join(parts) or None
+            line = line.rstrip("\r\n")
+            parts.append(line.removesuffix("\\"))
+            if not line.endswith("\\") and any(parts):
+                return "\n".join(parts).strip()
+
+    async def _until(self, ready: Callable[[], bool]) -> None:
+        while not ready() and not self._left:
+            self._news.clear()
+            await self._news.wait()
+
+    # what a line means
+
+    async def _take(self, conversation: Conversation, commands: Commands, text: str) -> bool:
+        """Do what the line says; False when that failed."""
+        if local := commands.local(text):
+            return await self._command(conversation, commands, *local)
+        for request in conversation.model.requests.values():
+            if answer := typed_answer(request, text):
+                return await self._answer(conversation, request, *answer)
+            break
+        return await self._send(conversation, text)
+
+    async def _send(self, conversation: Conversation, text: str) -> bool:
+        from gateway.errors import GatewayError
+
+        try:
+            receipt = await conversation.send(text)
+        except GatewayError as error:
+            self._complain(error)
+            return False
+        if not self._interactive and receipt.outcome in ("turn", "queued", "merged"):
+            key = f"human-{receipt.inbox}"
+            await self._until(lambda: key in conversation.model.items)
+        return True
+
+    async def _answer(
+        self, conversation: Conversation, request: RequestItem, kind: AnswerKind, text: str
+    ) -> bool:
+        from gateway.errors import GatewayError
+
+        try:
+            refusal = await conversation.answer(request.request, kind, text)
+        except GatewayError as error:
+            self._complain(error)
+            return False
+        if refusal:
+            self._complain(refusal)
+        else:
+            await self._until(lambda: request.request not in conversation.model.requests)
+        return refusal is None
+
+    async def _command(
+        self, conversation: Conversation, commands: Commands, command: Command, rest: str
+    ) -> bool:
+        thread = conversation.thread
+        match command.name:
+            case "quit":
+                self.leave()
+            case "new":
+                conversation.open(None, team=rest)
+            case "sessions":
+                return await self._sessions(conversation, rest)
+            case "stop":
+                return await self._try(conversation.stop())
+            case "rename" if thread and rest:
+                return await self._try(conversation.rename(thread.id, rest))
+            case "delete" if thread and rest == "yes":
+                return await self._try(conversation.delete(thread.id))
+            case "delete":
+                self._say("Type “/delete yes” to delete this thread with all its messages.")
+            case "help":
+                self._help(commands)
+            case name:
+                self._say(f"/{name} needs more, or a screen. /help lists commands.")
+        return True
+
+    async def _sessions(self, conversation: Conversation, rest: str) -> bool:
+        """List threads, or open the one with this number of the list."""
+        if rest.isdigit() and 0 < int(rest) <= len(self._listed):
+            conversation.open(self._listed[int(rest) - 1])
+            return True
+        from gateway.errors import GatewayError
+
+        try:
+            self._listed = await conversation.client.threads(search=rest, limit=LISTED)
+        except GatewayError as error:
+            self._complain(error)
+            return False
+        for number, thread in enumerate(self._listed, 1):
+            ago = age(time.time() - thread.updated_at)
+            self._say(f"{number}. {title_of(thread)}, {thread.state}, {ago}")
+        self._say("/sessions and a number opens one.")
+        return True
+
+    async def _try(self, doing: Awaitable[object]) -> bool:
+        from gateway.errors import GatewayError
+
+        try:
+            await doing
+        except GatewayError as error:
+            self._complain(error)
+            return False
+        return True
+
+    # output
+
+    def _opened(self) -> None:
+        from adapters.terminal.lines import Lines
+
+        if self._conversation is None or self._group is None:
+            return
+        if self._follow is not None:
+            self._follow.cancel()
+        self._lines = Lines(self._conversation.model)
+        self._replaying = True
+        self._follow = self._group.create_task(self._conversation.follow(), name="events")
+
+    def _changed(self) -> None:
+        self._news.set()
+        conversation, lines = self._conversation, self._lines
+        if conversation is None or lines is None:
+            return
+        if self._replaying:
+            if conversation.thread and conversation.model.last_seq < conversation.thread.last_seq:
+                return
+            self._replaying = False
+            lines.skip(keep=TAIL)
+            self._print(lines)
+            lines.echo = not self._interactive
+        else:
+            self._print(lines)
+
+    def _print(self, lines: Lines) -> None:
+        for line in lines.more():
+            self._say(line)
+
+    def _help(self, commands: Commands) -> None:
+        for command in commands:
+            if command.name not in SCREEN_ONLY:
+                self._say(
+                    f"/{command.name} {command.argument}".strip() + f": {command.description}"
+                )
+        self._say("A line that ends in a backslash goes on in the next one.")
+
+    def _prompt(self) -> None:
+        self._write(self._out, "> ")
+
+    def _say(self, text: str) -> None:
+        self._write(self._out, f"{text}\n")
+
+    def _complain(self, problem: object) -> None:
+        self._write(self._err, f"{sanitize(str(problem))}\n")
+
+    def _write(self, stream: TextIO, text: str) -> None:
+        try:
+            stream.write(text)
+            stream.flush()
+        except OSError:
+            # Nobody reads any more. The interpreter must not try again when it ends.
+            with suppress(OSError, ValueError):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+            self.leave()
+
+
+def typed_answer(request: RequestItem, text: str) -> tuple[AnswerKind, str] | None:
+    """The answer that a line gives to a request; None for a line that is something else."""
+    word, _, rest = text.strip().partition(" ")
+    match request.kind:
+        case "text":
+            return "text", text
+        case "choice":
+            number = int(text) if text.strip().isdigit() else 0
+            chosen = 0 < number <= len(request.options)
+            return "text", request.options[number - 1] if chosen else text
+        case "approval":
+            if text.strip().lower() == "approve always":
+                return "approve_always", ""
+            if word.lower() == "approve" and not rest:
+                return "approve", ""
+            return ("deny", rest.strip()) if word.lower() == "deny" else None
