@@ -1,0 +1,196 @@
+"""How events reach whoever watches: best effort within the process; what must not be lost is in the store.
+
+A feed holds a bounded number of events. One that is read too slowly forgets them and says so; its
+reader then takes what it missed from the store. Text of one message that waits is joined.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Protocol
+
+from gateway.events import MessageFinished, SessionEvent, TextDelta
+
+FEED = 2000
+"""Events that a feed holds for its reader."""
+
+
+class Feed:
+    """The events of one thread, from the moment of the subscription on."""
+
+    def __init__(self, opened: dict[str, GrowingText]) -> None:
+        self._opened = opened
+        self._items: deque[SessionEvent | GrowingText] = deque()
+        self._arrived = asyncio.Event()
+        self._gap = False
+        self._closed = False
+
+    @property
+    def closed(self) -> bool:
+        """No event will come any more."""
+        return self._closed
+
+    def push(self, events: Iterable[SessionEvent]) -> None:
+        """Add events for the reader."""
+        for event in events:
+            if isinstance(event, TextDelta):
+                self._push_text(event)
+            else:
+                self._items.append(event)
+        if len(self._items) > FEED:
+            self._items.clear()
+            self._gap = True
+        self._arrived.set()
+
+    def _push_text(self, delta: TextDelta) -> None:
+        last = self._items[-1] if self._items else None
+        if isinstance(last, GrowingText) and last.message == delta.message and not delta.replace:
+            last.grow(delta)
+        else:
+            self._items.append(GrowingText(delta))
+
+    def start_over(self) -> list[TextDelta]:
+        """The open messages at this moment, each from its beginning; what waited is forgotten."""
+        self._items.clear()
+        self._gap = False
+        return [replace(text.delta(), replace=True) for text in self._opened.values()]
+
+    async def take(self) -> list[SessionEvent] | None:
+        """Wait for events and take all there are. None: events were lost, or none will come any more."""
+        while not (self._items or self._gap or self._closed):
+            self._arrived.clear()
+            await self._arrived.wait()
+        if self._gap or not self._items:
+            return None
+        taken = [item.delta() if isinstance(item, GrowingText) else item for item in self._items]
+        self._items.clear()
+        return taken
+
+    def close(self) -> None:
+        """Let the reader finish."""
+        self._closed = True
+        self._arrived.set()
+
+
+class GrowingText:
+    """Deltas of one message, joined when somebody asks."""
+
+    def __init__(self, first: TextDelta) -> None:
+        self._first = first
+        self._parts = [first.text]
+
+    @property
+    def message(self) -> str:
+        """The message's id."""
+        return self._first.message
+
+    def grow(self, delta: TextDelta) -> None:
+        """Add a delta; one that replaces drops what was there."""
+        if delta.replace:
+            self._parts.clear()
+        self._parts.append(delta.text)
+
+    def delta(self) -> TextDelta:
+        """All of it as one delta."""
+        self._parts = ["".join(self._parts)]
+        return replace(self._first, text=self._parts[0])
+
+
+class EventBus(Protocol):
+    """Carries events from the turn that makes them to the surfaces that show them."""
+
+    def publish(self, thread: str, events: Iterable[SessionEvent]) -> None:
+        """Hand events to the thread's feeds."""
+        ...
+
+    def subscribe(self, thread: str) -> Feed:
+        """Open a feed; give it back with `unsubscribe`."""
+        ...
+
+    def unsubscribe(self, thread: str, feed: Feed) -> None:
+        """Close a feed."""
+        ...
+
+    def end(self, thread: str) -> None:
+        """Close all feeds of a thread that is no more."""
+        ...
+
+    def close(self) -> None:
+        """Close all feeds."""
+        ...
+
+
+class LocalBus:
+    """The bus within one process. It remembers the text of open messages for those who come later."""
+
+    def __init__(self) -> None:
+        self._feeds: dict[str, set[Feed]] = {}
+        self._opened: dict[str, dict[str, GrowingText]] = {}
+
+    def publish(self, thread: str, events: Iterable[SessionEvent]) -> None:
+        """Hand events to the thread's feeds."""
+        events = tuple(events)
+        for event in events:
+            self._remember(thread, event)
+        for feed in self._feeds.get(thread, ()):
+            feed.push(events)
+
+    def _remember(self, thread: str, event: SessionEvent) -> None:
+        match event:
+            case TextDelta():
+                opened = self._opened.setdefault(thread, {})
+                if event.message in opened:
+                    opened[event.message].grow(event)
+                else:
+                    opened[event.message] = GrowingText(event)
+            case MessageFinished():
+                opened = self._opened.get(thread, {})
+                opened.pop(event.message, None)
+                self._tidy(thread)
+            case _:
+                pass
+
+    def subscribe(self, thread: str) -> Feed:
+        """Open a feed; give it back with `unsubscribe`."""
+        feed = Feed(self._opened.setdefault(thread, {}))
+        self._feeds.setdefault(thread, set()).add(feed)
+        return feed
+
+    def unsubscribe(self, thread: str, feed: Feed) -> None:
+        """Close a feed."""
+        feed.close()
+        if feeds := self._feeds.get(thread):
+            feeds.discard(feed)
+            if not feeds:
+                del self._feeds[thread]
+        self._tidy(thread)
+
+    def end(self, thread: str) -> None:
+        """Close all feeds of a thread that is no more."""
+        for feed in self._feeds.pop(thread, ()):
+            feed.close()
+        self._opened.pop(thread, None)
+
+    def close(self) -> None:
+        """Close all feeds."""
+        for thread in list(self._feeds):
+            self.end(thread)
+
+    def _tidy(self, thread: str) -> None:
+        # A feed holds the very dict, so it may go only once nobody watches.
+        if thread not in self._feeds and not self._opened.get(thread):
+            self._opened.pop(thread, None)
+
+
+@contextmanager
+def subscribed(bus: EventBus, thread: str) -> Generator[Feed]:
+    """A feed for the length of a context."""
+    feed = bus.subscribe(thread)
+    try:
+        yield feed
+    finally:
+        bus.unsubscribe(thread, feed)

@@ -1,0 +1,120 @@
+"""Who speaks where: conversations, people and what they send, as every part of the gateway knows them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+from urllib.parse import quote, unquote
+
+from gateway.client import Answer
+
+LOCAL = "local"
+"""The platform of conversations that live on the gateway alone: the terminal's and `parley run`'s."""
+
+PlatformEvent: TypeAlias = Literal["create", "edit", "delete", "click"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConversationKey:
+    """The identity of a conversation; its text form never changes between releases.
+
+    `root` is the message or thread that the conversation hangs on, `user` is set where a route gives
+    each person a conversation of their own.
+    """
+
+    platform: str
+    workspace: str = ""
+    channel: str = ""
+    root: str = ""
+    user: str = ""
+
+    def __str__(self) -> str:
+        parts = (self.platform, self.workspace, self.channel, self.root, self.user)
+        return "/".join(quote(part, safe="") for part in parts)
+
+    @classmethod
+    def parse(cls, text: str) -> ConversationKey:
+        """The inverse of `str`. Raises ValueError for anything else."""
+        platform, workspace, channel, root, user = map(unquote, text.split("/"))
+        return cls(platform=platform, workspace=workspace, channel=channel, root=root, user=user)
+
+    @classmethod
+    def local(cls, thread: str) -> ConversationKey:
+        """The key of a thread that lives on the gateway alone."""
+        return cls(platform=LOCAL, root=thread)
+
+    @property
+    def is_local(self) -> bool:
+        return self.platform == LOCAL
+
+    def dedupe(self, event: PlatformEvent, message_id: str, at: str = "") -> str:
+        """The key under which a platform event is taken once, however often and by whatever way it arrives.
+
+        `at` tells the edits of one message apart.
+        """
+        where = (self.platform, self.workspace, self.channel, event, message_id, at)
+        return "/".join(quote(part, safe="") for part in where)
+
+
+def order_key(mark: str) -> str:
+    """A platform's own ordering mark (Slack's ts, Discord's snowflake) as text that sorts as the marks do.
+
+    Raises ValueError for what is not a decimal number.
+    """
+    whole, _, fraction = mark.partition(".")
+    if not (whole.isascii() and whole.isdigit() and (not fraction or fraction.isdigit())):
+        raise ValueError(f"an order mark must be a decimal number, not {mark!r}")
+    return f"{whole:0>20}.{fraction}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Author:
+    """A person. `id` is unique over all platforms, as `slack:T1:U1`; `timezone` is an IANA name."""
+
+    id: str
+    name: str = ""
+    timezone: str = ""
+
+
+LOCAL_OPERATOR = Author(id=f"{LOCAL}:operator", name="you")
+"""Whoever may open the store's folder: the person at the terminal."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attachment:
+    """A file that came with a message."""
+
+    name: str
+    media_type: str
+    data: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Click:
+    """A button pressed on a request's card."""
+
+    request: str
+    answer: Answer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InboundMessage:
+    """What a person sent, parsed by an adapter and addressed to the team.
+
+    It is taken once for all of its `dedupe` keys. `thread` is given by surfaces that know the
+    gateway's own id and wins over `key`. `reply_to` is the request, or the platform message, that it
+    replies to. `team` is for a conversation that has none yet; "" is the default team.
+    """
+
+    key: ConversationKey
+    author: Author
+    text: str = ""
+    dedupe: tuple[str, ...] = ()
+    thread: str = ""
+    message_id: str = ""
+    order_key: str = ""
+    reply_to: str = ""
+    link: str = ""
+    team: str = ""
+    attachments: tuple[Attachment, ...] = ()
+    click: Click | None = None

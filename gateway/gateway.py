@@ -1,0 +1,305 @@
+"""The gateway: takes messages once, runs each thread's team, and lets surfaces watch and answer.
+
+    async with Gateway(SqliteStore(folder), teams) as gateway:
+        receipt = await gateway.accept(message)
+        async for event in gateway.events(receipt.thread): ...
+
+Entering it makes this process the store's owner, goes on with what an earlier process left, and
+serves the control socket. Leaving it lets turns reach a safe point and keeps the rest for the next.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import time
+from collections.abc import AsyncGenerator, Callable
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Self
+
+from gateway.bus import LocalBus
+from gateway.client import Answer, CommandInfo, Receipt, ThreadInfo
+from gateway.commands import command_infos, parse_command
+from gateway.conversation import LOCAL_OPERATOR, Author, Click, ConversationKey, InboundMessage
+from gateway.dispatch import LocalDispatcher
+from gateway.errors import Closing, NotFound
+from gateway.events import SessionEvent, TextDelta
+from gateway.policy import Access, OperatorsOnly, decide, named_request
+from gateway.registry import TeamSource
+from gateway.session import Sessions
+from gateway.store.protocols import (
+    Accepted,
+    Counts,
+    InboxKind,
+    NewThread,
+    SessionStore,
+    Stop,
+)
+from gateway.store.rows import new_id
+from gateway.watch import watch
+
+LOG = logging.getLogger("gateway")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """Bounds of one gateway. Times are in seconds."""
+
+    parallel_turns: int = 16
+    live_teams: int = 100
+    """Idle teams kept in memory; the others are loaded again when they are needed."""
+    shutdown: float = 3.0
+    """How long turns may take to reach a safe point when the gateway ends."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Status:
+    """What `parley status` shows."""
+
+    pid: int
+    since: float
+    """Seconds since the epoch."""
+    running: int
+    counts: Counts
+
+
+class Gateway:
+    """Sessions of people with teams, on one store.
+
+    `access` says who may write and answer; without one only operators may. Raises StoreError when it
+    is entered and the store can't be owned; every method raises Closing before and after that.
+    """
+
+    def __init__(
+        self,
+        store: SessionStore,
+        teams: TeamSource,
+        *,
+        access: Access | None = None,
+        limits: Limits | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._store = store
+        self._teams = teams
+        self._access = access or OperatorsOnly()
+        self._limits = limits or Limits()
+        self._clock = clock
+        self._boot = new_id()
+        self._bus = LocalBus()
+        self._dispatcher = LocalDispatcher(self._limits.parallel_turns)
+        self._sessions = Sessions(
+            store,
+            self._bus,
+            teams,
+            boot=self._boot,
+            live_teams=self._limits.live_teams,
+            retry=lambda thread, delay: self._dispatcher.wake(thread, delay=delay),
+        )
+        self._stack = AsyncExitStack()
+        self._open = False
+        self._since = 0.0
+
+    @property
+    def store(self) -> SessionStore:
+        """The store; for reading."""
+        return self._store
+
+    async def __aenter__(self) -> Self:
+        from gateway.control import serve_control  # noqa: PLC0415 (it is a client of this module)
+
+        async with AsyncExitStack() as stack:
+            await stack.enter_async_context(self._store.own())
+            self._since = self._clock()
+            await self._recover()
+            self._open = True
+            await stack.enter_async_context(serve_control(self))
+            stack.callback(self._bus.close)
+            # The gateway may be entered by one task and left by another (a terminal's callbacks), so
+            # its lanes hang on a task of their own, which `_shut_down` ends.
+            lanes = asyncio.get_running_loop().create_task(
+                self._dispatcher.serve(self._sessions.drain), name="gateway lanes"
+            )
+            stack.push_async_callback(self._shut_down, lanes)
+            self._stack = stack.pop_all()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self._stack.__aexit__(kind, error, traceback)
+
+    async def _recover(self) -> None:
+        for left in await self._store.recover(self._boot):
+            for message in left.open_messages:
+                shown = TextDelta(
+                    thread=left.thread,
+                    turn=message.turn,
+                    agent=message.agent,
+                    message=message.message,
+                    text=message.text,
+                    replace=True,
+                )
+                self._bus.publish(left.thread, [shown])
+            self._dispatcher.wake(left.thread, person=left.person)
+
+    async def _shut_down(self, lanes: asyncio.Task[None]) -> None:
+        """Let turns reach a safe point, then cut them short; nothing here may take long."""
+        self._open = False
+        self._sessions.leave()
+        resting = self._dispatcher.rest()
+        try:
+            await asyncio.wait_for(resting, self._limits.shutdown)
+        except TimeoutError:
+            LOG.warning("turns that did not reach a safe point in time go on at the next start")
+        lanes.cancel()
+        # A tool may refuse to be cancelled; the process ends without it.
+        done, _ = await asyncio.wait([lanes], timeout=1.0)
+        for task in done:
+            if not task.cancelled() and (error := task.exception()):
+                LOG.error("the lanes ended with an error", exc_info=error)
+
+    async def accept(self, message: InboundMessage) -> Receipt:
+        """Take a message: once this returns, it is safely stored and has its outcome.
+
+        The same message again, by any of its dedupe keys, gives the same receipt and does nothing. Raises
+        StoreFull or another GatewayError if it was not taken, NotFound for a thread or team that
+        is not there.
+        """
+        return self._receipt(await self._accept(message))
+
+    async def _accept(self, message: InboundMessage) -> Accepted:
+        self._check_open()
+        return await self._store.accept(
+            message,
+            lambda situation: decide(message, situation, self._access, self._clock()),
+            new=self._new_thread(message.team),
+            kind=_kind(message),
+            named=named_request(message),
+            then=self._accepted,
+        )
+
+    def _accepted(self, accepted: Accepted) -> None:
+        lane = accepted.lane
+        self._bus.publish(lane, accepted.events)
+        if accepted.stop:
+            self._sessions.stop(lane, accepted.stop)
+        if accepted.wake:
+            self._dispatcher.wake(lane, person=accepted.person)
+
+    def _receipt(self, accepted: Accepted) -> Receipt:
+        outcome = accepted.outcome
+        if outcome == "queued" and not accepted.busy:
+            outcome = "turn"
+        return Receipt(
+            inbox=accepted.inbox, thread=accepted.thread, outcome=outcome, reply=accepted.reply
+        )
+
+    def _new_thread(self, team: str) -> NewThread:
+        name = team or self._teams.default
+        try:
+            definition = self._teams.info(name).definition
+        except KeyError:
+            raise NotFound(f"There is no team {name!r}.") from None
+        return NewThread(id=new_id(), team=name, definition=definition)
+
+    def _check_open(self) -> None:
+        if not self._open:
+            raise Closing
+
+    async def answer(
+        self,
+        request: str,
+        answer: Answer,
+        *,
+        author: Author = LOCAL_OPERATOR,
+        dedupe: tuple[str, ...] = (),
+    ) -> str | None:
+        """Answer a request. None if the answer was taken, otherwise a sentence why not."""
+        accepted = await self._accept(
+            InboundMessage(
+                key=ConversationKey.local(request),
+                author=author,
+                dedupe=dedupe,
+                click=Click(request=request, answer=answer),
+            )
+        )
+        return None if accepted.outcome == "answer" else accepted.reply
+
+    async def stop(self, thread: str, *, author: Author = LOCAL_OPERATOR) -> bool:
+        """Stop the thread's turn, running or waiting. False if there was none to stop."""
+        accepted = await self._accept(
+            InboundMessage(
+                key=ConversationKey.local(thread), author=author, thread=thread, text="/stop"
+            )
+        )
+        return isinstance(accepted.decision, Stop)
+
+    async def withdraw(self, thread: str, inbox: int) -> str | None:
+        """Take a waiting message back and return its text; None if it no longer waits."""
+        self._check_open()
+        taken = await self._store.withdraw(thread, inbox)
+        if taken is None:
+            return None
+        text, events = taken
+        self._bus.publish(thread, events)
+        return text
+
+    async def threads(
+        self, *, search: str = "", limit: int = 50, offset: int = 0
+    ) -> list[ThreadInfo]:
+        """Threads, the last used first; `search` looks into titles and texts."""
+        return list(await self._store.threads(search=search, limit=limit, offset=offset))
+
+    async def thread(self, thread: str) -> ThreadInfo:
+        """One thread. Raises NotFound."""
+        return await self._store.thread(thread)
+
+    async def create_thread(self, *, team: str = "", title: str = "") -> ThreadInfo:
+        """A fresh thread of the gateway's own, with the default team unless one is named."""
+        self._check_open()
+        new = self._new_thread(team)
+        return await self._store.create_thread(new, key=ConversationKey.local(new.id), title=title)
+
+    async def rename_thread(self, thread: str, title: str) -> None:
+        """Give a thread another title. Raises NotFound."""
+        self._check_open()
+        self._bus.publish(thread, await self._store.rename_thread(thread, title))
+
+    async def delete_thread(self, thread: str) -> None:
+        """Stop the thread's work and remove everything it has. Raises NotFound."""
+        self._check_open()
+        await self._store.delete_thread(thread)
+        self._bus.end(thread)
+        await self._sessions.forget(thread)
+
+    def events(self, thread: str, *, after: int = 0) -> AsyncGenerator[SessionEvent]:
+        """What happened in a thread after a seq, then what happens, until the gateway ends.
+
+        No seq comes twice; the text of open messages is given from its beginning. Raises NotFound.
+        """
+        return watch(self._store, self._bus, thread, after)
+
+    def commands(self) -> list[CommandInfo]:
+        """What people can type."""
+        return command_infos()
+
+    async def status(self) -> Status:
+        """Figures for the operator."""
+        return Status(
+            pid=os.getpid(),
+            since=self._since,
+            running=self._sessions.running,
+            counts=await self._store.counts(),
+        )
+
+
+def _kind(message: InboundMessage) -> InboxKind:
+    if message.click is not None:
+        return "answer"
+    return "message" if parse_command(message.text) is None else "command"

@@ -1,0 +1,182 @@
+"""What agents ask of humans: requests that are rows, found again with their answers when a turn goes on.
+
+Nothing waits here. A question without an answer is stored, shown, and suspends the run.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from gateway.client import Answer
+from gateway.events import InputRequested, RequestKind, SessionEvent
+from gateway.store.protocols import CallRow, Record, Request
+from gateway.store.rows import new_id
+from gateway.turn_log import TurnLog
+from teams.agents import ApprovalRequest, ApprovalResponse, UserProxyAgent
+from teams.base import InputRequired, PendingInput, ToolCall
+from teams.messages import UserInputRequestedEvent
+
+if TYPE_CHECKING:
+    from teams.core import CancellationToken
+
+
+def arguments_hash(arguments: str) -> str:
+    """What an approval is bound to: these arguments, to the letter."""
+    return hashlib.sha256(arguments.encode()).hexdigest()
+
+
+class Humans:
+    """The requests of one turn. `requests` are those of its earlier attempts."""
+
+    def __init__(self, log: TurnLog, requests: Iterable[Request]) -> None:
+        self._log = log
+        self._requests = {
+            request.engine_id: request for request in requests if request.state != "closed"
+        }
+        self._agents: dict[str, str] = {}
+
+    @property
+    def proxies(self) -> set[str]:
+        """The agents that have asked in words: they stand for a human."""
+        return {
+            request.agent[-1]
+            for request in self._requests.values()
+            if request.kind == "text" and request.agent and not request.call
+        }
+
+    def heard(self, event: UserInputRequestedEvent) -> None:
+        """An agent is about to ask under this id."""
+        self._agents[event.request_id] = event.source
+
+    async def ask(self, prompt: str, token: CancellationToken | None) -> str:
+        """What the human said; raises InputRequired while they have not. Serves UserProxyAgents."""
+        engine_id = UserProxyAgent.InputRequestContext.request_id()
+        agent = self._agents.get(engine_id)
+        answer = await self._answer(
+            PendingInput(
+                request_id=engine_id,
+                agent=(agent,) if agent else (),
+                kind="text",
+                prompt=prompt.strip(),
+            )
+        )
+        return answer.text
+
+    async def approve_code(self, request: ApprovalRequest) -> ApprovalResponse:
+        """Whether this very code may run; raises InputRequired while nobody has decided."""
+        engine_id = f"code:{self._log.turn}:{arguments_hash(request.code)}"
+        asked = PendingInput(
+            request_id=engine_id, agent=(), kind="approval", prompt="Run this code?"
+        )
+        answer = await self._answer(asked, tool="code", arguments=request.code)
+        approved = answer.kind in ("approve", "approve_always")
+        return ApprovalResponse(approved=approved, reason=answer.text)
+
+    async def _answer(self, asked: PendingInput, tool: str = "", arguments: str = "") -> Answer:
+        request = self._requests.get(asked.request_id)
+        if request is not None and request.answer is not None:
+            return request.answer
+        if request is None:
+            request = self._request(asked, tool=tool, arguments=arguments)
+            await self._log.write(Record(requests=[request], events=[self._shown(request)]))
+        raise InputRequired(asked.prompt, request_id=asked.request_id, kind=asked.kind)
+
+    async def approval(self, call: ToolCall, row: CallRow, shown: Sequence[SessionEvent]) -> Answer:
+        """The verdict on a tool call; raises InputRequired while there is none.
+
+        `row` and `shown` are what the journal adds where the request is new.
+        """
+        asked = PendingInput(
+            request_id=f"approve:{call.key}:{row.arguments_hash}",
+            agent=call.agent,
+            kind="approval",
+            prompt=f"{call.agent[-1]} wants to use {call.name}.",
+            call_id=call.id,
+        )
+        request = self._requests.get(asked.request_id)
+        if request is not None and request.answer is not None:
+            return request.answer
+        if request is None:
+            request = self._request(asked, tool=call.name, arguments=call.arguments, call=call.key)
+            await self._log.write(
+                Record(calls=[row], requests=[request], events=[*shown, self._shown(request)])
+            )
+        raise InputRequired(asked.prompt, request_id=asked.request_id, kind="approval")
+
+    def told(self, call: ToolCall) -> str | None:
+        """What a human answered to a question that this tool call itself asked."""
+        for request in self._requests.values():
+            if request.call == call.key and request.kind != "approval" and request.answer:
+                return request.answer.text
+        return None
+
+    async def asked(self, call: ToolCall, row: CallRow, required: InputRequired) -> None:
+        """A running tool call asks; `row` is its line of the journal."""
+        own = not required.requests
+        options: Sequence[str] = getattr(required, "options", ())
+        requests = [
+            self._request(
+                pending,
+                options=options if own else (),
+                call=call.key if own else "",
+                tool=call.name,
+            )
+            for pending in required.pending(agent=call.agent, request_id=call.key, call_id=call.id)
+            if pending.request_id not in self._requests
+        ]
+        await self._log.write(
+            Record(calls=[row], requests=requests, events=[self._shown(r) for r in requests])
+        )
+
+    async def pending(self, asked: Iterable[PendingInput]) -> None:
+        """Make sure that everything a suspended run waits for can be answered."""
+        requests = [
+            self._request(pending) for pending in asked if pending.request_id not in self._requests
+        ]
+        if requests:
+            await self._log.write(
+                Record(requests=requests, events=[self._shown(r) for r in requests])
+            )
+
+    def _request(
+        self,
+        asked: PendingInput,
+        *,
+        options: Sequence[str] = (),
+        tool: str = "",
+        arguments: str = "",
+        call: str = "",
+    ) -> Request:
+        kind: RequestKind = "choice" if options and asked.kind == "text" else asked.kind
+        request = Request(
+            id=new_id(),
+            engine_id=asked.request_id,
+            thread=self._log.thread,
+            turn=self._log.turn,
+            kind=kind,
+            agent=asked.agent,
+            prompt=asked.prompt,
+            options=tuple(options),
+            tool=tool,
+            arguments=arguments,
+            arguments_hash=arguments_hash(arguments) if arguments else "",
+            call=call,
+        )
+        self._requests[request.engine_id] = request
+        return request
+
+    def _shown(self, request: Request) -> InputRequested:
+        return InputRequested(
+            thread=request.thread,
+            turn=request.turn,
+            request=request.id,
+            request_kind=request.kind,
+            agent=request.agent[-1] if request.agent else "",
+            prompt=request.prompt,
+            options=request.options,
+            tool=request.tool,
+            arguments=request.arguments,
+            call=request.call,
+        )

@@ -1,0 +1,188 @@
+"""The gate that every tool call of a turn passes: policy, approval, and a journal that survives a crash.
+
+A call's line is committed before the call runs and again with its result, so that no finished call
+is ever run twice, and one whose outcome a crash hid is repeated only if it may be.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import replace
+
+from gateway.errors import GatewayError
+from gateway.events import Notice, SessionEvent, ToolFinished, ToolStarted
+from gateway.human import Humans, arguments_hash
+from gateway.registry import ToolRule
+from gateway.store.protocols import CallRow, CallStatus, Record
+from gateway.turn_log import TurnLog
+from teams.base import InputRequired, ToolCall
+from teams.tools import TextResultContent, ToolResult
+
+UNKNOWN = (
+    "The call was interrupted: whether it took effect is unknown. Do not repeat it unless you can "
+    "find out or that does no harm."
+)
+STOPPED = "Stopped before it had ended."
+NOT_RUN = "Not run."
+
+
+class Journal:
+    """The interceptor of one turn. `calls` are the lines that earlier attempts left."""
+
+    def __init__(
+        self,
+        log: TurnLog,
+        humans: Humans,
+        rule: Callable[[ToolCall], ToolRule],
+        calls: Iterable[CallRow],
+        granted: Iterable[str],
+    ) -> None:
+        self._log = log
+        self._humans = humans
+        self._rule = rule
+        self._calls = {call.key: call for call in calls}
+        self._granted = frozenset(granted)
+
+    async def intercept(
+        self, call: ToolCall, proceed: Callable[[ToolCall], Awaitable[ToolResult]]
+    ) -> ToolResult:
+        """The call's result: recorded, refused, or that of running it. May raise InputRequired."""
+        if call.handoff:
+            return await proceed(call)
+        row = self._calls.get(call.key)
+        if row is not None and row.result is not None:
+            return ToolResult.model_validate_json(row.result)
+        if (told := self._humans.told(call)) is not None:
+            return await self._finish(call, _text(call, told))
+        rule = self._rule(call)
+        if row is not None and row.status == "started" and not rule.idempotent:
+            return await self._unknown(call)
+        if rule.action == "deny":
+            why = f": {rule.reason}" if rule.reason else ""
+            return await self._finish(
+                call, _text(call, f"The policy forbids this{why}.", error=True)
+            )
+        if rule.action == "ask" and call.name not in self._granted:
+            started = self._started(call)
+            answer = await self._humans.approval(call, self._row(call, "shown"), started)
+            if answer.kind == "deny":
+                note = f": {answer.text}" if answer.text else ""
+                return await self._finish(
+                    call, _text(call, f"A person denied this{note}.", error=True)
+                )
+        return await self._run(call, proceed)
+
+    async def _run(
+        self, call: ToolCall, proceed: Callable[[ToolCall], Awaitable[ToolResult]]
+    ) -> ToolResult:
+        events = self._started(call)
+        await self._log.write(Record(calls=[self._row(call, "started")], events=events))
+        begun = time.monotonic()
+        try:
+            result = await proceed(call)
+        except InputRequired as required:
+            await self._humans.asked(call, self._row(call, "suspended"), required)
+            raise
+        except GatewayError:
+            raise  # ours, from a call inside of this one: its own outcome is open
+        except Exception as error:
+            text = f"{type(error).__name__}: {error}"
+            await self._finish(call, _text(call, text, error=True), time.monotonic() - begun)
+            raise
+        return await self._finish(call, result, time.monotonic() - begun)
+
+    async def _finish(
+        self, call: ToolCall, result: ToolResult, duration: float = 0.0
+    ) -> ToolResult:
+        started = self._started(call)
+        row = self._row(call, "finished", result)
+        finished = ToolFinished(
+            thread=self._log.thread,
+            turn=self._log.turn,
+            agent=call.agent[-1],
+            call=call.key,
+            tool=call.name,
+            result=result.to_text(),
+            failed=result.is_error,
+            duration=duration,
+        )
+        await self._log.write(Record(calls=[row], events=[*started, finished]))
+        return result
+
+    async def _unknown(self, call: ToolCall) -> ToolResult:
+        result = _text(call, UNKNOWN, error=True)
+        row = self._row(call, "unknown", result)
+        notice = Notice(
+            thread=self._log.thread,
+            turn=self._log.turn,
+            level="warning",
+            text=f"Whether {call.name} took effect before the interruption is unknown.",
+        )
+        await self._log.write(Record(calls=[row], events=[self._lost(row), notice]))
+        return result
+
+    def given_up(self, *, stopped: bool) -> tuple[list[CallRow], list[SessionEvent]]:
+        """What to record of calls that have not ended when the turn does."""
+        rows: list[CallRow] = []
+        events: list[SessionEvent] = []
+        for row in list(self._calls.values()):
+            if row.status == "started":
+                text = STOPPED if stopped else UNKNOWN
+            elif stopped and row.status in ("shown", "suspended"):
+                text = NOT_RUN
+            else:
+                continue
+            result = ToolResult(
+                name=row.tool, result=[TextResultContent(content=text)], is_error=True
+            )
+            ended = replace(row, status="unknown", result=result.model_dump_json())
+            self._calls[row.key] = ended
+            rows.append(ended)
+            unknown = self._lost(ended)
+            events.append(replace(unknown, unknown=False) if stopped else unknown)
+        return rows, events
+
+    def _lost(self, row: CallRow) -> ToolFinished:
+        assert row.result is not None
+        return ToolFinished(
+            thread=self._log.thread,
+            turn=self._log.turn,
+            agent=row.agent[-1],
+            call=row.key,
+            tool=row.tool,
+            result=ToolResult.model_validate_json(row.result).to_text(),
+            failed=True,
+            unknown=True,
+        )
+
+    def _started(self, call: ToolCall) -> list[SessionEvent]:
+        """The event that shows the call, unless it was shown before."""
+        if call.key in self._calls:
+            return []
+        return [
+            ToolStarted(
+                thread=self._log.thread,
+                turn=self._log.turn,
+                agent=call.agent[-1],
+                call=call.key,
+                tool=call.name,
+                arguments=call.arguments,
+            )
+        ]
+
+    def _row(self, call: ToolCall, status: CallStatus, result: ToolResult | None = None) -> CallRow:
+        row = CallRow(
+            key=call.key,
+            agent=call.agent,
+            tool=call.name,
+            arguments_hash=arguments_hash(call.arguments),
+            status=status,
+            result=None if result is None else result.model_dump_json(),
+        )
+        self._calls[call.key] = row
+        return row
+
+
+def _text(call: ToolCall, text: str, *, error: bool = False) -> ToolResult:
+    return ToolResult(name=call.name, result=[TextResultContent(content=text)], is_error=error)

@@ -1,0 +1,50 @@
+"""A thread's team in memory, and how little of it has to be saved."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gateway.errors import TeamUnusable
+from gateway.store.protocols import Checkpoint
+from teams.base import DurableTeam
+
+CHAIN = 1 << 20
+"""Deltas may always grow to this many bytes, and to four times their snapshot, before a new snapshot
+is written: so loading stays cheap, and a saved turn costs what it added, on average and nearly always."""
+
+
+class LiveTeam:
+    """A team and the length of its chain of checkpoints."""
+
+    def __init__(self, team: DurableTeam) -> None:
+        self.team = team
+        self._snapshot = 0
+        self._deltas: int | None = None
+
+    @classmethod
+    async def load(cls, team: DurableTeam, checkpoints: Sequence[Checkpoint]) -> LiveTeam:
+        """The team as it stood at the last checkpoint. Raises TeamUnusable if that does not fit it."""
+        live = cls(team)
+        if not checkpoints:
+            return live
+        try:
+            await team.load_snapshot([checkpoint.data for checkpoint in checkpoints])
+        except (ValueError, KeyError, TypeError) as error:
+            raise TeamUnusable(
+                "The team has changed since this thread was saved, and can't go on with it. "
+                "Begin a new one with /new."
+            ) from error
+        first, *deltas = checkpoints
+        live._snapshot = len(first.data)
+        live._deltas = sum(len(delta.data) for delta in deltas)
+        return live
+
+    async def checkpoint(self) -> Checkpoint | None:
+        """What to add to the chain; None if nothing changed. Whoever can't store it drops the team."""
+        if self._deltas is None or self._deltas > max(CHAIN, 4 * self._snapshot):
+            data = await self.team.save_snapshot()
+            self._snapshot, self._deltas = len(data), 0
+            return Checkpoint(kind="snapshot", data=data)
+        data = await self.team.save_delta()
+        self._deltas += len(data)
+        return Checkpoint(kind="delta", data=data) if data else None

@@ -1,0 +1,146 @@
+"""The lanes: each thread's turns one after the other, on a team that is kept while it is in use."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import shutil
+from collections import OrderedDict
+from collections.abc import Callable
+
+from gateway.bus import EventBus
+from gateway.errors import Fenced, GatewayError, TeamUnusable
+from gateway.live_team import LiveTeam
+from gateway.registry import TeamInfo, TeamSource
+from gateway.store.protocols import SessionStore, Thread, Work
+from gateway.turn import Turn
+from gateway.turn_log import TurnLog
+from teams.base import DurableTeam
+
+LOG = logging.getLogger("gateway")
+
+FIRST_RETRY, LONGEST_RETRY = 1.0, 30.0
+"""Seconds until a turn is tried again that the store had no room for."""
+
+
+class Sessions:
+    """Runs the turns of all threads; keeps at most `live_teams` idle teams in memory.
+
+    `retry(thread, seconds)` is asked to wake a thread later whose turn the store refused.
+    """
+
+    def __init__(
+        self,
+        store: SessionStore,
+        bus: EventBus,
+        teams: TeamSource,
+        *,
+        boot: str,
+        live_teams: int,
+        retry: Callable[[str, float], None],
+    ) -> None:
+        self._store = store
+        self._bus = bus
+        self._teams = teams
+        self._boot = boot
+        self._live_teams = live_teams
+        self._retry = retry
+        self._live: OrderedDict[str, LiveTeam] = OrderedDict()
+        self._running: dict[str, Turn] = {}
+        self._stops: set[str] = set()
+        self._delays: dict[str, float] = {}
+        self._leaving = False
+
+    @property
+    def running(self) -> int:
+        """How many turns run at this moment."""
+        return len(self._running)
+
+    async def drain(self, thread: str) -> bool:
+        """Run the thread's next turn, if it has one; True if there is more to do."""
+        try:
+            work = await self._store.begin(thread, self._boot)
+            more = work is not None and await self._run(work)
+        except Fenced:
+            LOG.info("thread %s: its turn was left, the thread has gone on or is gone", thread)
+            return False
+        except GatewayError as error:
+            delay = min(LONGEST_RETRY, self._delays.get(thread, FIRST_RETRY / 2) * 2)
+            self._delays[thread] = delay
+            LOG.warning("thread %s: tried again in %s s: %s", thread, delay, error)
+            self._retry(thread, delay)
+            return False
+        self._delays.pop(thread, None)
+        return more
+
+    async def _run(self, work: Work) -> bool:
+        thread = work.thread
+        log = TurnLog(self._store, self._bus, work.lease)
+        log.show(work.events)
+        turn = Turn(
+            work, log, self._info(thread.team), lambda call: self._teams.rule(thread.team, call)
+        )
+        self._running[thread.id] = turn
+        if self._leaving:
+            turn.leave()
+        if turn.id in self._stops:
+            turn.stop()
+        live = self._live.pop(thread.id, None)
+        more = False
+
+        async def build() -> LiveTeam:
+            nonlocal live
+            live = live or await self._build(thread)
+            return live
+
+        try:
+            more = await turn.run(build)
+            if live is not None and not turn.failed:
+                self._live[thread.id] = live
+        finally:
+            del self._running[thread.id]
+            self._stops.discard(turn.id)
+        while len(self._live) > self._live_teams:
+            self._live.popitem(last=False)
+        return more
+
+    def _info(self, team: str) -> TeamInfo:
+        try:
+            return self._teams.info(team)
+        except KeyError:
+            return TeamInfo(name=team, description="", participants=(), models={}, definition="")
+
+    async def _build(self, thread: Thread) -> LiveTeam:
+        folder = self._store.folder / "work" / thread.id
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if thread.team not in self._teams.names():
+            raise TeamUnusable(f"The team {thread.team!r} is not configured any more.")
+        team = await self._teams.build(thread.team, workdir=folder)
+        if not isinstance(team, DurableTeam):
+            raise TeamUnusable(
+                f"The team {thread.team!r} can't be saved, so it can't be used here."
+            )
+        return await LiveTeam.load(team, await self._store.checkpoints(thread.id))
+
+    def stop(self, thread: str, turn: str) -> None:
+        """Stop this turn of the thread, whether it runs already or is about to."""
+        running = self._running.get(thread)
+        if running is not None and running.id == turn:
+            running.stop()
+        else:
+            self._stops.add(turn)
+
+    def leave(self) -> None:
+        """Let every turn end at its next safe point, to go on in the next process."""
+        self._leaving = True
+        for turn in self._running.values():
+            turn.leave()
+
+    async def forget(self, thread: str) -> None:
+        """Drop what a deleted thread has in memory and on disk."""
+        if turn := self._running.get(thread):
+            turn.stop()
+        self._live.pop(thread, None)
+        self._delays.pop(thread, None)
+        folder = self._store.folder / "work" / thread
+        await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)

@@ -1,0 +1,432 @@
+"""Units of work around messages: taking them once, deciding about them, taking them back, making threads."""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+
+from gateway.conversation import ConversationKey, InboundMessage
+from gateway.errors import NotFound
+from gateway.events import (
+    HumanText,
+    InputResolved,
+    MessageQueued,
+    MessageWithdrawn,
+    Notice,
+    SessionEvent,
+    ThreadRenamed,
+)
+from gateway.store.protocols import (
+    Accepted,
+    Begin,
+    Decision,
+    Enqueue,
+    InboxKind,
+    InboxOutcome,
+    Judge,
+    NewThread,
+    Refuse,
+    Resolve,
+    Say,
+    Situation,
+    Stop,
+    Thread,
+)
+from gateway.store.rows import (
+    OPEN_STATUSES,
+    REQUEST_COLUMNS,
+    add_events,
+    find_request,
+    find_thread,
+    request_of,
+    thread_of,
+)
+
+TITLE = 60
+"""Characters of the first message that become a thread's title."""
+
+
+def create_thread(
+    connection: sqlite3.Connection, new: NewThread, key: ConversationKey, title: str, now: float
+) -> Thread:
+    connection.execute(
+        "INSERT INTO threads (id, key, title, team, definition, created_at, updated_at)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?)",
+        (new.id, str(key), title, new.team, new.definition, now, now),
+    )
+    return find_thread(connection, new.id)
+
+
+def rename_thread(
+    connection: sqlite3.Connection, thread: str, title: str, now: float
+) -> list[SessionEvent]:
+    find_thread(connection, thread)
+    connection.execute("UPDATE threads SET title = ? WHERE id = ?", (title, thread))
+    return list(add_events(connection, thread, [ThreadRenamed(thread=thread, title=title)], now))
+
+
+def delete_thread(connection: sqlite3.Connection, thread: str) -> None:
+    if connection.execute("DELETE FROM threads WHERE id = ?", (thread,)).rowcount == 0:
+        raise NotFound(f"There is no thread {thread!r}.")
+
+
+def withdraw(
+    connection: sqlite3.Connection, thread: str, inbox: int, now: float
+) -> tuple[str, list[SessionEvent]] | None:
+    row = connection.execute(
+        "SELECT text FROM inbox WHERE id = ? AND thread = ? AND outcome = 'queued'", (inbox, thread)
+    ).fetchone()
+    if row is None:
+        return None
+    connection.execute(
+        "UPDATE inbox SET outcome = 'refused', reason = 'withdrawn', text = NULL WHERE id = ?",
+        (inbox,),
+    )
+    connection.execute("DELETE FROM attachments WHERE inbox = ?", (inbox,))
+    event = MessageWithdrawn(thread=thread, inbox=inbox)
+    return row["text"], list(add_events(connection, thread, [event], now))
+
+
+def accept(
+    connection: sqlite3.Connection,
+    message: InboundMessage,
+    judge: Judge,
+    new: NewThread,
+    kind: InboxKind,
+    named: str,
+    now: float,
+) -> Accepted:
+    """Decide about a message and do what was decided, unless one of its keys was taken before."""
+    if before := _taken(connection, message):
+        return before
+    situation = _situation(connection, message, named)
+    return _Acceptance(connection, message, situation, new, kind, now).carry_out(judge(situation))
+
+
+def _taken(connection: sqlite3.Connection, message: InboundMessage) -> Accepted | None:
+    for key in message.dedupe:
+        row = connection.execute(
+            "SELECT i.id, i.thread, i.outcome, i.reply FROM dedupe d JOIN inbox i ON i.id = d.inbox"
+            " WHERE d.key = ?",
+            (key,),
+        ).fetchone()
+        if row is not None:
+            # Whatever other keys it carries belong to the same message from now on.
+            _spend(connection, message, row["id"])
+            return Accepted(
+                inbox=row["id"],
+                thread=row["thread"] or "",
+                lane=row["thread"] or "",
+                outcome=row["outcome"],
+                reply=row["reply"],
+                decision=None,
+                busy=row["outcome"] == "queued",
+            )
+    return None
+
+
+def _spend(connection: sqlite3.Connection, message: InboundMessage, inbox: int) -> None:
+    connection.executemany(
+        "INSERT OR IGNORE INTO dedupe (key, inbox) VALUES (?, ?)",
+        [(key, inbox) for key in message.dedupe],
+    )
+
+
+def _situation(connection: sqlite3.Connection, message: InboundMessage, named: str) -> Situation:
+    if message.thread:
+        thread = find_thread(connection, message.thread)
+    else:
+        row = connection.execute(
+            "SELECT * FROM threads WHERE key = ? AND current", (str(message.key),)
+        ).fetchone()
+        thread = None if row is None else thread_of(row)
+    status, waiting, asker, requests = None, 0, "", ()
+    if thread is not None:
+        turn = connection.execute(
+            f"SELECT status, author FROM turns WHERE thread = ? AND status IN {OPEN_STATUSES}",
+            (thread.id,),
+        ).fetchone()
+        if turn is not None:
+            status, asker = turn["status"], turn["author"]
+        waiting = connection.execute(
+            "SELECT COUNT(*) FROM inbox WHERE thread = ? AND outcome = 'queued'", (thread.id,)
+        ).fetchone()[0]
+        requests = tuple(
+            request_of(row)
+            for row in connection.execute(
+                f"SELECT {REQUEST_COLUMNS} WHERE r.thread = ? AND r.state = 'open'"
+                " ORDER BY r.created_at, r.rowid",
+                (thread.id,),
+            )
+        )
+    told = connection.execute(
+        "SELECT MAX(received_at) FROM inbox"
+        " WHERE conversation = ? AND author = ? AND outcome = 'refused'",
+        (str(message.key), message.author.id),
+    ).fetchone()[0]
+    return Situation(
+        thread=thread,
+        status=status,
+        waiting=waiting,
+        asker=asker,
+        requests=requests,
+        named=find_request(connection, named) if named else None,
+        told=told,
+    )
+
+
+class _Acceptance:
+    """One message on its way to its outcome."""
+
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        message: InboundMessage,
+        situation: Situation,
+        new: NewThread,
+        kind: InboxKind,
+        now: float,
+    ) -> None:
+        self._connection = connection
+        self._message = message
+        self._situation = situation
+        self._new = new
+        self._kind = kind
+        self._now = now
+
+    def carry_out(self, decision: Decision) -> Accepted:
+        match decision:
+            case Enqueue():
+                return self._enqueue(decision)
+            case Resolve():
+                return self._resolve(decision)
+            case Begin():
+                return self._begin(decision)
+            case Stop():
+                return self._stop(decision)
+            case Say(reply=reply):
+                thread = self._situation.thread
+                inbox = self._insert(thread.id if thread else None, "command", reply=reply)
+                return self._accepted(
+                    inbox, thread.id if thread else "", "command", decision, reply
+                )
+            case Refuse(reason=reason, reply=reply):
+                thread = self._situation.thread
+                inbox = self._insert(thread.id if thread else None, "refused", reply, reason)
+                return self._accepted(
+                    inbox, thread.id if thread else "", "refused", decision, reply
+                )
+
+    def _enqueue(self, decision: Enqueue) -> Accepted:
+        message, busy = self._message, self._situation.busy
+        events: list[SessionEvent] = []
+        thread = self._situation.thread
+        if thread is None:
+            thread = create_thread(self._connection, self._new, message.key, "", self._now)
+        inbox = self._insert(thread.id, "queued")
+        if not thread.title and (title := _title(message.text)):
+            events += rename_thread(self._connection, thread.id, title, self._now)
+        text = HumanText(inbox=inbox, author=message.author.name, text=message.text)
+        waiting: list[SessionEvent] = []
+        if busy:
+            waiting.append(MessageQueued(thread=thread.id, message=text))
+        if decision.notice:
+            waiting.append(Notice(thread=thread.id, text=decision.notice))
+        events += add_events(self._connection, thread.id, waiting, self._now)
+        return self._accepted(
+            inbox, thread.id, "queued", decision, events=events, wake=self._situation.status is None
+        )
+
+    def _resolve(self, decision: Resolve) -> Accepted:
+        request = find_request(self._connection, decision.request)
+        if request is None:
+            raise NotFound(f"There is no request {decision.request!r}.")
+        answer, author = decision.answer, self._message.author
+        self._connection.execute(
+            "UPDATE requests SET state = 'answered', answer_kind = ?, answer_text = ?,"
+            " answered_by = ?, outcome = ?, resolved_at = ? WHERE id = ? AND state = 'open'",
+            (answer.kind, answer.text, author.id, decision.outcome, self._now, request.id),
+        )
+        if decision.grant:
+            self._connection.execute(
+                "INSERT OR IGNORE INTO grants (thread, tool, person, granted_by, granted_at)"
+                " VALUES (?, ?, ?, ?, ?)",
+                (request.thread, request.tool, request.asker, author.id, self._now),
+            )
+        event = InputResolved(
+            thread=request.thread,
+            turn=request.turn,
+            request=request.id,
+            outcome=decision.outcome,
+            by=author.name,
+        )
+        events = add_events(self._connection, request.thread, [event], self._now)
+        inbox = self._insert(request.thread, "answer", turn=request.turn)
+        return self._accepted(
+            inbox,
+            request.thread,
+            "answer",
+            decision,
+            events=events,
+            wake=mark_ready(self._connection, request.turn),
+        )
+
+    def _begin(self, decision: Begin) -> Accepted:
+        old, key = self._situation.thread, self._message.key
+        stop = ""
+        if key.is_local:
+            key = ConversationKey.local(self._new.id)
+        elif old is not None:
+            self._connection.execute("UPDATE threads SET current = 0 WHERE id = ?", (old.id,))
+            self._connection.execute(
+                "UPDATE inbox SET outcome = 'refused', reason = 'a new thread began', text = NULL"
+                " WHERE thread = ? AND outcome = 'queued'",
+                (old.id,),
+            )
+            stop = self._request_stop(old.id)
+        thread = create_thread(self._connection, self._new, key, "", self._now)
+        inbox = self._insert(old.id if old else thread.id, "command", decision.reply)
+        return self._accepted(
+            inbox,
+            thread.id,
+            "command",
+            decision,
+            decision.reply,
+            lane=old.id if old else thread.id,
+            wake=bool(stop),
+            stop=stop,
+        )
+
+    def _stop(self, decision: Stop) -> Accepted:
+        assert self._situation.thread is not None  # the judge stops what is there
+        thread = self._situation.thread.id
+        stop = self._request_stop(thread)
+        inbox = self._insert(thread, "command", decision.reply)
+        return self._accepted(
+            inbox, thread, "command", decision, decision.reply, stop=stop, wake=bool(stop)
+        )
+
+    def _request_stop(self, thread: str) -> str:
+        turn = self._connection.execute(
+            f"SELECT id FROM turns WHERE thread = ? AND status IN {OPEN_STATUSES}", (thread,)
+        ).fetchone()
+        if turn is None:
+            return ""
+        self._connection.execute(
+            "UPDATE turns SET stop_requested = 1, ready = 1 WHERE id = ?", (turn["id"],)
+        )
+        return turn["id"]
+
+    def _accepted(
+        self,
+        inbox: int,
+        thread: str,
+        outcome: InboxOutcome,
+        decision: Decision,
+        reply: str = "",
+        *,
+        events: list[SessionEvent] | tuple[SessionEvent, ...] = (),
+        wake: bool = False,
+        stop: str = "",
+        lane: str | None = None,
+    ) -> Accepted:
+        return Accepted(
+            inbox=inbox,
+            thread=thread,
+            lane=thread if lane is None else lane,
+            outcome=outcome,
+            reply=reply,
+            decision=decision,
+            person=self._message.author.id,
+            events=tuple(events),
+            wake=wake,
+            stop=stop,
+            busy=self._situation.busy,
+        )
+
+    def _insert(
+        self,
+        thread: str | None,
+        outcome: InboxOutcome,
+        reply: str = "",
+        reason: str = "",
+        turn: str | None = None,
+    ) -> int:
+        message = self._message
+        order, straggler = self._order(thread)
+        cursor = self._connection.execute(
+            "INSERT INTO inbox (conversation, thread, turn, kind, outcome, reason, author,"
+            " author_name, timezone, text, reply, message_id, reply_to, link, order_key, straggler,"
+            " received_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                str(message.key),
+                thread,
+                turn,
+                self._kind,
+                outcome,
+                reason,
+                message.author.id,
+                message.author.name,
+                message.author.timezone,
+                None if outcome == "refused" else message.text,
+                reply,
+                message.message_id,
+                message.reply_to,
+                message.link,
+                order,
+                straggler,
+                self._now,
+            ),
+        )
+        assert cursor.lastrowid is not None
+        _spend(self._connection, message, cursor.lastrowid)
+        if outcome == "queued":
+            self._attach(cursor.lastrowid)
+        return cursor.lastrowid
+
+    def _order(self, thread: str | None) -> tuple[str, bool]:
+        """Its place among the thread's messages. One without a mark of its own goes behind all others."""
+        newest, begun = (
+            self._connection.execute(
+                f"SELECT COALESCE(MAX(order_key), '') FROM (SELECT order_key FROM inbox"
+                f" WHERE thread = ? {which} ORDER BY order_key DESC LIMIT 1)",
+                (thread,),
+            ).fetchone()[0]
+            for which in ("", "AND outcome = 'turn'")
+        )
+        order = self._message.order_key
+        return (order, order < begun) if order else (newest, False)
+
+    def _attach(self, inbox: int) -> None:
+        self._connection.executemany(
+            "INSERT INTO attachments (inbox, n, name, media_type, sha256, data)"
+            " VALUES (?, ?, ?, ?, ?, ?)",
+            [
+                (
+                    inbox,
+                    n,
+                    file.name,
+                    file.media_type,
+                    hashlib.sha256(file.data).hexdigest(),
+                    file.data,
+                )
+                for n, file in enumerate(self._message.attachments)
+            ],
+        )
+
+
+def mark_ready(connection: sqlite3.Connection, turn: str) -> bool:
+    """Let a turn go on once one of its agents has all its answers; says whether its lane can do so now."""
+    connection.execute(
+        "UPDATE turns SET ready = 1 WHERE id = :turn AND EXISTS (SELECT 1 FROM requests"
+        " WHERE turn = :turn AND NOT taken AND state <> 'closed'"
+        " GROUP BY agent HAVING SUM(state = 'open') = 0)",
+        {"turn": turn},
+    )
+    row = connection.execute("SELECT status, ready FROM turns WHERE id = ?", (turn,)).fetchone()
+    return row is not None and row["status"] == "waiting" and bool(row["ready"])
+
+
+def _title(text: str) -> str:
+    line = " ".join(text[: 8 * TITLE].split())
+    return line if len(line) <= TITLE else line[: TITLE - 1].rstrip() + "\u2026"

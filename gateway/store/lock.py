@@ -1,0 +1,47 @@
+"""One owner per store: a lock file that says who it is."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from pathlib import Path
+
+from gateway.errors import StoreInUse
+
+NAME = "lock"
+
+
+class StoreLock:
+    """Held while the process owns the store's folder; the system lets go of it however the process ends."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._descriptor: int | None = None
+
+    def acquire(self) -> None:
+        """Raises StoreInUse, which names the owner."""
+        # Never inherited by a tool's subprocess, which would hold the lock after us.
+        descriptor = os.open(self._folder / NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            os.close(descriptor)
+            raise StoreInUse(self._folder, owner(self._folder)) from error
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
+        self._descriptor = descriptor
+
+    def release(self) -> None:
+        """Let go. The file stays: removing it would let two processes lock two files of that name."""
+        if self._descriptor is not None:
+            os.ftruncate(self._descriptor, 0)
+            os.close(self._descriptor)
+            self._descriptor = None
+
+
+def owner(folder: Path) -> int | None:
+    """The pid that the lock file names, None if it names none."""
+    try:
+        return int((folder / NAME).read_text("ascii"))
+    except (OSError, ValueError):
+        return None

@@ -1,0 +1,387 @@
+"""What the gateway asks of a store, and the values that pass between them.
+
+A store keeps its word at each of these calls: what it returned from is on disk, what it raised from
+left nothing behind. Every write of a turn carries a `Lease` and is refused (`Fenced`) once the thread
+was claimed anew or deleted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, Protocol, TypeAlias
+
+from gateway.client import Answer, AnswerKind, ThreadInfo
+from gateway.conversation import Author, ConversationKey, InboundMessage
+from gateway.events import RequestKind, SessionEvent
+
+TurnStatus: TypeAlias = Literal[
+    "running", "paused", "waiting", "done", "stopped", "failed", "interrupted"
+]
+InboxOutcome: TypeAlias = Literal["queued", "turn", "answer", "command", "merged", "refused"]
+InboxKind: TypeAlias = Literal["message", "answer", "command"]
+CallStatus: TypeAlias = Literal["shown", "started", "suspended", "finished", "unknown"]
+RequestState: TypeAlias = Literal["open", "answered", "expired", "closed"]
+
+MAX_RESUMES = 3
+"""A turn that a crash interrupted is tried this often again before its thread is parked."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Thread(ThreadInfo):
+    """A thread as the gateway needs it. `handoff_from` is the agent that handed the work to the user."""
+
+    key: ConversationKey
+    current: bool = True
+    definition: str = ""
+    mode: str = "queue"
+    epoch: int = 0
+    handoff_from: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """A question to a human: open, or with its answer.
+
+    `engine_id` is the id under which the team asks again; `call` is the key of the tool call that asks
+    or is to be approved, and the request is bound to `arguments_hash`. `expires_at`: seconds since the
+    epoch.
+    """
+
+    id: str
+    engine_id: str
+    thread: str
+    turn: str
+    kind: RequestKind
+    agent: tuple[str, ...]
+    prompt: str
+    options: tuple[str, ...] = ()
+    tool: str = ""
+    arguments: str = ""
+    arguments_hash: str = ""
+    call: str = ""
+    state: RequestState = "open"
+    answer_kind: AnswerKind | Literal[""] = ""
+    answer_text: str = ""
+    answered_by: str = ""
+    outcome: str = ""
+    asker: str = ""
+    """Whose message the asking turn works on."""
+    expires_at: float | None = None
+
+    @property
+    def answer(self) -> Answer | None:
+        return Answer(kind=self.answer_kind, text=self.answer_text) if self.answer_kind else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallRow:
+    """A line of the tool journal. `result` is a ToolResult as JSON."""
+
+    key: str
+    agent: tuple[str, ...]
+    tool: str
+    arguments_hash: str
+    status: CallStatus
+    result: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenMessage:
+    """The text shown so far of a message that still grows."""
+
+    message: str
+    turn: str
+    agent: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueuedMessage:
+    """A person's message as a turn takes it up."""
+
+    inbox: int
+    author: Author
+    text: str
+    message_id: str = ""
+    link: str = ""
+    images: tuple[tuple[str, bytes], ...] = field(default=(), repr=False)
+    """Media type and data."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lease:
+    """The right to write a turn."""
+
+    thread: str
+    turn: str
+    epoch: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """A turn to run, with everything its earlier attempts left.
+
+    `delivered`: the team's saved state holds the messages already. `stop`: it is only to be ended.
+    """
+
+    lease: Lease
+    thread: Thread
+    messages: tuple[QueuedMessage, ...]
+    resumed: bool
+    delivered: bool
+    stop: bool
+    shared: bool
+    """More than one person has written in the thread."""
+    asker: str
+    requests: tuple[Request, ...]
+    calls: tuple[CallRow, ...]
+    grants: frozenset[str]
+    open_messages: tuple[OpenMessage, ...]
+    events: tuple[SessionEvent, ...]
+    """What beginning it has put into the thread."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checkpoint:
+    """The team's state, to be added: a snapshot makes all rows before it superfluous."""
+
+    kind: Literal["snapshot", "delta"]
+    data: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnEnd:
+    """How a turn leaves its lane. `paused` and `waiting` ones come back."""
+
+    status: Literal["paused", "waiting", "done", "stopped", "failed"]
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """What one write adds to a turn; all of it or nothing."""
+
+    events: Sequence[SessionEvent] = ()
+    checkpoint: Checkpoint | None = None
+    shown: Collection[OpenMessage] = ()
+    sealed: Collection[str] = ()
+    calls: Collection[CallRow] = ()
+    requests: Collection[Request] = ()
+    handoff_from: str | None = None
+    end: TurnEnd | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recorded:
+    """The events as stored, with their seqs; `again` says that the lane has more to do at once."""
+
+    events: tuple[SessionEvent, ...]
+    again: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Situation:
+    """What a message meets, as the store sees it while it decides about it."""
+
+    thread: Thread | None
+    """None: the conversation has no thread yet."""
+    status: TurnStatus | None
+    """Of the thread's turn that is not over, if any."""
+    waiting: int
+    """Messages that wait for their turn."""
+    asker: str
+    requests: tuple[Request, ...]
+    """All that are open in the thread."""
+    named: Request | None
+    """The request a click, a command or a reply names, open or not."""
+    told: float | None
+    """When this person was last refused here."""
+
+    @property
+    def busy(self) -> bool:
+        return self.status is not None or self.waiting > 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Enqueue:
+    """The message waits for its turn; `notice` is told to the thread."""
+
+    notice: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resolve:
+    """The message answers this request; `outcome` is for people."""
+
+    request: str
+    answer: Answer
+    outcome: str
+    grant: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Say:
+    """A command that only answers its sender."""
+
+    reply: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stop:
+    """The running or waiting turn ends."""
+
+    reply: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Begin:
+    """The conversation goes on in a fresh thread."""
+
+    reply: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refuse:
+    """The message is not taken; its text is not kept."""
+
+    reason: str
+    reply: str = ""
+
+
+Decision: TypeAlias = Enqueue | Resolve | Say | Stop | Begin | Refuse
+Judge: TypeAlias = Callable[[Situation], Decision]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewThread:
+    """What a thread made for a message starts with."""
+
+    id: str
+    team: str
+    definition: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Accepted:
+    """What became of a message. `decision` is None for one that had been taken before.
+
+    `thread` is where its author goes on, `lane` the thread that `events`, `wake` and `stop` are about.
+    """
+
+    inbox: int
+    thread: str
+    lane: str
+    outcome: InboxOutcome
+    reply: str
+    decision: Decision | None
+    person: str = ""
+    wake: bool = False
+    """The thread's lane has something to do."""
+    stop: str = ""
+    """The turn that is to be stopped."""
+    events: tuple[SessionEvent, ...] = ()
+    busy: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recovered:
+    """What an earlier boot left to do in a thread."""
+
+    thread: str
+    person: str
+    open_messages: tuple[OpenMessage, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counts:
+    """Figures for `parley status`."""
+
+    threads: Mapping[str, int]
+    inbox: Mapping[str, int]
+    turns: Mapping[str, int]
+    open_requests: int
+
+
+class SessionReader(Protocol):
+    """The part of a store that only reads; the CLI has it without being the owner."""
+
+    async def threads(
+        self, *, search: str = "", limit: int = 50, offset: int = 0
+    ) -> list[Thread]: ...
+    async def thread(self, thread: str) -> Thread:
+        """Raises NotFound."""
+        ...
+
+    async def events(
+        self, thread: str, *, after: int = 0, limit: int = 500
+    ) -> list[SessionEvent]: ...
+    async def open_messages(self, thread: str) -> list[OpenMessage]: ...
+    async def request(self, request: str) -> Request:
+        """Raises NotFound."""
+        ...
+
+    async def checkpoints(self, thread: str) -> list[Checkpoint]:
+        """The newest snapshot and the deltas after it, in order; empty for a team that never ran."""
+        ...
+
+    async def counts(self) -> Counts: ...
+
+
+class SessionStore(SessionReader, Protocol):
+    """A store that its owner writes."""
+
+    @property
+    def folder(self) -> Path:
+        """Where work folders and the control socket live."""
+        ...
+
+    def own(self) -> AbstractAsyncContextManager[None]:
+        """Be its only owner. Raises StoreError."""
+        ...
+
+    async def create_thread(
+        self, new: NewThread, *, key: ConversationKey, title: str = ""
+    ) -> Thread: ...
+    async def rename_thread(self, thread: str, title: str) -> list[SessionEvent]:
+        """Raises NotFound."""
+        ...
+
+    async def delete_thread(self, thread: str) -> None:
+        """Remove all its rows. Raises NotFound."""
+        ...
+
+    async def accept(
+        self,
+        message: InboundMessage,
+        judge: Judge,
+        *,
+        new: NewThread,
+        kind: InboxKind,
+        named: str = "",
+        then: Callable[[Accepted], None],
+    ) -> Accepted:
+        """Take a message once, as `judge` decides, in one transaction.
+
+        `new` is the thread to make where it needs one, `named` the request it names. `then` is
+        called with the result on the event loop even if the caller was cancelled meanwhile.
+        """
+        ...
+
+    async def withdraw(self, thread: str, inbox: int) -> tuple[str, list[SessionEvent]] | None:
+        """Take back a message that still waits: its text and what this adds to the thread."""
+        ...
+
+    async def recover(self, boot: str) -> list[Recovered]:
+        """Judge what earlier boots left behind; call once, before anything is run."""
+        ...
+
+    async def begin(self, thread: str, boot: str) -> Work | None:
+        """Claim the thread and its next turn: one that goes on, or that of the first waiting message."""
+        ...
+
+    async def record(self, lease: Lease, record: Record) -> Recorded:
+        """Add to a turn. Raises Fenced."""
+        ...

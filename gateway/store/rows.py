@@ -1,0 +1,132 @@
+"""Rows as values, and the few statements that every unit of work shares."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import sqlite3
+from collections.abc import Iterable
+from dataclasses import replace
+
+from gateway.conversation import ConversationKey
+from gateway.errors import Fenced, NotFound
+from gateway.events import MessageFinished, SessionEvent, TurnStarted, dump_event
+from gateway.store.protocols import CallRow, OpenMessage, Request, Thread
+
+PREVIEW = 160
+"""Characters of a thread's last message that lists show."""
+
+OPEN_STATUSES = "('running', 'paused', 'waiting')"
+
+REQUEST_COLUMNS = """
+    r.id, r.engine_id, r.thread, r.turn, r.kind, r.agent, r.prompt, r.options, r.tool, r.arguments,
+    r.arguments_hash, r.call, r.state, r.answer_kind, r.answer_text, r.answered_by, r.outcome,
+    r.expires_at, t.author AS asker
+    FROM requests r JOIN turns t ON t.id = r.turn
+"""
+
+
+def new_id() -> str:
+    """A random id, short enough to be typed."""
+    return secrets.token_hex(6)
+
+
+def thread_of(row: sqlite3.Row) -> Thread:
+    return Thread(
+        id=row["id"],
+        title=row["title"],
+        team=row["team"],
+        state=row["state"],
+        updated_at=row["updated_at"],
+        last_seq=row["last_seq"],
+        preview=row["preview"],
+        key=ConversationKey.parse(row["key"]),
+        current=bool(row["current"]),
+        definition=row["definition"],
+        mode=row["mode"],
+        epoch=row["epoch"],
+        handoff_from=row["handoff_from"],
+    )
+
+
+def request_of(row: sqlite3.Row) -> Request:
+    values = {name: row[name] for name in row.keys()}  # noqa: SIM118 (a Row iterates over its values)
+    values["agent"] = tuple(json.loads(values["agent"]))
+    values["options"] = tuple(json.loads(values["options"]))
+    return Request(**values)
+
+
+def call_of(row: sqlite3.Row) -> CallRow:
+    return CallRow(
+        key=row["key"],
+        agent=tuple(json.loads(row["agent"])),
+        tool=row["tool"],
+        arguments_hash=row["arguments_hash"],
+        status=row["status"],
+        result=row["result"],
+    )
+
+
+def open_message_of(row: sqlite3.Row) -> OpenMessage:
+    return OpenMessage(
+        message=row["message"], turn=row["turn"], agent=row["agent"], text=row["text"]
+    )
+
+
+def find_thread(connection: sqlite3.Connection, thread: str) -> Thread:
+    """Raises NotFound."""
+    row = connection.execute("SELECT * FROM threads WHERE id = ?", (thread,)).fetchone()
+    if row is None:
+        raise NotFound(f"There is no thread {thread!r}.")
+    return thread_of(row)
+
+
+def find_request(connection: sqlite3.Connection, request: str) -> Request | None:
+    row = connection.execute(f"SELECT {REQUEST_COLUMNS} WHERE r.id = ?", (request,)).fetchone()
+    return None if row is None else request_of(row)
+
+
+def add_events(
+    connection: sqlite3.Connection,
+    thread: str,
+    events: Iterable[SessionEvent],
+    now: float,
+    *,
+    epoch: int | None = None,
+) -> tuple[SessionEvent, ...]:
+    """Give the events their place in the thread. Raises Fenced unless the thread is there, at this epoch."""
+    added = list(events)
+    counted = connection.execute(
+        "UPDATE threads SET last_seq = last_seq + :n, updated_at = :now"
+        " WHERE id = :thread AND (:epoch IS NULL OR epoch = :epoch)",
+        {"n": len(added), "now": now, "thread": thread, "epoch": epoch},
+    )
+    if counted.rowcount == 0:
+        raise Fenced(thread)
+    if not added:
+        return ()
+    query = "SELECT last_seq FROM threads WHERE id = ?"
+    first = connection.execute(query, (thread,)).fetchone()[0] - len(added) + 1
+    placed = tuple(
+        replace(event, thread=thread, seq=first + n, at=now) for n, event in enumerate(added)
+    )
+    connection.executemany(
+        "INSERT INTO events (thread, seq, turn, kind, body) VALUES (?, ?, ?, ?, ?)",
+        [(thread, event.seq, event.turn, event.kind, dump_event(event)) for event in placed],
+    )
+    for event in reversed(placed):
+        if text := _preview(event):
+            connection.execute("UPDATE threads SET preview = ? WHERE id = ?", (text, thread))
+            break
+    return placed
+
+
+def _preview(event: SessionEvent) -> str:
+    match event:
+        case MessageFinished(text=text):
+            pass
+        case TurnStarted(messages=(*_, last)):
+            text = last.text
+        case _:
+            return ""
+    return " ".join(text[: 4 * PREVIEW].split())[:PREVIEW]

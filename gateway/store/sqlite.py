@@ -1,0 +1,287 @@
+"""The embedded store: one SQLite file in a folder that only its owner may read.
+
+store = SqliteStore(folder)
+async with store.own():       # the one process that writes
+    ...
+await store.threads()         # reading needs no ownership
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import os
+import shutil
+import sqlite3
+import tempfile
+import time
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+import aiosqlite
+
+from gateway.conversation import ConversationKey, InboundMessage
+from gateway.errors import Closing, NotFound, StoreFull, StoreUnwritable
+from gateway.events import SessionEvent, load_event
+from gateway.store import inbox, turns
+from gateway.store.lock import StoreLock
+from gateway.store.protocols import (
+    Accepted,
+    Checkpoint,
+    Counts,
+    InboxKind,
+    Judge,
+    Lease,
+    NewThread,
+    OpenMessage,
+    Record,
+    Recorded,
+    Recovered,
+    Request,
+    Thread,
+    Work,
+)
+from gateway.store.rows import REQUEST_COLUMNS, open_message_of, request_of, thread_of
+from gateway.store.versions import bring_up_to_date, migrations
+from gateway.store.writer import Writer, translate
+
+FILE = "parley.db"
+READERS = 4
+"""At most this many reads at a time."""
+
+T = TypeVar("T")
+
+
+class SqliteStore:
+    """A SessionStore in `folder`, which is made when it is first owned.
+
+    Each read opens a connection of its own: no idle thread is left that could hold the process at its
+    end, and no reader stays in the way of a checkpoint.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        clock: Callable[[], float] = time.time,
+        steps: Mapping[int, str] | None = None,
+    ) -> None:
+        self._folder = folder.absolute()
+        self._clock = clock
+        self._steps = migrations() if steps is None else steps
+        self._writer: Writer | None = None
+        self._readers = asyncio.Semaphore(READERS)
+
+    @property
+    def folder(self) -> Path:
+        return self._folder
+
+    @property
+    def commits(self) -> int:
+        """How many transactions this owner has committed."""
+        return self._writer.commits if self._writer else 0
+
+    @asynccontextmanager
+    async def own(self) -> AsyncGenerator[None]:
+        """Be its only owner. Raises StoreInUse, StoreUnwritable, StoreTooNew, StoreCorrupt or StoreFull."""
+        lock = StoreLock(self._folder)
+        self._prepare(lock)
+        try:
+            await _translated(bring_up_to_date(self._folder / FILE, self._steps))
+            writer = Writer(lambda: _connect(self._folder / FILE))
+            await _translated(writer.start())
+            self._writer = writer
+            try:
+                yield
+            finally:
+                self._writer = None
+                await writer.close()
+        finally:
+            lock.release()
+
+    def _prepare(self, lock: StoreLock) -> None:
+        try:
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._folder.chmod(0o700)
+            lock.acquire()
+            # SQLite gives its -wal and -shm files the permissions of this one.
+            os.close(os.open(self._folder / FILE, os.O_CREAT | os.O_RDWR, 0o600))
+            (self._folder / FILE).chmod(0o600)
+        except OSError as error:
+            lock.release()
+            if error.errno == errno.ENOSPC:
+                raise StoreFull from error
+            raise StoreUnwritable(
+                f"The store {str(self._folder)!r} can't be written: {error.strerror}."
+            ) from error
+
+    async def write(
+        self, unit: Callable[[sqlite3.Connection], T], then: Callable[[T], None] | None = None
+    ) -> T:
+        """Run a unit of work as one transaction; see `Writer.write`."""
+        if self._writer is None:
+            raise Closing
+        return await self._writer.write(unit, then)
+
+    async def create_thread(
+        self, new: NewThread, *, key: ConversationKey, title: str = ""
+    ) -> Thread:
+        now = self._clock()
+        return await self.write(lambda c: inbox.create_thread(c, new, key, title, now))
+
+    async def rename_thread(self, thread: str, title: str) -> list[SessionEvent]:
+        now = self._clock()
+        return await self.write(lambda c: inbox.rename_thread(c, thread, title, now))
+
+    async def delete_thread(self, thread: str) -> None:
+        await self.write(lambda c: inbox.delete_thread(c, thread))
+
+    async def accept(
+        self,
+        message: InboundMessage,
+        judge: Judge,
+        *,
+        new: NewThread,
+        kind: InboxKind,
+        named: str = "",
+        then: Callable[[Accepted], None],
+    ) -> Accepted:
+        now = self._clock()
+        return await self.write(
+            lambda c: inbox.accept(c, message, judge, new, kind, named, now), then
+        )
+
+    async def withdraw(self, thread: str, inbox_id: int) -> tuple[str, list[SessionEvent]] | None:
+        now = self._clock()
+        return await self.write(lambda c: inbox.withdraw(c, thread, inbox_id, now))
+
+    async def recover(self, boot: str) -> list[Recovered]:
+        now = self._clock()
+        return await self.write(lambda c: turns.recover(c, boot, now))
+
+    async def begin(self, thread: str, boot: str) -> Work | None:
+        now = self._clock()
+        return await self.write(lambda c: turns.begin(c, thread, boot, now))
+
+    async def record(self, lease: Lease, record: Record) -> Recorded:
+        now = self._clock()
+        return await self.write(lambda c: turns.record(c, lease, record, now))
+
+    async def threads(self, *, search: str = "", limit: int = 50, offset: int = 0) -> list[Thread]:
+        rows = await self._rows(
+            "SELECT * FROM threads AS t WHERE :search = '' OR instr(fold(title), :search)"
+            " OR EXISTS (SELECT 1 FROM inbox WHERE thread = t.id AND instr(fold(text), :search))"
+            " OR EXISTS (SELECT 1 FROM events WHERE thread = t.id AND kind = 'message_finished'"
+            " AND instr(fold(json_extract(body, '$.text')), :search))"
+            " ORDER BY updated_at DESC, rowid DESC LIMIT :limit OFFSET :offset",
+            {"search": search.casefold(), "limit": limit, "offset": offset},
+        )
+        return [thread_of(row) for row in rows]
+
+    async def thread(self, thread: str) -> Thread:
+        rows = await self._rows("SELECT * FROM threads WHERE id = ?", (thread,))
+        if not rows:
+            raise NotFound(f"There is no thread {thread!r}.")
+        return thread_of(rows[0])
+
+    async def events(self, thread: str, *, after: int = 0, limit: int = 500) -> list[SessionEvent]:
+        rows = await self._rows(
+            "SELECT body FROM events WHERE thread = ? AND seq > ? ORDER BY seq LIMIT ?",
+            (thread, after, limit),
+        )
+        return [load_event(row["body"]) for row in rows]
+
+    async def open_messages(self, thread: str) -> list[OpenMessage]:
+        rows = await self._rows(
+            "SELECT * FROM open_messages WHERE thread = ? ORDER BY rowid", (thread,)
+        )
+        return [open_message_of(row) for row in rows]
+
+    async def request(self, request: str) -> Request:
+        rows = await self._rows(f"SELECT {REQUEST_COLUMNS} WHERE r.id = ?", (request,))
+        if not rows:
+            raise NotFound(f"There is no request {request!r}.")
+        return request_of(rows[0])
+
+    async def checkpoints(self, thread: str) -> list[Checkpoint]:
+        rows = await self._rows(
+            "SELECT kind, data FROM checkpoints WHERE thread = ? ORDER BY n", (thread,)
+        )
+        return [Checkpoint(kind=row["kind"], data=row["data"]) for row in rows]
+
+    async def counts(self) -> Counts:
+        def group(table: str, column: str) -> str:
+            return f"SELECT '{table}' AS name, {column} AS value, COUNT(*) AS n FROM {table} GROUP BY 2"
+
+        groups = (
+            ("threads", "state"),
+            ("inbox", "outcome"),
+            ("turns", "status"),
+            ("requests", "state"),
+        )
+        rows = await self._rows(" UNION ALL ".join(group(*names) for names in groups), ())
+        found: dict[str, dict[str, int]] = {table: {} for table, _ in groups}
+        for row in rows:
+            found[row["name"]][row["value"]] = row["n"]
+        return Counts(
+            threads=found["threads"],
+            inbox=found["inbox"],
+            turns=found["turns"],
+            open_requests=found["requests"].get("open", 0),
+        )
+
+    async def _rows(
+        self, query: str, parameters: tuple[Any, ...] | dict[str, Any]
+    ) -> list[sqlite3.Row]:
+        path = self._folder / FILE
+        if not path.exists():
+            return []
+        return await _translated(self._read(path, query, parameters))
+
+    async def _read(
+        self, path: Path, query: str, parameters: tuple[Any, ...] | dict[str, Any]
+    ) -> list[sqlite3.Row]:
+        async with self._readers, aiosqlite.connect(path, isolation_level=None) as connection:
+            connection.row_factory = sqlite3.Row
+            await connection.create_function("fold", 1, _fold, deterministic=True)
+            await connection.execute("PRAGMA query_only = ON")
+            await connection.execute("PRAGMA busy_timeout = 5000")
+            return list(await connection.execute_fetchall(query, parameters))
+
+
+@asynccontextmanager
+async def temporary_store() -> AsyncGenerator[SqliteStore]:
+    """A store that is gone with everything in it when the context ends."""
+    folder = Path(tempfile.mkdtemp(prefix="parley-"))
+    try:
+        yield SqliteStore(folder)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, isolation_level=None)
+    connection.row_factory = sqlite3.Row
+    for pragma in (
+        "journal_mode = WAL",
+        "synchronous = FULL",
+        "busy_timeout = 5000",
+        "foreign_keys = ON",
+        "secure_delete = ON",
+        "journal_size_limit = 67108864",
+    ):
+        connection.execute(f"PRAGMA {pragma}")
+    return connection
+
+
+def _fold(text: str | None) -> str | None:
+    return None if text is None else text.casefold()
+
+
+async def _translated(work: Any) -> Any:
+    try:
+        return await work
+    except sqlite3.Error as error:
+        raise translate(error) from error

@@ -1,0 +1,216 @@
+"""The one connection that writes, in the one thread that owns it: units of work, committed in groups.
+
+A unit is a plain function of the connection. Those that wait are run in one transaction, each under a savepoint
+of its own, and their callers go on once that transaction is on disk.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sqlite3
+from collections.abc import Callable
+from dataclasses import dataclass
+from queue import Empty, SimpleQueue
+from threading import Thread
+from typing import Any, TypeVar
+
+from gateway.errors import Closing, GatewayError, StoreCorrupt, StoreFull, StoreUnwritable
+
+LOG = logging.getLogger("gateway.store")
+
+GROUP = 256
+"""At most this many units share a commit."""
+
+T = TypeVar("T")
+Unit = Callable[[sqlite3.Connection], T]
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    unit: Unit[Any]
+    loop: asyncio.AbstractEventLoop
+    future: asyncio.Future[Any]
+    then: Callable[[Any], None] | None
+
+
+class Writer:
+    """Runs units of work on its own connection; `commits` counts the transactions so far.
+
+    The thread is a daemon: a process that ends without `close` is not held by it, and loses only what
+    nobody was told is stored.
+    """
+
+    def __init__(self, connect: Callable[[], sqlite3.Connection]) -> None:
+        self._connect = connect
+        self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
+        self._thread = Thread(target=self._run, name="parley-writer", daemon=True)
+        self._opened: asyncio.Future[None] | None = None
+        self._ended: asyncio.Future[None] | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self.commits = 0
+
+    async def start(self) -> None:
+        """Open the connection. Raises what `connect` raises, as a StoreError where it is one of SQLite's."""
+        self._loop = asyncio.get_running_loop()
+        self._opened, self._ended = self._loop.create_future(), self._loop.create_future()
+        self._thread.start()
+        await self._opened
+
+    async def write(self, unit: Unit[T], then: Callable[[T], None] | None = None) -> T:
+        """Run `unit` and return its result once it is committed; an exception of its own undoes the unit alone.
+
+        A caller that is cancelled leaves: the unit is run all the same, and `then` is called with its
+        result on the event loop. Raises StoreFull where there is no space.
+        """
+        if self._ended is None or self._ended.done():
+            raise Closing
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[T] = loop.create_future()
+        self._jobs.put(_Job(unit, loop, future, then))
+        return await future
+
+    async def close(self, timeout: float = 3.0) -> None:  # noqa: ASYNC109 (the caller has no scope to give at exit)
+        """Commit what waits and close the connection; give up after `timeout` seconds."""
+        if self._ended is None or self._ended.done():
+            return
+        self._jobs.put(None)
+        try:
+            await asyncio.wait_for(asyncio.shield(self._ended), timeout)
+        except TimeoutError:
+            LOG.warning("the writer thread did not end within %s s", timeout)
+
+    def _run(self) -> None:
+        try:
+            connection = self._connect()
+        except BaseException as error:
+            self._settle(self._opened, error=error)
+            self._settle(self._ended)
+            return
+        self._settle(self._opened)
+        try:
+            while self._group(connection):
+                pass
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        except sqlite3.Error as error:
+            LOG.warning("the store was closed without a checkpoint: %s", error)
+        finally:
+            connection.close()
+            self._settle(self._ended)
+
+    def _group(self, connection: sqlite3.Connection) -> bool:
+        """Take what waits, as one transaction; False once the end is reached."""
+        first = self._jobs.get()
+        if first is None:
+            return False
+        jobs: list[_Job] = [first]
+        more = True
+        while len(jobs) < GROUP:
+            try:
+                job = self._jobs.get_nowait()
+            except Empty:
+                break
+            if job is None:
+                more = False
+                break
+            jobs.append(job)
+        while jobs:
+            jobs = self._transaction(connection, jobs)
+        return more
+
+    def _transaction(self, connection: sqlite3.Connection, jobs: list[_Job]) -> list[_Job]:
+        """Run the jobs in one transaction and answer them; return those that it did not come to."""
+        answers: list[tuple[_Job, Any, BaseException | None]] = []
+        left = list(jobs)
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+            while left:
+                job = left.pop(0)
+                answers.append((job, *_savepoint(connection, job.unit)))
+                if not connection.in_transaction:
+                    # SQLite itself gave the whole transaction up (disk full, I/O error): so did all units before.
+                    raise answers[-1][2] or sqlite3.OperationalError("the transaction ended early")  # noqa: TRY301
+            connection.execute("COMMIT")
+            self.commits += 1
+        except BaseException as error:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            if not answers:  # it could not even begin
+                failed, left = left, []
+            else:
+                failed = [job for job, _, _ in answers]
+            answers = [(job, None, error) for job in failed]
+        for loop in {job.loop for job, _, _ in answers}:
+            batch = [answer for answer in answers if answer[0].loop is loop]
+            _call(loop, _resolve, batch)
+        return left
+
+    def _settle(
+        self, future: asyncio.Future[None] | None, error: BaseException | None = None
+    ) -> None:
+        assert self._loop is not None
+        assert future is not None
+        _call(self._loop, _set, future, None, error)
+
+
+def _savepoint(
+    connection: sqlite3.Connection, unit: Unit[T]
+) -> tuple[T | None, BaseException | None]:
+    connection.execute("SAVEPOINT unit")
+    try:
+        result = unit(connection)
+    except BaseException as error:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK TO unit")
+            connection.execute("RELEASE unit")
+        return None, error
+    connection.execute("RELEASE unit")
+    return result, None
+
+
+def _call(loop: asyncio.AbstractEventLoop, function: Callable[..., None], *arguments: Any) -> None:
+    try:
+        loop.call_soon_threadsafe(function, *arguments)
+    except RuntimeError:
+        LOG.warning("the event loop was closed before the store had answered")
+
+
+def _resolve(answers: list[tuple[_Job, Any, BaseException | None]]) -> None:
+    for job, result, error in answers:
+        if error is None and job.then is not None:
+            job.then(result)
+        _set(job.future, result, error)
+
+
+def _set(future: asyncio.Future[Any], result: Any, error: BaseException | None) -> None:
+    if future.done():  # its caller was cancelled
+        return
+    if error is None:
+        future.set_result(result)
+    else:
+        future.set_exception(translate(error))
+
+
+def translate(error: BaseException) -> BaseException:
+    """An error of SQLite's as one of the gateway's; any other as it is."""
+    translated = _translate(error)
+    if translated is not error:
+        translated.__cause__ = error
+    return translated
+
+
+def _translate(error: BaseException) -> BaseException:
+    if isinstance(error, GatewayError) or not isinstance(error, sqlite3.Error):
+        return error
+    code = getattr(error, "sqlite_errorcode", None)
+    match code and code & 0xFF:
+        case sqlite3.SQLITE_FULL:
+            return StoreFull()
+        case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_PERM:
+            return StoreUnwritable(f"The store can't be written: {error}.")
+        case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB:
+            return StoreCorrupt(
+                f"The store is damaged: {error}. Restore a backup, or move it away to start a new one."
+            )
+        case _:
+            return error

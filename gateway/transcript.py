@@ -1,0 +1,207 @@
+"""How the items of a run look to people: session events made of the team's messages and events.
+
+Pure: it decides what is shown, somebody else stores and sends it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from gateway.events import (
+    HandedOff,
+    MessageFinished,
+    SessionEvent,
+    SpeakerStarted,
+    TextDelta,
+    Thought,
+    Usage,
+)
+from gateway.store.protocols import OpenMessage
+from teams.messages import (
+    BaseAgentEvent,
+    BaseChatMessage,
+    CodeGenerationEvent,
+    HandoffMessage,
+    ModelClientStreamingChunkEvent,
+    SelectSpeakerEvent,
+    ThoughtEvent,
+    ToolCallRequestEvent,
+    UserInputRequestedEvent,
+)
+
+USER = "user"
+
+
+class _Growing:
+    """A message of an agent that is not finished.
+
+    `source` is the engine's id of what it is built from. It is None once that will be replaced: after
+    an interruption, and when a model's thought turned out to have been part of what was shown.
+    """
+
+    def __init__(self, message: str, source: str | None, text: str) -> None:
+        self.message = message
+        self.source = source
+        self.parts = [text]
+
+    @property
+    def text(self) -> str:
+        self.parts = ["".join(self.parts)]
+        return self.parts[0]
+
+
+class Transcript:
+    """Turns items of one turn into events. At most one message of each agent grows at a time.
+
+    `models` names each agent's model; `people` are the agents that stand for a human, whose words are
+    the answers to requests and are shown as such; `resumed` are messages that an interrupted attempt
+    had begun: what the agents say now takes their place.
+    """
+
+    def __init__(
+        self,
+        thread: str,
+        turn: str,
+        models: Mapping[str, str],
+        *,
+        people: Iterable[str] = (),
+        resumed: Iterable[OpenMessage] = (),
+    ) -> None:
+        self._thread = thread
+        self._turn = turn
+        self._models = models
+        self._people = {USER, *people}
+        self._speaking: set[str] = set()
+        self._growing = {
+            message.agent: _Growing(message.message, None, message.text) for message in resumed
+        }
+
+    def take(self, item: BaseAgentEvent | BaseChatMessage) -> list[SessionEvent]:
+        """The events that this item amounts to, in order."""
+        if isinstance(item, ModelClientStreamingChunkEvent):
+            return self._chunk(item)
+        if isinstance(item, UserInputRequestedEvent):
+            self._people.add(item.source)
+            return []
+        if isinstance(item, SelectSpeakerEvent):
+            return [event for agent in item.content for event in self._starts(agent)]
+        if item.source in self._people:
+            return []
+        return [*self._starts(item.source), *self._item(item), *self._usage(item)]
+
+    def open_messages(self) -> list[OpenMessage]:
+        """What still grows, as it stands."""
+        return [
+            OpenMessage(message=growing.message, turn=self._turn, agent=agent, text=growing.text)
+            for agent, growing in self._growing.items()
+        ]
+
+    def close(self, *, done: bool) -> list[SessionEvent]:
+        """Finish what still grows, as it stands; what a `done` turn did not say again is void."""
+        return [
+            self._finish(agent, "" if done and growing.source is None else growing.text)
+            for agent, growing in [*self._growing.items()]
+        ]
+
+    def _chunk(self, chunk: ModelClientStreamingChunkEvent) -> list[SessionEvent]:
+        agent, source = chunk.source, chunk.full_message_id or chunk.id
+        growing = self._growing.get(agent)
+        if growing is not None and growing.source == source:
+            growing.parts.append(chunk.content)
+            return [self._delta(agent, growing.message, chunk.content)]
+        events = self._starts(agent)
+        if growing is not None and growing.source is None:
+            growing.source, growing.parts = source, [chunk.content]
+            return [*events, self._delta(agent, growing.message, chunk.content, replace=True)]
+        if growing is not None:
+            events.append(self._finish(agent, growing.text))
+        self._growing[agent] = _Growing(source, source, chunk.content)
+        return [*events, self._delta(agent, source, chunk.content)]
+
+    def _item(self, item: BaseAgentEvent | BaseChatMessage) -> list[SessionEvent]:
+        agent = item.source
+        match item:
+            case ThoughtEvent():
+                return self._thought(item)
+            case ToolCallRequestEvent():
+                return self._said_before(agent)
+            case HandoffMessage():
+                events = self._said_before(agent)
+                self._speaking.discard(agent)
+                return [*events, self._handed_off(item)]
+            case CodeGenerationEvent():
+                return [self._finish(agent, item.content, item.id)]
+            case BaseChatMessage():
+                self._speaking.discard(agent)
+                return [self._finish(agent, item.to_text(), item.id)]
+            case _:
+                return []
+
+    def _thought(self, thought: ThoughtEvent) -> list[SessionEvent]:
+        """Reasoning; but text that a model streamed before it calls tools is a message."""
+        growing = self._growing.get(thought.source)
+        if growing is not None and growing.source is not None:
+            if growing.text.strip() == thought.content.strip():
+                return [self._finish(thought.source, growing.text)]
+            growing.source = None
+        return [
+            Thought(
+                thread=self._thread, turn=self._turn, agent=thought.source, text=thought.content
+            )
+        ]
+
+    def _said_before(self, agent: str) -> list[SessionEvent]:
+        """Finish what the agent said before it acts; what an earlier attempt had begun is void."""
+        growing = self._growing.get(agent)
+        if growing is None:
+            return []
+        return [self._finish(agent, growing.text if growing.source else "")]
+
+    def _starts(self, agent: str) -> list[SessionEvent]:
+        if agent in self._speaking or agent in self._people:
+            return []
+        self._speaking.add(agent)
+        model = self._models.get(agent, "")
+        return [SpeakerStarted(thread=self._thread, turn=self._turn, agent=agent, model=model)]
+
+    def _finish(self, agent: str, text: str, message: str = "") -> MessageFinished:
+        growing = self._growing.pop(agent, None)
+        return MessageFinished(
+            thread=self._thread,
+            turn=self._turn,
+            agent=agent,
+            message=growing.message if growing else message,
+            text=text,
+        )
+
+    def _handed_off(self, handoff: HandoffMessage) -> HandedOff:
+        return HandedOff(
+            thread=self._thread,
+            turn=self._turn,
+            agent=handoff.source,
+            target=handoff.target,
+            text=handoff.content,
+        )
+
+    def _delta(self, agent: str, message: str, text: str, *, replace: bool = False) -> TextDelta:
+        return TextDelta(
+            thread=self._thread,
+            turn=self._turn,
+            agent=agent,
+            message=message,
+            text=text,
+            replace=replace,
+        )
+
+    def _usage(self, item: BaseAgentEvent | BaseChatMessage) -> list[SessionEvent]:
+        if item.models_usage is None:
+            return []
+        return [
+            Usage(
+                thread=self._thread,
+                turn=self._turn,
+                agent=item.source,
+                prompt_tokens=item.models_usage.prompt_tokens,
+                completion_tokens=item.models_usage.completion_tokens,
+            )
+        ]

@@ -1,0 +1,234 @@
+"""One turn: a run of the team, shown as it goes, saved at each safe point that matters.
+
+The team is pulled at its own pace: nothing moves while an item is being stored. What a turn needs to
+go on after a crash, a shutdown or days of waiting is in the store before anybody sees it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Collection
+from contextlib import aclosing, suppress
+
+from gateway.errors import GatewayError, TeamUnusable, causes, report
+from gateway.events import MessageFinished, Notice, SessionEvent, SpeakerStarted, TextDelta
+from gateway.human import Humans
+from gateway.journal import Journal
+from gateway.live_team import LiveTeam
+from gateway.registry import TeamInfo, ToolRule
+from gateway.store.protocols import CallRow, Checkpoint, Record, TurnEnd, Work
+from gateway.task import task_of
+from gateway.transcript import Transcript
+from gateway.turn_log import TurnLog
+from teams import Swarm
+from teams.base import TaskResult, ToolCall, run_hooks
+from teams.core import CancellationToken
+from teams.messages import (
+    BaseAgentEvent,
+    BaseChatMessage,
+    HandoffMessage,
+    ToolCallExecutionEvent,
+    ToolCallRequestEvent,
+    UserInputRequestedEvent,
+)
+
+SHOW_EVERY = 2.0
+"""Seconds between two writes of the text of a message that still grows."""
+
+Build = Callable[[], Awaitable[LiveTeam]]
+
+
+class Turn:
+    """A turn on its way to being done, waiting, stopped, failed or, at a shutdown, paused."""
+
+    def __init__(
+        self, work: Work, log: TurnLog, info: TeamInfo, rule: Callable[[ToolCall], ToolRule]
+    ) -> None:
+        self.id = work.lease.turn
+        self.failed = False
+        self._work = work
+        self._log = log
+        self._participants: Collection[str] = info.participants
+        self._humans = Humans(log, work.requests)
+        self._journal = Journal(log, self._humans, rule, work.calls, work.grants)
+        self._transcript = Transcript(
+            log.thread,
+            log.turn,
+            info.models,
+            people=self._humans.proxies,
+            resumed=work.open_messages,
+        )
+        self._token = CancellationToken()
+        self._leaving = False
+        self._unwritten: list[SessionEvent] = []
+        self._shown_at = 0.0
+        self._handoff_from = work.thread.handoff_from
+        self._handoff_written = work.thread.handoff_from
+
+    def stop(self) -> None:
+        """End the turn at once: a person wants it."""
+        self._token.cancel()
+
+    def leave(self) -> None:
+        """End this attempt at the next safe point: the process ends."""
+        self._leaving = True
+
+    async def run(self, build: Build) -> bool:
+        """Run the team as far as it goes. True if the thread has more to do at once.
+
+        Raises GatewayError if the store fails or the lease is lost; the turn then goes on later.
+        """
+        if self._work.stop:
+            self.stop()
+        live: LiveTeam | None = None
+        try:
+            live = await build()
+            with run_hooks(
+                intercept=self._journal.intercept,
+                ask=self._humans.ask,
+                approve_code=self._humans.approve_code,
+            ):
+                return await self._drive(live)
+        except asyncio.CancelledError:
+            if live is None or not self._token.is_cancelled() or _being_cancelled():
+                await self._cut_short()
+                raise
+            return await self._stopped(live)
+        except Exception as error:
+            for cause in causes(error):
+                if isinstance(cause, GatewayError) and not isinstance(cause, TeamUnusable):
+                    raise cause from error
+            return await self._failed(live, error)
+
+    async def _drive(self, live: LiveTeam) -> bool:
+        work = self._work
+        task = None
+        if not work.delivered:
+            task = task_of(
+                work.messages,
+                work.thread.key,
+                shared=work.shared,
+                handoff_to=work.thread.handoff_from if isinstance(live.team, Swarm) else "",
+            )
+        stream = live.team.run_stream(
+            task=task, cancellation_token=self._token, output_task_messages=False
+        )
+        async with aclosing(stream):
+            async for item in stream:
+                if isinstance(item, TaskResult):
+                    return await self._ended(live, item)
+                await self._take(live, item)
+                if self._leaving:
+                    return await self._paused(live)
+        raise RuntimeError("The team's run ended without a result.")
+
+    async def _take(self, live: LiveTeam, item: BaseAgentEvent | BaseChatMessage) -> None:
+        if isinstance(item, UserInputRequestedEvent):
+            self._humans.heard(item)
+        elif isinstance(live.team, Swarm) and isinstance(item, BaseChatMessage):
+            self._note_handoff(item)
+        deltas: list[TextDelta] = []
+        for event in self._transcript.take(item):
+            if isinstance(event, TextDelta):
+                deltas.append(event)
+            else:
+                self._unwritten.append(event)
+        if _matters(item) or any(isinstance(e, MessageFinished) for e in self._unwritten):
+            await self._write(await live.checkpoint())
+        elif any(isinstance(event, SpeakerStarted) for event in self._unwritten):
+            await self._show_speaker()
+        self._log.show(deltas)
+        if deltas and asyncio.get_running_loop().time() - self._shown_at >= SHOW_EVERY:
+            await self._log.write(Record(shown=self._transcript.open_messages()))
+            self._shown_at = asyncio.get_running_loop().time()
+
+    def _note_handoff(self, message: BaseChatMessage) -> None:
+        outside = isinstance(message, HandoffMessage) and message.target not in self._participants
+        self._handoff_from = message.source if outside else ""
+
+    async def _show_speaker(self) -> None:
+        """Say at once who speaks; what else was not written yet waits for the team's state."""
+        started = [event for event in self._unwritten if isinstance(event, SpeakerStarted)]
+        self._unwritten = [e for e in self._unwritten if not isinstance(e, SpeakerStarted)]
+        await self._log.write(Record(events=started, shown=self._transcript.open_messages()))
+        self._shown_at = asyncio.get_running_loop().time()
+
+    async def _write(
+        self,
+        checkpoint: Checkpoint | None,
+        end: TurnEnd | None = None,
+        calls: Collection[CallRow] = (),
+    ) -> bool:
+        events, self._unwritten = self._unwritten, []
+        handoff = self._handoff_from
+        recorded = await self._log.write(
+            Record(
+                events=events,
+                checkpoint=checkpoint,
+                shown=self._transcript.open_messages() if end is not None else (),
+                sealed=[event.message for event in events if isinstance(event, MessageFinished)],
+                calls=calls,
+                handoff_from=None if handoff == self._handoff_written else handoff,
+                end=end,
+            )
+        )
+        self._handoff_written = handoff
+        return recorded.again
+
+    async def _ended(self, live: LiveTeam, result: TaskResult) -> bool:
+        checkpoint = await live.checkpoint()
+        reason = result.stop_reason or ""
+        if result.pending:
+            await self._humans.pending(result.pending)
+            return await self._write(checkpoint, TurnEnd(status="waiting", reason=reason))
+        self._unwritten += self._transcript.close(done=True)
+        return await self._write(checkpoint, TurnEnd(status="done", reason=reason))
+
+    async def _paused(self, live: LiveTeam) -> bool:
+        return await self._write(await live.checkpoint(), TurnEnd(status="paused"))
+
+    async def _stopped(self, live: LiveTeam) -> bool:
+        calls, lost = self._journal.given_up(stopped=True)
+        self._unwritten += [*self._transcript.close(done=False), *lost]
+        end = TurnEnd(status="stopped", reason="stopped")
+        return await self._write(await live.checkpoint(), end, calls)
+
+    async def _cut_short(self) -> None:
+        """The process can't wait any longer: the next one goes on from the last checkpoint."""
+        with suppress(GatewayError):
+            shown = self._transcript.open_messages()
+            await self._log.write(Record(shown=shown, end=TurnEnd(status="paused")))
+
+    async def _failed(self, live: LiveTeam | None, error: Exception) -> bool:
+        self.failed = True
+        failure = report(error, thread=self._log.thread, turn=self._log.turn)
+        calls, lost = self._journal.given_up(stopped=False)
+        self._unwritten += [*self._transcript.close(done=False), *lost]
+        self._unwritten.append(
+            Notice(
+                thread=self._log.thread,
+                turn=self._log.turn,
+                text=failure.text,
+                level="error",
+                incident=failure.incident,
+            )
+        )
+        checkpoint = await self._last_checkpoint(live)
+        return await self._write(checkpoint, TurnEnd(status="failed", reason=failure.text), calls)
+
+    async def _last_checkpoint(self, live: LiveTeam | None) -> Checkpoint | None:
+        try:
+            return None if live is None else await live.checkpoint()
+        except Exception as error:  # an agent of somebody's may fail to save as it failed to speak
+            report(error, thread=self._log.thread, turn=self._log.turn)
+            return None
+
+
+def _matters(item: BaseAgentEvent | BaseChatMessage) -> bool:
+    """Whether the team's state is worth saving here: before tools run, after them, after a message."""
+    return isinstance(item, BaseChatMessage | ToolCallRequestEvent | ToolCallExecutionEvent)
+
+
+def _being_cancelled() -> bool:
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0

@@ -1,0 +1,38 @@
+"""The writes of one turn: committed first, shown next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from gateway.bus import EventBus
+from gateway.events import SessionEvent
+from gateway.store.protocols import Lease, Record, Recorded, SessionStore
+
+
+class TurnLog:
+    """Writes under the turn's lease. Every write raises Fenced once the lease is lost."""
+
+    def __init__(self, store: SessionStore, bus: EventBus, lease: Lease) -> None:
+        self._store = store
+        self._bus = bus
+        self.lease = lease
+
+    @property
+    def thread(self) -> str:
+        """The turn's thread."""
+        return self.lease.thread
+
+    @property
+    def turn(self) -> str:
+        """The turn's id."""
+        return self.lease.turn
+
+    async def write(self, record: Record) -> Recorded:
+        """Commit, then show what was committed."""
+        recorded = await self._store.record(self.lease, record)
+        self.show(recorded.events)
+        return recorded
+
+    def show(self, events: Iterable[SessionEvent]) -> None:
+        """Show what needs no commit, or has it."""
+        self._bus.publish(self.thread, events)
