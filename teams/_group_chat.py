@@ -13,7 +13,6 @@ from __future__ import annotations
 import asyncio
 import traceback
 from abc import ABC, abstractmethod
-from collections import deque
 from collections.abc import AsyncGenerator, Generator, Sequence
 from contextlib import aclosing, contextmanager
 
@@ -169,7 +168,7 @@ class BaseGroupChat(StatefulTeam, ABC):
         with self._under_way(outermost):
             while not (stop or waiting):
                 while self._produced:
-                    item = self._produced.popleft()
+                    item = self._produced.pop(0)
                     result.append(item)
                     yield item
                 if self._phase != "speak":
@@ -293,7 +292,7 @@ class BaseGroupChat(StatefulTeam, ABC):
                 yield item
 
     def _take_out(self, item: Item | Suspended) -> None:
-        self._produced = deque(other for other in self._produced if other is not item)
+        self._produced = [other for other in self._produced if other is not item]
 
     def _finish(self, name: str, spoken: Spoken) -> None:
         """A speaker is done: everyone learns what was said."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
@@ -72,8 +71,6 @@ class Participant:
     def __init__(self, member: ChatAgent | Team) -> None:
         self.member = member
         self.inbox: History[BaseChatMessage] = History()
-        self.unread: deque[Item] = deque()
-        """Produced beside another speaker, but not yet taken by the consumer."""
         self._inner: History[Item] | None = None
         """For a team: what its unfinished run has produced so far."""
 
@@ -169,7 +166,6 @@ class Participant:
 
         What was taken stays taken; the rest stays in the inbox.
         """
-        self.unread.clear()
         self._inner = None
         if isinstance(self.member, BaseChatAgent):
             await self.member.abandon_turn()
@@ -183,7 +179,6 @@ class Participant:
     async def reset(self, token: CancellationToken) -> None:
         """Back to the beginning."""
         self.inbox.clear()
-        self.unread.clear()
         self._inner = None
         if isinstance(self.member, ChatAgent):
             await self.member.on_reset(token)
@@ -196,8 +191,6 @@ class Participant:
             agent_state=await self.member.save_state(),
             message_buffer=[message.dump() for message in self.inbox],
         ).model_dump()
-        if self.unread:
-            state["unread"] = [item.dump() for item in self.unread]
         if self._inner is not None:
             state["inner"] = [item.dump() for item in self._inner]
         return state
@@ -207,7 +200,6 @@ class Participant:
         loaded = ChatAgentContainerState.model_validate(state)
         await self.member.load_state(loaded.agent_state)
         self.inbox.replace(_chat_message(factory, data) for data in loaded.message_buffer)
-        self.unread = deque(factory.create(data) for data in state.get("unread", ()))
         inner = state.get("inner")
         self._inner = None if inner is None else History(factory.create(data) for data in inner)
 
@@ -216,10 +208,7 @@ class Participant:
         writer.items(path + "inbox", self.inbox, writer.item)
         if self._inner is not None:
             writer.items(path + "inner", self._inner, writer.item)
-        writer.value(
-            path + "place",
-            {"inner": self._inner is not None, "unread": [writer.item(i) for i in self.unread]},
-        )
+        writer.value(path + "speaking", self._inner is not None)
         if isinstance(self.member, BaseChatAgent | ResumableTeam):
             await self.member.write_state(path, writer)
         else:
@@ -228,9 +217,8 @@ class Participant:
     async def read_state(self, path: str, reader: SnapshotReader) -> None:
         """Take over what `write_state` wrote."""
         self.inbox.replace(reader.items(path + "inbox", reader.chat_message))
-        turn = reader.value(path + "place", {"inner": False, "unread": []})
-        self._inner = History(reader.items(path + "inner", reader.item)) if turn["inner"] else None
-        self.unread = deque(reader.item(number) for number in turn["unread"])
+        speaking = reader.value(path + "speaking", default=False)
+        self._inner = History(reader.items(path + "inner", reader.item)) if speaking else None
         if isinstance(self.member, BaseChatAgent | ResumableTeam):
             await self.member.read_state(path, reader)
         else:

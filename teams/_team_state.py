@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC
-from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
@@ -68,7 +67,8 @@ class StatefulTeam(Team, ABC, ComponentBase[BaseModel]):
         self._phase: Phase = "idle"
         self._turn_count = 0
         self._speakers: list[str] = []
-        self._produced: deque[Item] = deque()
+        self._produced: list[Item] = []
+        """Ready, but not yet taken by the consumer."""
         self._started = False
         self._stopped: asyncio.Event | None = None
         """Set while a run is on; fires when it is over."""
@@ -212,7 +212,7 @@ class StatefulTeam(Team, ABC, ComponentBase[BaseModel]):
         self._phase = run["phase"]
         self._speakers = list(run["speakers"])
         self._judged = run["judged"]
-        self._produced = deque(decode(item) for item in run["produced"])
+        self._produced = [decode(item) for item in run["produced"]]
         if self._termination_condition is not None and run["condition"] is not None:
             await self._termination_condition.load_state(run["condition"])
 

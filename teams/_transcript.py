@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from teams._history import History
+from teams._messages.unvalidated import unvalidated
 from teams.core import FunctionCall
 from teams.models import (
     AssistantMessage,
@@ -15,6 +16,17 @@ from teams.models import (
 )
 
 NOT_RUN = "The call was interrupted; whether it took effect is not known."
+
+
+_ASSISTANT_FIELDS = set(AssistantMessage.model_fields)
+
+
+def assistant_message(
+    content: str | list[FunctionCall], source: str, thought: str | None
+) -> AssistantMessage:
+    """The message for a model's answer, which was validated when it came in."""
+    values = {"content": content, "thought": thought, "source": source, "type": "AssistantMessage"}
+    return unvalidated(AssistantMessage, values, _ASSISTANT_FIELDS)
 
 
 def calls_of(message: LLMMessage) -> list[FunctionCall]:

@@ -10,9 +10,9 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
-from uuid import uuid4
 
 from teams._hooks import PendingInput
+from teams._ids import new_id
 from teams.core import FunctionCall
 from teams.messages import BaseAgentEvent, BaseChatMessage
 from teams.models import FunctionExecutionResult
@@ -40,7 +40,7 @@ class Turn:
     `produced` holds what is ready but not yet handed out, `inner` what was handed out.
     """
 
-    message_id: str = field(default_factory=lambda: str(uuid4()))
+    message_id: str = field(default_factory=new_id)
     """Id of the message the next model answer becomes; chunks name it."""
     phase: Phase = "model"
     iteration: int = 0

@@ -51,6 +51,8 @@ _BUILT_IN: tuple[MessageType, ...] = (
     CodeExecutionEvent,
 )
 
+_BUILT_IN_TYPES: Mapping[str, MessageType] = {known.__name__: known for known in _BUILT_IN}
+
 
 class MessageFactory:
     """Makes messages from their dumped form: the built-in types, and those that were registered.
@@ -59,7 +61,7 @@ class MessageFactory:
     """
 
     def __init__(self) -> None:
-        self._types: dict[str, MessageType] = {known.__name__: known for known in _BUILT_IN}
+        self._types: Mapping[str, MessageType] = _BUILT_IN_TYPES  # shared until a type is added
 
     def is_registered(self, message_type: MessageType) -> bool:
         """Whether messages of this type can be created."""
@@ -76,7 +78,7 @@ class MessageFactory:
         known: type = message_type
         if not issubclass(known, BaseChatMessage | BaseAgentEvent):
             raise TypeError(f"{message_type!r} is neither a BaseChatMessage nor a BaseAgentEvent")
-        self._types[message_type.__name__] = message_type
+        self._types = {**self._types, message_type.__name__: message_type}
 
     def create(self, data: Mapping[str, Any]) -> BaseAgentEvent | BaseChatMessage:
         """The message that dumped to `data`. Raises ValueError for an unknown type or bad data."""

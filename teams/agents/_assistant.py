@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from typing import Any, ClassVar, Self, cast
-from uuid import uuid4
 
 from pydantic import BaseModel, TypeAdapter
 
 from teams._hooks import AGENT_PATH, ToolCall
+from teams._ids import new_id
 from teams._merge import Emit
 from teams._messages.events import stream_chunk
 from teams._snapshot import SnapshotReader, SnapshotWriter
-from teams._transcript import ImageWatch, close_calls, error_results, open_calls
+from teams._transcript import ImageWatch, assistant_message, close_calls, error_results, open_calls
 from teams._turn import Item, Suspended, Turn
 from teams.agents._assistant_config import AssistantAgentConfig
 from teams.agents._assistant_tools import AgentTools, ToolFunction
@@ -39,7 +39,6 @@ from teams.messages import (
 )
 from teams.model_context import ChatCompletionContext, UnboundedChatCompletionContext
 from teams.models import (
-    AssistantMessage,
     ChatCompletionClient,
     CreateResult,
     FunctionExecutionResult,
@@ -313,9 +312,9 @@ class AssistantAgent(BaseChatAgent, Component[AssistantAgentConfig]):
             turn.produced.append(
                 ThoughtEvent(content=answer.thought, source=self.name, id=turn.message_id)
             )
-            turn.message_id = str(uuid4())
+            turn.message_id = new_id()
         await self._model_context.add_message(
-            AssistantMessage(content=answer.content, source=self.name, thought=answer.thought)
+            assistant_message(answer.content, self.name, answer.thought)
         )
         if calls:
             request = ToolCallRequestEvent(
@@ -359,7 +358,7 @@ class AssistantAgent(BaseChatAgent, Component[AssistantAgentConfig]):
         turn.produced.append(ToolCallExecutionEvent(content=results, source=self.name))
         await self._model_context.add_message(FunctionExecutionResultMessage(content=results))
         turn.iteration += 1
-        turn.message_id = str(uuid4())
+        turn.message_id = new_id()
         handoff = handoff_message(turn, self._tools.handoffs, self.name)
         if handoff is not None:
             self._conclude(turn, handoff)
