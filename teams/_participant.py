@@ -187,10 +187,12 @@ class Participant:
 
     async def save_state(self) -> dict[str, Any]:
         """The documented state, with what an unfinished turn adds to it."""
-        state = ChatAgentContainerState(
-            agent_state=await self.member.save_state(),
-            message_buffer=[message.dump() for message in self.inbox],
-        ).model_dump()
+        state = dict(
+            ChatAgentContainerState.model_construct(
+                agent_state=await self.member.save_state(),
+                message_buffer=[message.dump() for message in self.inbox],
+            )
+        )
         if self._inner is not None:
             state["inner"] = [item.dump() for item in self._inner]
         return state

@@ -99,21 +99,29 @@ class StatefulTeam(Team, ABC, ComponentBase[BaseModel]):
         """All message types that can occur in the team."""
         return list(self._message_factory.registered())
 
+    async def _stands_still(self) -> bool:
+        """Whether no run is on.
+
+        Waits for a run whose consumer has left: the event loop is just closing its stream.
+        """
+        if self._stopped is not None and self._left:
+            await self._stopped.wait()
+        return self._stopped is None
+
     async def save_state(self) -> Mapping[str, Any]:
         """The documented state, complete whenever the consumer holds an item: see `load_state`."""
         states: dict[str, Any] = {
             name: await place.save_state() for name, place in self._places.items()
         }
-        manager = self.manager_state_type(
+        manager = self.manager_state_type.model_construct(
             message_thread=[item.dump() for item in self._thread],
             current_turn=self._turn_count,
             **self.manager_state(),
-        ).model_dump()
-        states[self.manager_name] = {
-            **manager,
-            "run": await self._run_state(lambda item: item.dump()),
-        }
-        return TeamState(agent_states=states).model_dump()
+        )
+        run = await self._run_state(lambda item: item.dump())
+        # Shallow on purpose, here and below: everything in it is JSON data already.
+        states[self.manager_name] = {**dict(manager), "run": run}
+        return dict(TeamState.model_construct(agent_states=states))
 
     async def load_state(self, state: Mapping[str, Any]) -> None:
         """Take over a state of ours, or one that AutoGen 0.7 wrote.
@@ -121,7 +129,7 @@ class StatefulTeam(Team, ABC, ComponentBase[BaseModel]):
         A run that was unfinished when it was saved goes on with `task=None`. Raises ValueError for
         a malformed state or one of other participants, RuntimeError while the team runs.
         """
-        if self._stopped is not None:
+        if not await self._stands_still():
             raise RuntimeError(f"Team {self.name!r} is running: stop it before you load a state.")
         states = TeamState.model_validate(state).agent_states
         if missing := [name for name in (*self._places, self.manager_name) if name not in states]:
@@ -161,7 +169,7 @@ class StatefulTeam(Team, ABC, ComponentBase[BaseModel]):
 
         Raises ValueError for malformed or missing parts, RuntimeError while the team runs.
         """
-        if self._stopped is not None:
+        if not await self._stands_still():
             raise RuntimeError(f"Team {self.name!r} is running: stop it before you load a state.")
         reader = SnapshotReader(parts, self._message_factory.create, _LLM_MESSAGE.validate_python)
         await self.read_state("", reader)

@@ -18,6 +18,7 @@ from teams.models import (
     LLMMessage,
     UserMessage,
 )
+from teams.models._types import dump_llm_message
 from teams.tools import ToolSchema
 
 
@@ -67,7 +68,7 @@ class ChatCompletionContext(ComponentBase[BaseModel], ABC):
 
     async def save_state(self) -> Mapping[str, Any]:
         """The messages, as JSON data."""
-        return ChatCompletionContextState(messages=self._messages).model_dump(mode="json")
+        return {"messages": [dump_llm_message(message) for message in self._messages]}
 
     async def load_state(self, state: Mapping[str, Any]) -> None:
         """Take over saved messages in place of what is there."""

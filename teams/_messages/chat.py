@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Generic, Literal, TypeVar
+from collections.abc import Mapping
+from datetime import UTC
+from typing import Annotated, Any, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, Field, computed_field
 
@@ -18,6 +20,21 @@ class TextMessage(BaseTextChatMessage):
     """Plain text."""
 
     type: Literal["TextMessage"] = "TextMessage"
+
+    def dump(self) -> Mapping[str, Any]:
+        """See `BaseMessage.dump`. A thread is mostly texts: these are written without pydantic."""
+        if type(self) is not TextMessage or self.created_at.tzinfo is not UTC:
+            return super().dump()
+        usage = self.models_usage
+        return {
+            **vars(self),
+            "models_usage": usage and {
+                "prompt_tokens": usage.prompt_tokens,
+                "completion_tokens": usage.completion_tokens,
+            },
+            "metadata": dict(self.metadata),
+            "created_at": f"{self.created_at.replace(tzinfo=None).isoformat()}Z",
+        }
 
 
 class MultiModalMessage(BaseChatMessage):

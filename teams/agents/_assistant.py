@@ -422,7 +422,8 @@ class AssistantAgent(BaseChatAgent, Component[AssistantAgentConfig]):
         """The model context, and the turn record of an unfinished turn under the additive key
         `turn`.
         """
-        state = AssistantAgentState(llm_context=await self._model_context.save_state()).model_dump()
+        context = await self._model_context.save_state()
+        state = dict(AssistantAgentState.model_construct(llm_context=context))
         if self._turn is not None:
             state["turn"] = self._turn.dump(lambda item: item.dump())
         return state

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BaseModel, Field
 
@@ -68,6 +68,18 @@ LLMMessage: TypeAlias = Annotated[
     SystemMessage | UserMessage | AssistantMessage | FunctionExecutionResultMessage,
     Field(discriminator="type"),
 ]
+
+
+def dump_llm_message(message: LLMMessage) -> dict[str, Any]:
+    """The message as JSON data. Texts, by far the most, are written without pydantic's work."""
+    if type(message.content) is not str or type(message) is SystemMessage:
+        return message.model_dump(mode="json")
+    data: dict[str, Any] = {"content": message.content, "type": message.type}
+    if isinstance(message, UserMessage | AssistantMessage):
+        data["source"] = message.source
+    if isinstance(message, AssistantMessage):
+        data["thought"] = message.thought
+    return data
 
 
 @dataclass(slots=True)
