@@ -283,13 +283,12 @@ class AssistantAgent(BaseChatAgent, Component[AssistantAgentConfig]):
                 )
 
     async def _request(self, turn: Turn, token: CancellationToken) -> dict[str, Any]:
-        messages: list[LLMMessage] = [
-            *self._system_messages,
-            *await self._model_context.get_messages(),
-        ]
-        if not self._model_client.model_info["vision"] and self._images.found_in(
-            self._model_context.history
-        ):
+        context = self._model_context
+        # The usual context sends all it has: no second copy of a long history per call.
+        whole = type(context) is UnboundedChatCompletionContext
+        sent = context.history if whole else await context.get_messages()
+        messages: list[LLMMessage] = [*self._system_messages, *sent]
+        if not self._model_client.model_info["vision"] and self._images.found_in(context.history):
             messages = remove_images(messages)
         request: dict[str, Any] = {"messages": messages, "cancellation_token": token}
         if self._output is not None:
