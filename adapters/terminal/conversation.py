@@ -11,8 +11,10 @@ from contextlib import aclosing
 from typing import TYPE_CHECKING, cast
 
 from adapters.terminal.model import ThreadModel
+from adapters.terminal.text import one_line
 from gateway.client import Answer, ThreadInfo
 from gateway.errors import Closing, GatewayError, NotFound
+from gateway.render.sanitize import sanitize
 
 if TYPE_CHECKING:
     from gateway.client import AnswerKind, Client, Receipt
@@ -59,7 +61,7 @@ class Conversation:
         """Show a thread from its beginning, or an empty one for `team`."""
         self.thread, self._team = thread, team
         self.model = ThreadModel()
-        self.model.title = thread.title if thread else ""
+        self.model.title = one_line(sanitize(thread.title)) if thread else ""
         self.trouble = ""
         self._opened()
         self._changed()
@@ -71,11 +73,11 @@ class Conversation:
             try:
                 await self._take_in(thread.id, model)
             except (Closing, NotFound) as error:
-                self.trouble = str(error)
+                self.trouble = sanitize(str(error))
                 self._changed()
                 return
             except GatewayError as error:
-                self.trouble = str(error)
+                self.trouble = sanitize(str(error))
             self._changed()
             await asyncio.sleep(pause)
             pause = min(LONGEST_RETRY, 2 * pause)
@@ -111,7 +113,7 @@ class Conversation:
         """Give a thread a title. Raises GatewayError."""
         await self.client.rename_thread(thread, title)
         if self.thread is not None and thread == self.thread.id:
-            self.model.title = title
+            self.model.title = one_line(sanitize(title))
             self._changed()
 
     async def delete(self, thread: str) -> None:
@@ -125,7 +127,7 @@ class Conversation:
             model = self.model
             self.thread = await self.client.create_thread(team=self._team)
             self._opened()
-            model.title = model.title or self.thread.title
+            model.title = model.title or one_line(sanitize(self.thread.title))
         shown = self.thread
         receipt = await self.client.send(shown.id, text)
         if receipt.thread != shown.id and self.thread is shown:

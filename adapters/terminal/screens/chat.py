@@ -29,6 +29,7 @@ from adapters.terminal.widgets.bars import Head, NewBelow, Queue, Status
 from adapters.terminal.widgets.composer import Composer, Purpose
 from adapters.terminal.widgets.palette import Palette
 from adapters.terminal.widgets.request_card import RequestCard
+from gateway.render.sanitize import sanitize
 
 if TYPE_CHECKING:
     from textual.timer import Timer
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from adapters.terminal.conversation import Conversation
     from adapters.terminal.items import RequestItem
     from adapters.terminal.model import ThreadModel
+    from adapters.terminal.widgets.entries import Card
     from adapters.terminal.widgets.session_list import SessionList
     from adapters.terminal.widgets.transcript import Transcript
     from gateway.client import AnswerKind, Client
@@ -334,7 +336,7 @@ class ChatScreen(Screen[None]):
             refusal = await self.conversation.answer(request, kind, text)
             taken = refusal is None
             if refusal:
-                self.notify(refusal, severity="warning", markup=False)
+                self.notify(sanitize(refusal), severity="warning", markup=False)
         if taken:
             self._composer.done()
         else:
@@ -481,6 +483,12 @@ class ChatScreen(Screen[None]):
         self.app.copy_to_clipboard(reply)
         await asyncio.to_thread(clipboard.copy, reply)
         self.notify("Copied the last reply.", markup=False)
+
+    def on_card_details(self, event: Card.Details) -> None:
+        """Show the whole of what a card holds."""
+        from adapters.terminal.screens.dialogs import Details
+
+        self.app.push_screen(Details(event.title, event.text))
 
     # scrolling
 

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.containers import Vertical
+from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static, TextArea
@@ -114,6 +114,6 @@ class Help(ModalScreen[None]):
         for command in self._commands:
             name = f"/{command.name} {command.argument}".strip()
             rows.append(Content.assemble((f"{name:<16}", "bold $primary"), command.description))
-        with Vertical(classes="box wide"):
+        with VerticalScroll(classes="box wide"):
             yield Static(Content("\n").join(rows), markup=False)
             yield Static(Content.styled("esc goes back", "$muted"), classes="keys")

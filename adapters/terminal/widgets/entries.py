@@ -89,7 +89,7 @@ class AgentEntry(Vertical):
         self._shown = item.text
 
 
-class _Card(Static, can_focus=True):
+class Card(Static, can_focus=True):
     """A line that opens and closes on Enter or a click."""
 
     BINDINGS: ClassVar[list[BindingType]] = [("enter", "fold", "Open or close")]
@@ -121,7 +121,7 @@ class _Card(Static, can_focus=True):
         raise NotImplementedError
 
 
-class ThoughtEntry(_Card):
+class ThoughtEntry(Card):
     """Reasoning, folded to its first line."""
 
     def __init__(self, item: ThoughtItem) -> None:
@@ -145,7 +145,7 @@ class ThoughtEntry(_Card):
         )
 
 
-class ToolEntry(_Card):
+class ToolEntry(Card):
     """A tool call: one line; opened, its arguments and the first lines of its result.
 
     A failure opens by itself. A result that is longer opens whole on a screen of its own.

@@ -1,0 +1,175 @@
+"""The chat under a Pilot, connected to a scripted client, and short names for its events."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from textual.pilot import Pilot
+
+from adapters.terminal.app import ChatApp, Settings
+from adapters.terminal.screens.chat import ChatScreen
+from adapters.terminal.widgets.composer import Composer
+from adapters.terminal.widgets.request_card import RequestCard
+from adapters.terminal.widgets.transcript import Transcript
+from gateway import events
+from tests.fakes.hand_clock import HandClock
+from tests.fakes.scripted_client import NOW, ScriptedClient
+
+
+@dataclass
+class Chat:
+    """A running chat: what a test looks at and does."""
+
+    pilot: Pilot[int]
+    app: ChatApp
+    client: ScriptedClient
+    clock: HandClock
+
+    @property
+    def screen(self) -> ChatScreen:
+        screen = self.app.screen_stack[0]
+        assert isinstance(screen, ChatScreen)
+        return screen
+
+    @property
+    def composer(self) -> Composer:
+        return self.screen.query_one(Composer)
+
+    @property
+    def card(self) -> RequestCard:
+        return self.screen.query_one(RequestCard)
+
+    @property
+    def transcript(self) -> Transcript:
+        return self.screen.query_one(Transcript)
+
+    @property
+    def thread(self) -> str:
+        assert self.screen.conversation is not None
+        assert self.screen.conversation.thread is not None
+        return self.screen.conversation.thread.id
+
+    async def until(self, ready: Callable[[], Any]) -> None:
+        """Let the app go on until something is so."""
+        async with asyncio.timeout(8):
+            while not ready():
+                await self.pilot.pause(0.01)
+
+    async def until_shown(self, *texts: str) -> None:
+        await self.until(lambda: all(text in self.text() for text in texts))
+
+    async def press(self, *keys: str) -> None:
+        await self.pilot.press(*keys)
+
+    async def type(self, text: str) -> None:
+        """Put a text into the draft as a paste would, and send it."""
+        self.composer.insert(text)
+        await self.pilot.press("enter")
+
+    async def happen(self, *happened: events.SessionEvent, thread: str = "") -> None:
+        await self.client.happen(thread or self.thread, *happened)
+
+    def text(self) -> str:
+        """What stands on the screen, line by line."""
+        width, height = self.app.size
+        strips = self.app.screen._compositor.render_strips()
+        lines = ["".join(segment.text for segment in strip) for strip in strips]
+        assert len(lines) == height or not lines
+        return "\n".join(line[:width].rstrip() for line in lines)
+
+
+@asynccontextmanager
+async def chatting(
+    client: ScriptedClient,
+    folder: Path,
+    *,
+    size: tuple[int, int] = (80, 24),
+    **settings: Any,
+) -> AsyncIterator[Chat]:
+    """Run the chat until the block ends."""
+
+    @asynccontextmanager
+    async def connect() -> AsyncIterator[ScriptedClient]:
+        try:
+            yield client
+        finally:
+            await client.aclose()
+
+    clock = HandClock()
+    app = ChatApp(
+        Settings(data_dir=folder, clock=clock, now=lambda: NOW + 12, **settings)
+    )
+    async with asyncio.TaskGroup() as group:
+        group.create_task(app.hold(connect))
+        try:
+            async with app.run_test(size=size, notifications=True) as pilot:
+                chat = Chat(pilot, app, client, clock)
+                await chat.until(lambda: chat.screen.conversation is not None)
+                await pilot.pause()
+                yield chat
+        finally:
+            app.left()
+
+
+# Events without their thread, which the scripted client knows.
+
+
+def speaker(agent: str, model: str = "demo-model") -> events.SpeakerStarted:
+    return events.SpeakerStarted(thread="", agent=agent, model=model)
+
+
+def delta(agent: str, message: str, text: str) -> events.TextDelta:
+    return events.TextDelta(thread="", agent=agent, message=message, text=text)
+
+
+def said(agent: str, message: str, text: str) -> events.MessageFinished:
+    return events.MessageFinished(thread="", agent=agent, message=message, text=text)
+
+
+def called(agent: str, call: str, tool: str, arguments: str = "{}") -> events.ToolStarted:
+    return events.ToolStarted(thread="", agent=agent, call=call, tool=tool, arguments=arguments)
+
+
+def returned(agent: str, call: str, tool: str, result: str, **how: Any) -> events.ToolFinished:
+    return events.ToolFinished(thread="", agent=agent, call=call, tool=tool, result=result, **how)
+
+
+def ended(outcome: events.TurnOutcome = "done", reason: str = "") -> events.TurnFinished:
+    return events.TurnFinished(thread="", outcome=outcome, reason=reason)
+
+
+def began(*texts: str, first: int = 100) -> events.TurnStarted:
+    messages = tuple(
+        events.HumanText(inbox=first + index, author="you", text=text)
+        for index, text in enumerate(texts)
+    )
+    return events.TurnStarted(thread="", messages=messages)
+
+
+def approval(
+    agent: str, request: str, tool: str, arguments: str = "{}", call: str = "", prompt: str = ""
+) -> events.InputRequested:
+    return events.InputRequested(
+        thread="",
+        request=request,
+        request_kind="approval",
+        agent=agent,
+        prompt=prompt,
+        tool=tool,
+        arguments=arguments,
+        call=call,
+    )
+
+
+def asked(agent: str, request: str, prompt: str, *options: str) -> events.InputRequested:
+    return events.InputRequested(
+        thread="",
+        request=request,
+        request_kind="choice" if options else "text",
+        agent=agent,
+        prompt=prompt,
+        options=options,
+    )

@@ -1,0 +1,412 @@
+"""The chat under a Pilot: writing, waiting, stopping, threads, and what a terminal does to it."""
+
+from pathlib import Path
+
+import pytest
+
+from adapters.terminal.screens.sessions import Sessions
+from adapters.terminal.widgets.bars import Queue
+from gateway import events
+from gateway.errors import StoreFull
+from tests.adapters.terminal.running import (
+    began,
+    called,
+    chatting,
+    delta,
+    ended,
+    returned,
+    said,
+    speaker,
+)
+from tests.fakes.scripted_client import ScriptedClient
+
+
+async def test_a_message_goes_to_the_team_and_its_answer_streams_in(tmp_path: Path):
+    client = ScriptedClient()
+    async with chatting(client, tmp_path, new=True) as chat:
+        await chat.type("what is 6 times 7?")
+        await chat.until_shown("what is 6 times 7?", "working")
+        assert client.sent == [(chat.thread, "what is 6 times 7?")]
+        await chat.happen(speaker("helper"), delta("helper", "m", "It **is** "))
+        await chat.until_shown("helper  demo-model", "It is")
+        await chat.happen(delta("helper", "m", "forty-two."))
+        await chat.until_shown("It is forty-two.")
+        usage = events.Usage(thread="", agent="helper", prompt_tokens=1200, completion_tokens=34)
+        await chat.happen(said("helper", "m", "It **is** forty-two."), usage, ended())
+        await chat.until_shown("ready", "in 1.2k  out 34")
+
+
+async def test_an_empty_thread_is_made_by_its_first_message_only(tmp_path: Path):
+    client = ScriptedClient()
+    async with chatting(client, tmp_path, new=True) as chat:
+        await chat.until_shown("Write to the team below")
+        assert client.all == {}
+        await chat.type("hello")
+        await chat.until(lambda: len(client.all) == 1)
+
+
+async def test_enter_sends_and_ctrl_j_breaks_the_line(tmp_path: Path):
+    client = ScriptedClient()
+    async with chatting(client, tmp_path, new=True) as chat:
+        await chat.press("a", "ctrl+j", "b")
+        assert chat.composer.text == "a\nb"
+        assert chat.composer.size.height == 2
+        await chat.press("enter")
+        await chat.until(lambda: client.sent)
+        assert client.sent[0][1] == "a\nb"
+        assert chat.composer.text == ""
+
+
+async def test_the_composer_grows_to_a_cap(tmp_path: Path):
+    async with chatting(ScriptedClient(), tmp_path, new=True) as chat:
+        chat.composer.insert("\n" * 40)
+        await chat.pilot.pause()
+        assert chat.composer.outer_size.height == 10
+
+
+async def test_prompts_are_walked_with_up_and_down_also_after_a_restart(tmp_path: Path):
+    client = ScriptedClient()
+    async with chatting(client, tmp_path, new=True) as chat:
+        await chat.type("first")
+        await chat.type("second\nline")
+        await chat.until(lambda: len(client.sent) == 2)
+    async with chatting(client, tmp_path, new=True) as chat:
+        chat.composer.insert("draft")
+        await chat.press("up")
+        assert chat.composer.text == "second\nline"
+        await chat.press("up", "up")
+        assert chat.composer.text == "first"
+        await chat.press("down", "down", "down")
+        assert chat.composer.text == "draft"
+
+
+async def test_messages_to_a_busy_team_wait_visibly_and_can_be_taken_back(tmp_path: Path):
+    client = ScriptedClient()
+    async with chatting(client, tmp_path, new=True) as chat:
+        await chat.type("start")
+        await chat.until_shown("working")
+        await chat.type("also this")
+        await chat.type("and that")
+        await chat.until_shown("queued: also this", "queued: and that  up edits")
+        await chat.press("up")
+        await chat.until(lambda: chat.composer.text == "and that")
+        await chat.until(lambda: "queued: and that" not in chat.text())
+        chat.composer.set_draft("")
+        await chat.press("backspace")
+        await chat.until(lambda: not chat.screen.query_one(Queue).display)
+        assert chat.composer.text == ""
+        assert client.all[chat.thread].queued == {}
+
+
+async def test_a_queued_message_leaves_the_queue_when_its_turn_starts(tmp_path: Path):
+    client = ScriptedClient()
+    async with chatting(client, tmp_path, new=True) as chat:
+        await chat.type("start")
+        await chat.until_shown("working")
+        await chat.type("next")
+        await chat.until_shown("queued: next")
+        await chat.happen(ended(), began("next", first=2))
+        await chat.until(lambda: not chat.screen.query_one(Queue).display)
+        await chat.until_shown("next")
+
+
+async def test_a_message_on_its_way_is_shown_as_such(tmp_path: Path):
+    client = ScriptedClient()
+    client.gate.clear()
+    async with chatting(client, tmp_path, new=True) as chat:
+        await chat.type("hello")
+        await chat.until_shown("sending: hello")
+        client.gate.set()
+        await chat.until(lambda: "sending" not in chat.text())
+
+
+async def test_what_could_not_be_sent_is_a_draft_again(tmp_path: Path):
+    client = ScriptedClient()
+    client.add_thread("a")
+    async with chatting(client, tmp_path) as chat:
+        client.fail = StoreFull()
+        await chat.type("precious words")
+        await chat.until(lambda: chat.composer.text == "precious words")
+        await chat.until_shown("The disk is full")
+
+
+async def test_esc_esc_stops_the_team_and_one_esc_does_not(tmp_path: Path):
+    client = ScriptedClient()
+    async with chatting(client, tmp_path, new=True) as chat:
+        await chat.type("start")
+        await chat.until_shown("esc esc stop")
+        await chat.press("escape")
+        await chat.until_shown("esc again to stop")
+        chat.clock.advance(1.5)
+        await chat.until_shown("esc esc stop")
+        await chat.press("escape")
+        assert client.stopped == []
+        await chat.press("escape")
+        await chat.until_shown("stopped", "ready")
+        assert client.stopped == [chat.thread]
+
+
+async def test_esc_never_clears_a_draft(tmp_path: Path):
+    async with chatting(ScriptedClient(), tmp_path, new=True) as chat:
+        chat.composer.insert("half a thought")
+        await chat.press("escape", "escape", "escape")
+        assert chat.composer.text == "half a thought"
+
+
+async def test_the_slash_palette_describes_completes_and_runs(tmp_path: Path):
+    client = ScriptedClient()
+    async with chatting(client, tmp_path, new=True) as chat:
+        await chat.press("/")
+        await chat.until_shown("/new [team]", "Begin an empty thread")
+        await chat.press("s", "t")
+        await chat.until_shown("/stop", "/status")
+        await chat.press("down", "tab")
+        assert chat.composer.text == "/status"
+        await chat.press("enter")
+        await chat.until_shown("did /status")
+        assert client.sent[0][1] == "/status"
+
+
+async def test_esc_closes_the_palette_first(tmp_path: Path):
+    async with chatting(ScriptedClient(), tmp_path, new=True) as chat:
+        await chat.press("/")
+        await chat.until_shown("Begin an empty thread")
+        await chat.press("escape")
+        await chat.until(lambda: "Begin an empty thread" not in chat.text())
+        assert chat.composer.text == "/"
+
+
+async def test_the_last_thread_reopens_with_its_transcript(tmp_path: Path):
+    client = ScriptedClient()
+    client.add_thread("Old", ago=1000)
+    last = client.add_thread("Trip to Lisbon")
+    await client.happen(last, began("plan a trip"), speaker("guide"))
+    await client.happen(last, said("guide", "m", "Take the train."), ended())
+    async with chatting(client, tmp_path) as chat:
+        await chat.until_shown("Trip to Lisbon", "plan a trip", "Take the train.", "ready")
+
+
+async def test_a_named_thread_is_opened(tmp_path: Path):
+    client = ScriptedClient()
+    client.add_thread("Newer")
+    old = client.add_thread("Older", ago=1000)
+    async with chatting(client, tmp_path, thread=old) as chat:
+        assert chat.thread == old
+
+
+async def test_the_thread_list_opens_renames_deletes_and_searches(tmp_path: Path):
+    client = ScriptedClient()
+    client.add_thread("Apples", id="a")
+    client.add_thread("Bananas", id="b", ago=60)
+    client.add_thread("Cherries", id="c", ago=7200)
+    await client.happen("b", began("yellow?"), ended())
+    async with chatting(client, tmp_path) as chat:
+        assert chat.thread == "a"
+        await chat.press("ctrl+s")
+        await chat.until(lambda: isinstance(chat.app.screen, Sessions))
+        await chat.until_shown("Apples", "Bananas  1m", "Cherries  2h")
+        await chat.press("down", "enter")
+        await chat.until_shown("yellow?")
+        assert chat.thread == "b"
+
+        await chat.press("ctrl+s", "r")
+        await chat.until_shown("Title")
+        await chat.press(*"Plums", "enter")
+        await chat.until(lambda: client.all["b"].info.title == "Plums")
+        await chat.press("d")
+        await chat.until_shown("Delete “Plums”")
+        await chat.press("enter")
+        await chat.until_shown("Cherries")
+        assert "b" in client.all
+        await chat.press("d")
+        await chat.until_shown("Delete “Plums”")
+        await chat.press("y")
+        await chat.until(lambda: "b" not in client.all)
+
+        await chat.press("slash", "c", "h")
+        await chat.until(lambda: "Apples" not in chat.text() and "Cherries" in chat.text())
+        await chat.press("escape")
+        await chat.until_shown("Write to the team below")
+
+
+async def test_a_wide_terminal_has_the_threads_beside_the_chat(tmp_path: Path):
+    client = ScriptedClient()
+    client.add_thread("Apples", id="a")
+    client.add_thread("Bananas", id="b", ago=60)
+    async with chatting(client, tmp_path, size=(120, 40)) as chat:
+        await chat.until_shown("Apples", "Bananas  1m", "enter open")
+        await chat.press("ctrl+s", "down", "enter")
+        await chat.until(lambda: chat.thread == "b")
+        assert chat.composer.has_focus
+
+
+async def test_commands_begin_rename_and_delete_a_thread(tmp_path: Path):
+    client = ScriptedClient()
+    client.add_thread("Apples", id="a")
+    async with chatting(client, tmp_path) as chat:
+        await chat.type("/rename Pears")
+        await chat.until(lambda: client.all["a"].info.title == "Pears")
+        await chat.until_shown("Pears")
+        await chat.type("/delete")
+        await chat.until_shown("Delete “")
+        await chat.press("y")
+        await chat.until(lambda: not client.all)
+        await chat.until_shown("Write to the team below")
+        await chat.type("/new")
+        await chat.type("hello")
+        await chat.until(lambda: client.sent)
+
+
+async def test_a_tool_card_shows_what_was_called_and_opens(tmp_path: Path):
+    client = ScriptedClient()
+    thread = client.add_thread("Tools")
+    long = "\n".join(f"row {number}" for number in range(60))
+    await client.happen(
+        thread,
+        began("go"),
+        speaker("coder"),
+        called("coder", "c1", "shell", '{"command": "ls -la"}'),
+        returned("coder", "c1", "shell", long, duration=1.42),
+    )
+    async with chatting(client, tmp_path, size=(80, 40)) as chat:
+        await chat.until_shown("✓ coder  shell 1.4s  ls -la")
+        assert "row 0" not in chat.text()
+        await chat.press("shift+tab", "enter")
+        await chat.until_shown('command: "ls -la"', "row 19", "… 40 more lines")
+        await chat.press("enter")
+        await chat.until_shown("esc goes back", "row 0")
+        await chat.press("escape", "escape")
+        assert chat.composer.has_focus
+
+
+async def test_a_failed_tool_opens_by_itself(tmp_path: Path):
+    client = ScriptedClient()
+    async with chatting(client, tmp_path, new=True) as chat:
+        await chat.type("go")
+        await chat.until_shown("working")
+        await chat.happen(speaker("coder"), called("coder", "c", "shell", '{"command": "x"}'))
+        await chat.until_shown("● coder  shell running  x")
+        await chat.happen(returned("coder", "c", "shell", "no such program", failed=True))
+        await chat.until_shown("✗ coder  shell failed", "no such program")
+
+
+async def test_hand_offs_thoughts_and_notices_have_rows_of_their_own(tmp_path: Path):
+    client = ScriptedClient()
+    thread = client.add_thread("Rows")
+    await client.happen(
+        thread,
+        began("go"),
+        speaker("planner"),
+        events.Thought(thread="", agent="planner", text="First this.\nThen that."),
+        events.HandedOff(thread="", agent="planner", target="coder", text="fix it"),
+        events.Notice(thread="", text="Model unreachable.", level="error", incident="ab12"),
+        ended("failed", "no answer"),
+    )
+    async with chatting(client, tmp_path) as chat:
+        await chat.until_shown(
+            "▸ planner thinks  First this. Then that.",
+            "→ planner hands over to coder  fix it",
+            "✗ Model unreachable.  (log: ab12)",
+            "✗ failed: no answer",
+        )
+
+
+HOSTILE = "\x1b]52;c;aGk=\x07\x1b[2J\x9b31m[/nope] [bold]x[/] \u202egnp.exe <b>tag</b>"
+
+
+async def test_hostile_text_is_shown_as_text_and_steers_nothing(tmp_path: Path):
+    client = ScriptedClient()
+    thread = client.add_thread(f"T {HOSTILE}")
+    name = f"coder {HOSTILE}"
+    await client.happen(
+        thread,
+        began(HOSTILE),
+        speaker(name, HOSTILE),
+        events.Thought(thread="", agent=name, text=HOSTILE),
+        delta(name, "m0", HOSTILE),
+        said(name, "m1", HOSTILE),
+        called(name, "c1", HOSTILE, HOSTILE),
+        returned(name, "c1", HOSTILE, HOSTILE, failed=True),
+        events.HandedOff(thread="", agent=name, target=HOSTILE, text=HOSTILE),
+        events.Notice(thread="", text=HOSTILE, level="error", incident=HOSTILE),
+        events.InputRequested(
+            thread="",
+            request="r",
+            request_kind="approval",
+            agent=name,
+            prompt=HOSTILE,
+            tool=HOSTILE,
+            arguments=HOSTILE,
+        ),
+        events.MessageQueued(
+            thread="", message=events.HumanText(inbox=900, author=HOSTILE, text=HOSTILE)
+        ),
+        ended("waiting", HOSTILE),
+    )
+    async with chatting(client, tmp_path, size=(120, 60)) as chat:
+        await chat.until_shown("[/nope]", "<b>tag</b>", "⟨U+202E⟩", "queued:")
+        await chat.press("ctrl+t", "escape", "ctrl+s")
+        shown = chat.text()
+        assert not {"\x1b", "\x07", "\x9b", "\u202e"} & set(shown)
+        await chat.press("escape", "ctrl+o")
+        chat.screen.action_help()
+        await chat.pilot.pause()
+
+
+@pytest.mark.parametrize("size", [(1, 1), (20, 5), (40, 10), (300, 100)], ids=str)
+async def test_any_size_of_terminal_is_survived(tmp_path: Path, size: tuple[int, int]):
+    client = ScriptedClient()
+    thread = client.add_thread("Small")
+    await client.happen(thread, began("go"), speaker("a"), said("a", "m", "- x\n- y\n\n|a|b|\n|-|-|"))
+    async with chatting(client, tmp_path, size=size) as chat:
+        await chat.pilot.resize_terminal(80, 24)
+        await chat.until_shown("go", "Small")
+        await chat.pilot.resize_terminal(*size)
+        await chat.pilot.pause()
+        await chat.type("still here")
+        await chat.until(lambda: client.sent)
+
+
+async def test_resizing_keeps_following_the_end(tmp_path: Path):
+    client = ScriptedClient()
+    thread = client.add_thread("Long")
+    for number in range(30):
+        await client.happen(thread, began(f"question {number}", first=10 * number + 1))
+    async with chatting(client, tmp_path) as chat:
+        await chat.until_shown("question 29")
+        await chat.pilot.resize_terminal(120, 40)
+        await chat.until_shown("question 29", "enter open")
+        await chat.pilot.resize_terminal(60, 16)
+        await chat.until_shown("question 29")
+
+
+async def test_ctrl_c_twice_leaves_and_the_client_is_closed(tmp_path: Path):
+    client = ScriptedClient()
+    async with chatting(client, tmp_path, new=True) as chat:
+        await chat.press("ctrl+c")
+        await chat.until_shown("ctrl+c again to leave")
+        assert not chat.app._exit
+        await chat.press("ctrl+c")
+        await chat.until(lambda: chat.app._exit)
+    assert chat.app.return_value == 0
+    assert client.closed
+
+
+async def test_ctrl_o_copies_the_last_reply(tmp_path: Path):
+    client = ScriptedClient()
+    thread = client.add_thread("Copy")
+    await client.happen(thread, began("go"), said("a", "m", "the *reply*"), ended())
+    async with chatting(client, tmp_path) as chat:
+        await chat.until_shown("the reply")
+        await chat.press("ctrl+o")
+        await chat.until(lambda: chat.app.clipboard == "the *reply*")
+
+
+async def test_help_lists_keys_and_commands(tmp_path: Path):
+    async with chatting(ScriptedClient(), tmp_path, new=True) as chat:
+        await chat.press("f1")
+        await chat.until_shown("ctrl+j", "stop the team")
+        await chat.press("end")
+        await chat.until_shown("/status")
+        await chat.press("escape")
+        await chat.until_shown("Write to the team below")
