@@ -1,0 +1,12 @@
+"""The built-in demo: a team that shows what Parley does, and a model of rules that needs no key."""
+
+from gateway.demo.model import DemoChatCompletionClient
+from gateway.demo.team import DEMO_AGENTS, DEMO_TEAM_NAME, build_demo_team, demo_rule
+
+__all__ = [
+    "DEMO_AGENTS",
+    "DEMO_TEAM_NAME",
+    "DemoChatCompletionClient",
+    "build_demo_team",
+    "demo_rule",
+]

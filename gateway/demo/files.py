@@ -1,0 +1,74 @@
+"""Reading a text file for an agent: only within one folder, and nothing meant to be hidden."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Sequence
+from pathlib import Path
+
+LARGEST = 64 * 1024
+"""Bytes a file may have."""
+
+
+class NotReadable(ValueError):
+    """The file may not or can't be read; the text says why."""
+
+
+class Folder:
+    """A folder whose visible text files may be read, but for what is in `forbidden`.
+
+    `forbidden` are files and folders that stay closed wherever they are and by whatever name.
+    """
+
+    def __init__(self, root: Path, forbidden: Sequence[Path] = ()) -> None:
+        self._root = root.resolve()
+        self._forbidden = tuple(path.resolve() for path in forbidden)
+
+    def read(self, path: str) -> str:
+        """The text of a file, named by its path within the folder. Raises NotReadable."""
+        try:
+            place = self._allowed(path)
+            return _text(place, path)
+        except NotReadable:
+            raise
+        except FileNotFoundError:
+            raise NotReadable(f"There is no file {path!r} in this folder.") from None
+        except (OSError, ValueError, RuntimeError):  # no access, a null character, a loop of links
+            raise NotReadable(f"{path!r} can't be read.") from None
+
+    def _allowed(self, path: str) -> Path:
+        """Where the file really is, after all links."""
+        place = (self._root / path).resolve(strict=True)
+        if not place.is_relative_to(self._root):
+            raise NotReadable(f"{path!r} is outside of this folder.")
+        named = [part for part in Path(path).parts if part not in (".", "..")]
+        if any(part.startswith(".") for part in (*place.relative_to(self._root).parts, *named)):
+            raise NotReadable(f"{path!r} is hidden, and hidden files stay closed.")
+        if any(place.is_relative_to(closed) or _same(place, closed) for closed in self._forbidden):
+            raise NotReadable(f"{path!r} belongs to Parley itself and stays closed.")
+        return place
+
+
+def _same(place: Path, other: Path) -> bool:
+    """Whether it is the same file under another name, e.g. by a hard link."""
+    return other.exists() and place.samefile(other)
+
+
+def _text(place: Path, path: str) -> str:
+    # A link put there meanwhile is not followed, and a pipe does not hold us up.
+    handle = os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(handle, "rb") as file:
+        status = os.fstat(handle)
+        if not stat.S_ISREG(status.st_mode):
+            raise NotReadable(f"{path!r} is no file.")
+        data = file.read(LARGEST + 1)
+    if len(data) > LARGEST:
+        raise NotReadable(f"{path!r} is larger than {LARGEST // 1024} KB.")
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        raise NotReadable(f"{path!r} is no text file.") from None
+    if "\0" in text:
+        raise NotReadable(f"{path!r} is no text file.")
+    return text

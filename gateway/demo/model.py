@@ -1,0 +1,238 @@
+"""The built-in demo model: a client that answers by rules, to try Parley without a key."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import uuid
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from typing import Any
+
+from pydantic import BaseModel
+
+from gateway.demo.rules import Act, Decision, Returned, Say, View, decide
+from teams.core import CancellationToken, Component, FunctionCall
+from teams.models import (
+    AssistantMessage,
+    ChatCompletionClient,
+    CreateResult,
+    FunctionExecutionResultMessage,
+    LLMMessage,
+    ModelCapabilities,
+    ModelFamily,
+    ModelInfo,
+    RequestUsage,
+    SystemMessage,
+    UserMessage,
+)
+from teams.tools import Tool, ToolSchema
+
+DEMO_MODEL = "demo"
+PACE = 0.025
+"""Seconds between two words, about as fast as one reads along."""
+CONTEXT_TOKENS = 32_000
+
+_AGENT = re.compile(r"You are (\w+)")
+_BEFORE_A_WORD = re.compile(r"(?<=\s)(?=\S)")
+_HUMAN = "user"
+
+
+class DemoChatCompletionClientConfig(BaseModel):
+    """The declarative form of DemoChatCompletionClient."""
+
+    pace: float = PACE
+
+
+class DemoChatCompletionClient(ChatCompletionClient, Component[DemoChatCompletionClientConfig]):
+    """Answers by simple rules, and says so.
+
+    It knows from the system message ("You are NAME") and the tools what its agent can do. `pace` is
+    in seconds per streamed word. Tokens are counted as words.
+    """
+
+    component_config_schema = DemoChatCompletionClientConfig
+    component_provider_override = "gateway.demo.DemoChatCompletionClient"
+
+    def __init__(self, pace: float = PACE) -> None:
+        self._pace = pace
+        self._usage = RequestUsage(prompt_tokens=0, completion_tokens=0)
+
+    @property
+    def model(self) -> str:
+        """What the model is called on screen."""
+        return DEMO_MODEL
+
+    async def create(
+        self,
+        messages: Sequence[LLMMessage],
+        *,
+        tools: Sequence[Tool | ToolSchema] = (),
+        tool_choice: Tool | str = "auto",
+        json_output: bool | type[BaseModel] | None = None,
+        extra_create_args: Mapping[str, Any] = {},
+        cancellation_token: CancellationToken | None = None,
+    ) -> CreateResult:
+        """See ChatCompletionClient. Raises ValueError for JSON, which it can't give."""
+        if json_output:
+            raise ValueError("The demo model can't answer in JSON.")
+        usable = () if tool_choice == "none" else tools
+        decision = decide(view_of(messages, frozenset(_name(tool) for tool in usable)))
+        return self._counted(_result(decision, self.count_tokens(messages)))
+
+    async def create_stream(
+        self,
+        messages: Sequence[LLMMessage],
+        *,
+        tools: Sequence[Tool | ToolSchema] = (),
+        tool_choice: Tool | str = "auto",
+        json_output: bool | type[BaseModel] | None = None,
+        extra_create_args: Mapping[str, Any] = {},
+        cancellation_token: CancellationToken | None = None,
+    ) -> AsyncGenerator[str | CreateResult, None]:
+        """See ChatCompletionClient: the text word by word, at the client's pace."""
+        result = await self.create(
+            messages, tools=tools, tool_choice=tool_choice, json_output=json_output
+        )
+        if isinstance(result.content, str):
+            for word in _BEFORE_A_WORD.split(result.content):
+                await asyncio.sleep(self._pace)
+                if cancellation_token is not None and cancellation_token.is_cancelled():
+                    raise asyncio.CancelledError
+                yield word
+        yield result
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+    def actual_usage(self) -> RequestUsage:
+        """Words so far; nobody pays for them."""
+        return self._usage
+
+    def total_usage(self) -> RequestUsage:
+        """The same as `actual_usage`."""
+        return self._usage
+
+    def count_tokens(
+        self, messages: Sequence[LLMMessage], *, tools: Sequence[Tool | ToolSchema] = ()
+    ) -> int:
+        """The number of words in the messages."""
+        return sum(len(_text(message).split()) for message in messages)
+
+    def remaining_tokens(
+        self, messages: Sequence[LLMMessage], *, tools: Sequence[Tool | ToolSchema] = ()
+    ) -> int:
+        """What is left of a context of a usual size; nothing is ever cut."""
+        return CONTEXT_TOKENS - self.count_tokens(messages, tools=tools)
+
+    @property
+    def model_info(self) -> ModelInfo:
+        """It calls tools, and that is all."""
+        return ModelInfo(
+            vision=False,
+            function_calling=True,
+            json_output=False,
+            family=ModelFamily.UNKNOWN,
+            structured_output=False,
+        )
+
+    @property
+    def capabilities(self) -> ModelCapabilities:
+        """An earlier form of `model_info`."""
+        return ModelCapabilities(vision=False, function_calling=True, json_output=False)
+
+    def _counted(self, result: CreateResult) -> CreateResult:
+        self._usage = RequestUsage(
+            prompt_tokens=self._usage.prompt_tokens + result.usage.prompt_tokens,
+            completion_tokens=self._usage.completion_tokens + result.usage.completion_tokens,
+        )
+        return result
+
+
+def view_of(messages: Sequence[LLMMessage], tools: frozenset[str]) -> View:
+    """What the messages of a request show to the agent."""
+    agent = ""
+    said: list[str] = []
+    notes: list[str] = []
+    returned: list[Returned] = []
+    calls: dict[str, FunctionCall] = {}
+    for message in messages:
+        match message:
+            case SystemMessage():
+                agent = found[1] if (found := _AGENT.search(message.content)) else agent
+            case UserMessage() if message.source == _HUMAN or not said:
+                said.append(_text(message))
+                notes, returned = [], []
+            case AssistantMessage(content=str(text)):
+                notes += [text] if message.source != agent else []
+            case AssistantMessage():
+                calls |= {call.id: call for call in message.content if not isinstance(call, str)}
+            case FunctionExecutionResultMessage():
+                returned += _returned(message, calls)
+            case _:
+                pass  # what another agent said to all is not asked of this one
+    return View(
+        agent=agent,
+        tools=tools,
+        request=said[-1] if said else "",
+        earlier=tuple(said[:-1]),
+        notes=tuple(notes),
+        returned=tuple(returned),
+    )
+
+
+def _returned(
+    message: FunctionExecutionResultMessage, calls: Mapping[str, FunctionCall]
+) -> list[Returned]:
+    return [
+        Returned(
+            result.name,
+            _arguments(calls.get(result.call_id)),
+            result.content,
+            failed=bool(result.is_error),
+        )
+        for result in message.content
+    ]
+
+
+def _arguments(call: FunctionCall | None) -> Mapping[str, Any]:
+    return json.loads(call.arguments) if call else {}
+
+
+def _result(decision: Decision, prompt_tokens: int) -> CreateResult:
+    match decision:
+        case Say(text):
+            usage = RequestUsage(prompt_tokens, len(text.split()))
+            return CreateResult(finish_reason="stop", content=text, usage=usage, cached=False)
+        case Act(calls, thought):
+            content = [
+                FunctionCall(
+                    id=f"call_{uuid.uuid4().hex[:16]}",
+                    name=call.tool,
+                    arguments=json.dumps(dict(call.arguments)),
+                )
+                for call in calls
+            ]
+            usage = RequestUsage(prompt_tokens, len(content))
+            return CreateResult(
+                finish_reason="function_calls",
+                content=content,
+                usage=usage,
+                cached=False,
+                thought=thought or None,
+            )
+
+
+def _name(tool: Tool | ToolSchema) -> str:
+    return tool["name"] if isinstance(tool, Mapping) else tool.name
+
+
+def _text(message: LLMMessage) -> str:
+    match message:
+        case FunctionExecutionResultMessage():
+            return " ".join(result.content for result in message.content)
+        case AssistantMessage(content=list(calls)):
+            return " ".join(call.arguments for call in calls)
+        case _:
+            parts = [message.content] if isinstance(message.content, str) else message.content
+            return " ".join(part for part in parts if isinstance(part, str))

@@ -1,0 +1,160 @@
+"""The built-in demo team: a front desk, a specialist with tools, and a reviewer, as a Swarm."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+from gateway.demo.calculator import calculate
+from gateway.demo.clock import time_in
+from gateway.demo.files import Folder
+from gateway.demo.rules import (
+    ASK,
+    CALCULATOR,
+    CLOCK,
+    FRONT_DESK,
+    READ_FILE,
+    REVIEWER,
+    SPECIALIST,
+)
+from gateway.human_tools import ask_human
+from gateway.registry import ToolRule
+from teams import Swarm
+from teams.agents import AssistantAgent
+from teams.base import ChatAgent
+from teams.conditions import MaxMessageTermination, TextMessageTermination
+from teams.models import ChatCompletionClient
+from teams.tools import BaseTool, FunctionTool
+
+DEMO_TEAM_NAME = "demo"
+DEMO_AGENTS = (FRONT_DESK, SPECIALIST, REVIEWER)
+
+MOST_MESSAGES = 30
+"""Messages of one turn after which it ends, whatever the agents still want of each other."""
+MOST_ROUNDS = 8
+"""Rounds of tool calls an agent may make before it has to say something."""
+
+_RULES: Mapping[str, ToolRule] = {
+    CALCULATOR: ToolRule(action="allow", idempotent=True, read_only=True),
+    CLOCK: ToolRule(action="allow", idempotent=True, read_only=True),
+    ASK: ToolRule(action="allow", idempotent=True, read_only=True),
+    READ_FILE: ToolRule(action="ask", idempotent=True, read_only=True),
+}
+_MANNERS = (
+    "The person sees everything you write. Write Markdown, briefly and to the point, in the "
+    "person's language. Do not announce transfers: just call the transfer tool."
+)
+_PROMPTS: Mapping[str, str] = {
+    FRONT_DESK: (
+        f"You are {FRONT_DESK}, the first in a team of three. You welcome people, answer questions "
+        "about the team and about this conversation yourself, and remember what people tell you.\n"
+        f"Transfer to {SPECIALIST} whatever needs a calculation, the current time or a file, and "
+        f"to {REVIEWER} whatever is to be reviewed or proofread. You have no such tools yourself, "
+        "so never guess a result.\n"
+        f"If something is missing that only the person knows (which city, which file), ask with "
+        f"{ASK} before you transfer: one short question, with options where there are likely "
+        "answers."
+    ),
+    SPECIALIST: (
+        f"You are {SPECIALIST}. You work with tools: calculate with {CALCULATOR}, never in your "
+        f"head; look up the time with {CLOCK}; read files with {READ_FILE} where you have it (the "
+        "person may have to agree to it, and may refuse). Make independent calls at once.\n"
+        "Answer questions about time and files yourself. When you have calculated something, state "
+        f"your results in one line and transfer to {REVIEWER} in the same message, who checks them "
+        "and answers the person.\n"
+        f"If something is missing that only the person knows, ask with {ASK}. Transfer small talk "
+        f"and everything else to {FRONT_DESK}."
+    ),
+    REVIEWER: (
+        f"You are {REVIEWER}. You check what others made before the person gets it. Repeat the "
+        f"specialist's calculations with {CALCULATOR}, and then give the person the final answer, "
+        "saying whether it was confirmed. For a text: name what is wrong or unclear, quote it, and "
+        "propose better wording; praise nothing that needs no mention.\n"
+        f"Transfer new calculations, questions about time and files to {SPECIALIST}, and small "
+        f"talk and everything else to {FRONT_DESK}."
+    ),
+}
+_DESCRIPTIONS: Mapping[str, str] = {
+    FRONT_DESK: "Welcomes people, finds out what they need, and remembers what they said.",
+    SPECIALIST: "Calculates, tells the time anywhere, and reads files.",
+    REVIEWER: "Checks results and texts, and gives the final answer.",
+}
+
+
+def calculator(
+    expression: Annotated[str, "Arithmetic, e.g. '12*7+1', 'sqrt(2)^3' or '15/100*240'."],
+) -> str:
+    """Calculate exactly: + - * / // % ^, brackets, sqrt, abs, round, min, max, ln, exp, pi, e."""
+    return calculate(expression)
+
+
+def clock(place: Annotated[str, "A city, a country or a time zone, e.g. 'Tokyo' or 'UTC'."]) -> str:
+    """Tell the date and time at a place."""
+    return time_in(place)
+
+
+def build_demo_team(
+    model_client: ChatCompletionClient,
+    *,
+    start_folder: Path,
+    forbidden: Sequence[Path] = (),
+    local: bool,
+) -> Swarm:
+    """A fresh demo team.
+
+    With `local`, where nobody but the operator can reach it, the specialist can read text files of
+    `start_folder`, but for hidden ones and those in `forbidden`.
+
+    A turn ends when an agent says something; the next message then goes to that agent.
+    """
+    asking = _tool(ask_human)
+    calculating = _tool(calculator)
+    expert = [calculating, _tool(clock), asking]
+    if local:
+        expert.append(_reading(Folder(start_folder, forbidden)))
+    tools = {FRONT_DESK: [asking], SPECIALIST: expert, REVIEWER: [calculating, asking]}
+    ended = MaxMessageTermination(MOST_MESSAGES) | TextMessageTermination(FRONT_DESK)
+    for name in (SPECIALIST, REVIEWER):
+        ended = ended | TextMessageTermination(name)
+    participants: list[ChatAgent] = [
+        _agent(name, model_client, tools[name]) for name in DEMO_AGENTS
+    ]
+    return Swarm(
+        participants,
+        name=DEMO_TEAM_NAME,
+        description="A front desk, a specialist with tools, and a reviewer.",
+        termination_condition=ended,
+    )
+
+
+def demo_rule(tool: str) -> ToolRule | None:
+    """What may happen with one of the demo team's tools; None for any other."""
+    return _RULES.get(tool)
+
+
+def _agent(
+    name: str, model_client: ChatCompletionClient, tools: Sequence[BaseTool[Any, Any]]
+) -> AssistantAgent:
+    return AssistantAgent(
+        name,
+        model_client,
+        tools=tools,
+        handoffs=[other for other in DEMO_AGENTS if other != name],
+        description=_DESCRIPTIONS[name],
+        system_message=f"{_PROMPTS[name]}\n{_MANNERS}",
+        model_client_stream=True,
+        max_tool_iterations=MOST_ROUNDS,
+    )
+
+
+def _reading(folder: Folder) -> FunctionTool:
+    def read_file(path: Annotated[str, "Path within the folder, e.g. 'docs/notes.txt'."]) -> str:
+        """Read a text file of the folder in which the program was started."""
+        return folder.read(path)
+
+    return _tool(read_file)
+
+
+def _tool(function: Any) -> FunctionTool:
+    return FunctionTool(function)
