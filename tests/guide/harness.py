@@ -1,0 +1,226 @@
+"""What the pages of the guide share: a run told as a story, and the same story told elsewhere.
+
+`watch` follows a stream to its end, `said` puts a request to the model into plain lines, and
+`goes_on_alike` runs the next task three times: with the runner at hand, with a fresh one that
+loaded its saved state, and with one in a process of its own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol, cast
+
+from teams.base import Response, TaskResult
+from teams.messages import BaseChatMessage, HandoffMessage, ModelClientStreamingChunkEvent
+from teams.models import ChatCompletionClient, ModelInfo
+from teams.models.openai import OpenAIChatCompletionClient
+from tests.fakes.openai_script import Answer, Request, content_text
+from tests.fakes.openai_server import FakeOpenAI
+
+ROOT = Path(__file__).parents[2]
+
+Trace = list[tuple[str, ...]]
+
+
+class Runner(Protocol):
+    """A team or an agent."""
+
+    def run_stream(self, *, task: Any = None) -> AsyncGenerator[Any, None]: ...
+
+    async def save_state(self) -> Mapping[str, Any]: ...
+
+    async def load_state(self, state: Mapping[str, Any]) -> None: ...
+
+
+Build = Callable[[ChatCompletionClient], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """A run that was followed to its end."""
+
+    items: list[Any]
+    """What the stream yielded before its result."""
+
+    result: Any
+    """The TaskResult (or, of `on_messages_stream`, the Response) at the end."""
+
+    @property
+    def trace(self) -> Trace:
+        """Type and source of each item, and of a hand-off its target."""
+        return [_entry(item) for item in self.items]
+
+    @property
+    def texts(self) -> list[str]:
+        """Each item as text, without streamed chunks."""
+        return [item.to_text() for item in self.items if not _is_chunk(item)]
+
+    @property
+    def stop_reason(self) -> str | None:
+        return self.result.stop_reason
+
+    @property
+    def answer(self) -> str:
+        """The text of the last message."""
+        return self.result.messages[-1].to_text()
+
+
+def _entry(item: Any) -> tuple[str, ...]:
+    if isinstance(item, HandoffMessage):
+        return (item.type, item.source, item.target)
+    return (item.type, item.source)
+
+
+def _is_chunk(item: Any) -> bool:
+    return isinstance(item, ModelClientStreamingChunkEvent)
+
+
+async def watch(stream: AsyncGenerator[Any, None]) -> Watched:
+    """Follow a stream to its end: the result comes last, and has every item but the chunks."""
+    items = [item async for item in stream]
+    result = items.pop()
+    match result:
+        case TaskResult():
+            kept = [item for item in items if not _is_chunk(item)]
+            assert [item.id for item in result.messages] == [item.id for item in kept]
+        case Response():
+            kept = [item.id for item in items if not _is_chunk(item)]
+            assert [item.id for item in result.inner_messages or ()] == kept
+        case _:
+            raise AssertionError(f"The stream ended with {result!r}.")
+    return Watched(items, result)
+
+
+# Requests
+
+
+def said(request: Request) -> list[str]:
+    """The messages of a request, a line each: `user[critic]: ...`, `assistant calls add({...})`."""
+    return [line for message in request.messages for line in _lines(message)]
+
+
+def _lines(message: Mapping[str, Any]) -> list[str]:
+    name = f"[{message['name']}]" if "name" in message else ""
+    lines: list[str] = []
+    if message["content"] is not None:
+        images = " +image" * sum(
+            part["type"] == "image_url" for part in message["content"] if isinstance(part, dict)
+        )
+        lines.append(f"{message['role']}{name}: {content_text(message)}{images}")
+    for call in message.get("tool_calls", ()):
+        function = call["function"]
+        lines.append(f"{message['role']} calls {function['name']}({function['arguments']})")
+    return lines
+
+
+def conversations(server: FakeOpenAI) -> list[list[str]]:
+    """All requests so far, as `said`; none was refused."""
+    assert [request.refused for request in server.requests if request.refused] == []
+    return [said(request) for request in server.requests]
+
+
+# The same elsewhere
+
+
+@asynccontextmanager
+async def connected(
+    url: str, model: str = "gpt-4o", **options: Any
+) -> AsyncGenerator[OpenAIChatCompletionClient]:
+    """A client of the scripted server at `url`."""
+    client = OpenAIChatCompletionClient(model=model, api_key="sk-guide", base_url=url, **options)
+    try:
+        yield client
+    finally:
+        await client.close()
+
+
+def some_model(*, family: str = "unknown", **abilities: bool) -> ModelInfo:
+    """What a model can do: everything but seeing, unless said otherwise."""
+    able: Any = {
+        "vision": False,
+        "function_calling": True,
+        "json_output": True,
+        "structured_output": True,
+        **abilities,
+    }
+    return cast("ModelInfo", {"family": family, **able})
+
+
+async def goes_on_alike(
+    runner: Runner,
+    build: Build,
+    server: FakeOpenAI,
+    *answers: Answer,
+    task: str | BaseChatMessage | Sequence[BaseChatMessage] | None = None,
+    in_new_process: bool = False,
+) -> Watched:
+    """Run the next task, and assert that a fresh runner with the same state does alike.
+
+    `build(model)` makes the fresh one; to be found by a new process it stands at the top of its
+    module. `answers` are the model's in this task. Alike are the items, the result, and every
+    request to the model.
+    """
+    state = json.dumps(await runner.save_state())
+    begin = len(server.requests)
+
+    def asked() -> list[Mapping[str, Any]]:
+        nonlocal begin
+        bodies = [request.body for request in server.requests[begin:]]
+        begin = len(server.requests)
+        return bodies
+
+    server.script(*answers)
+    watched = await watch(runner.run_stream(task=task))
+    requests, story = asked(), tell(watched)
+
+    async with connected(server.url) as model:
+        fresh: Runner = build(model)
+        await fresh.load_state(json.loads(state))
+        server.script(*answers)
+        assert tell(await watch(fresh.run_stream(task=task))) == story
+        assert asked() == requests
+
+    if in_new_process:
+        server.script(*answers)
+        assert await _tell_in_new_process(build, server.url, state, task) == story
+        assert asked() == requests
+    return watched
+
+
+def tell(watched: Watched) -> dict[str, Any]:
+    """A run without what differs from run to run: ids and times."""
+    return {
+        "trace": [list(entry) for entry in watched.trace],
+        "texts": watched.texts,
+        "stop_reason": watched.stop_reason,
+    }
+
+
+async def _tell_in_new_process(build: Build, url: str, state: str, task: Any) -> dict[str, Any]:
+    messages = [task] if isinstance(task, BaseChatMessage) else task
+    order = {
+        "build": f"{build.__module__}:{getattr(build, '__qualname__', '')}",
+        "url": url,
+        "state": state,
+        "task": messages
+        if isinstance(messages, str | None)
+        else [message.dump() for message in messages],
+    }
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-m",
+        "tests.guide.elsewhere",
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        cwd=ROOT,
+    )
+    told, trouble = await process.communicate(json.dumps(order).encode())
+    assert process.returncode == 0, trouble.decode()
+    return json.loads(told)
