@@ -19,4 +19,7 @@ class ExitCode(IntEnum):
     """The team waits for a human's answer, and there is no terminal to ask at."""
 
     INTERRUPTED = 130
-    """Stopped by ctrl+c."""
+    """Stopped by ctrl+c. Other signals likewise end with 128 and their number."""
+
+    BROKEN_PIPE = 141
+    """Whoever read the output has gone away."""

@@ -23,7 +23,7 @@ from gateway.config import (
     SwarmTeam,
     TeamConfig,
 )
-from gateway.errors import GatewayError
+from gateway.errors import GatewayError, TeamUnusable
 from gateway.model_clients import ModelClients, model_label
 from gateway.registry import TeamInfo, ToolRule
 from teams import RoundRobinGroupChat, Swarm
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from teams.models import ChatCompletionClient
 
 
-class TeamBuildError(GatewayError):
+class TeamBuildError(TeamUnusable):
     """A team of the config can't be built; the text says which one and why."""
 
 

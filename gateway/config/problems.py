@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from gateway.config.toml import KeyPath, locate
+from gateway.errors import GatewayError
 from gateway.exit_codes import ExitCode
 
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
@@ -21,7 +22,7 @@ class Problem:
     text: str
 
 
-class ConfigError(Exception):
+class ConfigError(GatewayError):
     """A config that can't be used. `str()` is the report of all its mistakes."""
 
     exit_code = ExitCode.USAGE

@@ -72,7 +72,7 @@ class Policies(Section):
 class Limits(Section):
     """How much may happen at once."""
 
-    parallel_turns: int = Field(default=8, ge=1)
+    parallel_turns: int = Field(default=16, ge=1)
     """How many threads may have a turn running at the same time."""
 
 

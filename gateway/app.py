@@ -1,0 +1,127 @@
+"""The gateway of a config, put together for the commands that work with threads."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+
+from gateway.ask import TerminalAsker
+from gateway.client import Client, ThreadInfo
+from gateway.config import LoadedConfig, load_config
+from gateway.control import SocketClient
+from gateway.errors import StoreInUse
+from gateway.exit_codes import ExitCode
+from gateway.gateway import Gateway, Limits
+from gateway.local_client import LocalClient
+from gateway.logging import log_to
+from gateway.places import store_folder
+from gateway.run import Task, run_task
+from gateway.run_output import JsonOutput, Output, TextOutput
+from gateway.store.protocols import SessionStore
+from gateway.store.sqlite import SqliteStore, temporary_store
+from gateway.team_factory import TeamFactory
+
+LOG_FILE = "parley.log"
+
+
+async def load(path: Path | None) -> LoadedConfig:
+    """The config, with its log begun; read in a thread, since somebody may be typing."""
+    loaded = await asyncio.to_thread(load_config, path)
+    begin_log(loaded)
+    return loaded
+
+
+def begin_log(loaded: LoadedConfig) -> None:
+    """Send the log of this process where the config says."""
+    settings = loaded.config.logging
+    log_to(settings.file or store_of(loaded).folder / LOG_FILE, settings.level)
+
+
+def store_of(loaded: LoadedConfig) -> SqliteStore:
+    """The store that the config names. Nothing is made or opened yet."""
+    return SqliteStore(loaded.config.store.folder or store_folder())
+
+
+def team_factory(loaded: LoadedConfig, store: Path) -> TeamFactory:
+    """The teams of the config for the operator at this machine, in the current folder."""
+    secret = (store, loaded.source.absolute()) if loaded.source else (store,)
+    return TeamFactory(loaded, start_folder=Path.cwd(), forbidden=secret)
+
+
+@asynccontextmanager
+async def own_gateway(loaded: LoadedConfig, store: SessionStore) -> AsyncGenerator[LocalClient]:
+    """The operator's client of a gateway that runs here. Raises StoreError."""
+    teams = team_factory(loaded, store.folder)
+    limits = Limits(parallel_turns=loaded.config.limits.parallel_turns)
+    try:
+        async with Gateway(store, teams, limits=limits) as gateway:
+            yield LocalClient(gateway)
+    finally:
+        await teams.aclose()
+
+
+@asynccontextmanager
+async def any_gateway(loaded: LoadedConfig, store: SessionStore) -> AsyncGenerator[Client]:
+    """The operator's client of the store's owner: another process, or else this one."""
+    async with AsyncExitStack() as stack:
+        try:
+            client: Client = await stack.enter_async_context(own_gateway(loaded, store))
+        except StoreInUse:
+            client = await SocketClient.connect(store.folder)
+        yield client
+
+
+def run_once(path: Path | None, task: Task, *, as_json: bool) -> int:
+    """Run one task over the standard streams; the process's exit code. Raises GatewayError.
+
+    SIGINT, SIGTERM and SIGHUP stop the turn before the process ends.
+    """
+    loaded = load_config(path)
+    begin_log(loaded)
+    ended_by: list[signal.Signals] = []
+
+    async def main() -> ExitCode:
+        loop, this = asyncio.get_running_loop(), asyncio.current_task()
+        assert this is not None
+
+        def end(number: signal.Signals) -> None:
+            ended_by.append(number)
+            this.cancel()
+
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            loop.add_signal_handler(number, end, number)
+        return await _run(loaded, task, as_json=as_json)
+
+    try:
+        return asyncio.run(main())
+    except asyncio.CancelledError:
+        return 128 + ended_by[0]
+
+
+async def _run(loaded: LoadedConfig, task: Task, *, as_json: bool) -> ExitCode:
+    out, err = sys.stdout, sys.stderr
+    asker = TerminalAsker(sys.stdin, err) if sys.stdin.isatty() else None
+
+    def output(thread: ThreadInfo) -> Output:
+        if as_json:
+            return JsonOutput(out)
+        return TextOutput(out, err, names=_several_agents(loaded, thread.team))
+
+    async with AsyncExitStack() as stack:
+        if task.session:
+            client = await stack.enter_async_context(any_gateway(loaded, store_of(loaded)))
+        else:
+            store = await stack.enter_async_context(temporary_store())
+            client = await stack.enter_async_context(own_gateway(loaded, store))
+        return await run_task(client, task, output=output, err=err, asker=asker)
+
+
+def _several_agents(loaded: LoadedConfig, team: str) -> bool:
+    """Whether the team may speak with several voices; so it is if nothing is known of it."""
+    if team not in loaded.config.teams:
+        return True
+    return len(team_factory(loaded, store_folder()).info(team).participants) != 1

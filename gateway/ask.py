@@ -1,0 +1,100 @@
+"""Asking the person at the terminal, line by line."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Protocol, TextIO
+
+from gateway.client import Answer
+from gateway.events import InputRequested
+from gateway.render.sanitize import sanitize, visible
+
+
+class Asker(Protocol):
+    """Somebody who can be asked."""
+
+    async def ask(self, request: InputRequested) -> Answer:
+        """Their answer. Raises EOFError if they will give none."""
+        ...
+
+
+class TerminalAsker:
+    """Whoever sits at the terminal; questions go to `err`, so that the output stays the answer."""
+
+    def __init__(self, terminal: TextIO, err: TextIO) -> None:
+        self._terminal = terminal
+        self._err = err
+
+    async def ask(self, request: InputRequested) -> Answer:
+        """Ask until the answer can be understood."""
+        self._err.write(question(request))
+        while True:
+            self._err.write(_PROMPTS[request.request_kind])
+            self._err.flush()
+            if answer := understand(request, await self._line()):
+                return answer
+
+    async def _line(self) -> str:
+        """The next line; waiting for it can be cancelled, unlike in a thread."""
+        loop = asyncio.get_running_loop()
+        ready = asyncio.Event()
+        loop.add_reader(self._terminal.fileno(), ready.set)
+        try:
+            await ready.wait()
+        finally:
+            loop.remove_reader(self._terminal.fileno())
+        line = self._terminal.readline()
+        if not line:
+            raise EOFError
+        return line.strip()
+
+
+_PROMPTS = {
+    "text": "> ",
+    "choice": "number> ",
+    "approval": "Allow it? [y]es, [a]lways in this thread, [n]o and why: ",
+}
+
+
+def question(request: InputRequested) -> str:
+    """The request as the terminal shows it."""
+    agent = sanitize(request.agent)
+    match request.request_kind:
+        case "text":
+            return f"{agent} asks: {sanitize(request.prompt)}\n"
+        case "choice":
+            options = "".join(
+                f"  {number}. {visible(option)}\n"
+                for number, option in enumerate(request.options, 1)
+            )
+            return f"{agent} asks: {sanitize(request.prompt)}\n{options}"
+        case "approval":
+            return (
+                f"{agent} wants to use {visible(request.tool)}:\n  {visible(request.arguments)}\n"
+            )
+
+
+def understand(request: InputRequested, line: str) -> Answer | None:
+    """What the line means as an answer; None if it has to be asked again."""
+    match request.request_kind:
+        case "text":
+            return Answer(kind="text", text=line)
+        case "choice":
+            if line.isdecimal() and 0 < int(line) <= len(request.options):
+                return Answer(kind="text", text=request.options[int(line) - 1])
+            return Answer(kind="text", text=line) if line in request.options else None
+        case "approval":
+            return _verdict(line)
+
+
+def _verdict(line: str) -> Answer | None:
+    word, _, note = line.partition(" ")
+    match word.casefold().rstrip(",:"):
+        case "y" | "yes" if not note:
+            return Answer(kind="approve")
+        case "a" | "always" if not note:
+            return Answer(kind="approve_always")
+        case "n" | "no":
+            return Answer(kind="deny", text=note.strip())
+        case _:
+            return None

@@ -1,0 +1,142 @@
+"""What `parley check` and `parley teams` find out: which teams build, which models answer."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from gateway._suggest import did_you_mean
+from gateway.app import team_factory
+from gateway.config import LoadedConfig
+from gateway.errors import GatewayError, NotFound
+from gateway.model_clients import ModelClients, resolve
+from gateway.places import store_folder
+from gateway.render.sanitize import sanitize
+from gateway.team_factory import TeamFactory
+from teams.base import Team
+from teams.models import ModelError, UserMessage
+
+PROBE_SECONDS = 30.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """What was found out about one team or model."""
+
+    kind: str
+    name: str
+    good: bool
+    text: str
+
+
+async def check_config(loaded: LoadedConfig, *, offline: bool) -> list[Finding]:
+    """Build every team and, unless offline, let each model answer once."""
+    teams = _factory(loaded)
+    try:
+        findings = [await _built(teams, name) for name in teams.names()]
+    finally:
+        await teams.aclose()
+    if not offline:
+        findings += await _probe_all(loaded)
+    return findings
+
+
+async def _built(teams: TeamFactory, name: str) -> Finding:
+    try:
+        # Twice: a factory that gives out the same agents again must not get to the second thread.
+        kept = [await _build(teams, name), await _build(teams, name)]
+    except GatewayError as error:
+        return Finding(kind="team", name=name, good=False, text=str(error))
+    agents = ", ".join(teams.info(name).participants) or kept[0].name
+    return Finding(kind="team", name=name, good=True, text=agents)
+
+
+async def _build(teams: TeamFactory, name: str) -> Team:
+    with tempfile.TemporaryDirectory(prefix="parley-check-") as workdir:
+        return await teams.build(name, workdir=Path(workdir))
+
+
+async def _probe_all(loaded: LoadedConfig) -> list[Finding]:
+    models = ModelClients(loaded.config, loaded.imports)
+    try:
+        async with asyncio.TaskGroup() as group:
+            probes = [
+                group.create_task(_probe(models, loaded, name), name=f"probe {name}")
+                for name in loaded.config.models
+            ]
+    finally:
+        await models.aclose()
+    return [probe.result() for probe in probes]
+
+
+async def _probe(models: ModelClients, loaded: LoadedConfig, name: str) -> Finding:
+    if resolve(loaded.config.models[name]).provider == "demo":
+        text = "the built-in demo model; set OPENAI_API_KEY for a real one"
+        return Finding(kind="model", name=name, good=True, text=text)
+    started = time.monotonic()
+    try:
+        async with asyncio.timeout(PROBE_SECONDS):
+            question = UserMessage(content="Answer with the word ok.", source="user")
+            await models.client(name).create([question])
+    except TimeoutError:
+        text = f"no answer within {PROBE_SECONDS:.0f} seconds"
+        return Finding(kind="model", name=name, good=False, text=text)
+    except Exception as error:  # a client class of the user's may raise anything
+        clear = isinstance(error, ModelError | ValueError)
+        text = str(error) if clear else f"{type(error).__name__}: {error}"
+        return Finding(kind="model", name=name, good=False, text=text)
+    text = f"{models.label(name)} answered in {time.monotonic() - started:.1f} s"
+    return Finding(kind="model", name=name, good=True, text=text)
+
+
+def table(findings: Sequence[Finding]) -> str:
+    """The findings in columns."""
+    width = max(len(each.name) for each in findings)
+    return "\n".join(
+        f"{each.kind:6}  {each.name:{width}}  {'ok    ' if each.good else 'FAILED'}  "
+        f"{sanitize(each.text)}"
+        for each in findings
+    )
+
+
+async def team_table(loaded: LoadedConfig) -> str:
+    """Every team with its agents and their models; a team that can't be built says so."""
+    teams = _factory(loaded)
+    lines: list[str] = []
+    try:
+        for name in teams.names():
+            finding = await _built(teams, name)
+            info = teams.info(name)
+            mark = "*" if name == teams.default else " "
+            about = f"  {info.description}" if info.description else ""
+            lines.append(f"{mark} {name}{about}")
+            agents = [
+                f"{agent} ({model})" if model else agent for agent, model in info.models.items()
+            ]
+            lines.append(f"    {', '.join(agents) if finding.good else sanitize(finding.text)}")
+    finally:
+        await teams.aclose()
+    return "\n".join(lines)
+
+
+async def dump_team(loaded: LoadedConfig, name: str) -> str:
+    """The team as component JSON. Raises GatewayError if it can't be built or written down."""
+    teams = _factory(loaded)
+    if name not in teams.names():
+        hint = did_you_mean(name, teams.names()) or f"there is {', '.join(teams.names())}"
+        raise NotFound(f"There is no team {name!r}; {hint}")
+    try:
+        team = await _build(teams, name)
+        return team.dump_component().model_dump_json(indent=2, exclude_none=True)
+    except (NotImplementedError, TypeError, ValueError) as error:
+        raise GatewayError(f"The team {name!r} can't be written as JSON: {error}") from error
+    finally:
+        await teams.aclose()
+
+
+def _factory(loaded: LoadedConfig) -> TeamFactory:
+    return team_factory(loaded, loaded.config.store.folder or store_folder())

@@ -1,0 +1,33 @@
+"""The command `parley`. Each command parses, calls one function, and maps errors to exit codes."""
+
+from __future__ import annotations
+
+import click
+
+from gateway.cli.chat import chat
+from gateway.cli.check import check, init
+from gateway.cli.group import ParleyGroup
+from gateway.cli.run import run
+from gateway.cli.serve import serve, status
+from gateway.cli.sessions import sessions
+from gateway.cli.teams import teams
+
+__all__ = ["main"]
+
+
+@click.group(
+    cls=ParleyGroup,
+    default="chat",
+    commands=[chat, run, check, init, sessions, teams, status, serve],
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.version_option(package_name="parley-gateway", prog_name="parley")
+def main() -> None:
+    """Talk to a team of AI agents.
+
+    Without a command, parley opens the chat. Without a config and a key, the built-in demo team
+    answers; `parley init` writes a config to start from.
+
+    Exit codes: 0 done, 1 failed, 2 wrong command line or config, 3 the team waits for an answer,
+    130 stopped by ctrl+c.
+    """

@@ -1,0 +1,64 @@
+"""What the commands share: the default command, the --config option, errors as exit codes."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from gateway.errors import GatewayError
+from gateway.exit_codes import ExitCode
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_OWN_OPTIONS = {"-h", "--help", "--version"}
+
+
+class ParleyGroup(click.Group):
+    """A group that takes a default command, and ends with the exit code of what went wrong."""
+
+    def __init__(self, *args: Any, default: str, **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        self._default = default
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Put the default command before options that are not the group's."""
+        if not args or (args[0].startswith("-") and args[0] not in _OWN_OPTIONS):
+            args = [self._default, *args]
+        return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; errors of ours become one message on standard error."""
+        from gateway.render.sanitize import sanitize
+
+        try:
+            return super().invoke(ctx)
+        except GatewayError as error:
+            click.echo(f"parley: {sanitize(str(error))}", err=True)
+            ctx.exit(getattr(error, "exit_code", ExitCode.FAILED))
+        except KeyboardInterrupt:
+            ctx.exit(ExitCode.INTERRUPTED)
+        except BrokenPipeError:
+            leave_output()
+            ctx.exit(ExitCode.BROKEN_PIPE)
+
+
+def leave_output() -> None:
+    """Send what is still to be written nowhere, so that the interpreter ends in silence."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
+
+
+def config_option(command: F) -> F:
+    """Let the command take --config."""
+    return click.option(
+        "--config",
+        type=click.Path(path_type=Path),
+        metavar="PATH",
+        help="The config file; otherwise $PARLEY_CONFIG, ./config.toml, or the user's own.",
+    )(command)

@@ -1,0 +1,42 @@
+"""`parley serve` and `parley status`: the gateway of the chat platforms, and what it is doing."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import click
+
+from gateway.cli.group import config_option
+from gateway.exit_codes import ExitCode
+
+
+@click.command()
+@config_option
+@click.pass_context
+def serve(ctx: click.Context, config: Path | None) -> None:
+    """Serve the teams on the configured chat platforms."""
+    from gateway.config import load_config
+
+    load_config(config)
+    click.echo(
+        "parley: there is nothing to serve: the config names no chat platform. "
+        "`parley chat` talks to the teams in the terminal.",
+        err=True,
+    )
+    ctx.exit(ExitCode.USAGE)
+
+
+@click.command()
+@config_option
+@click.pass_context
+def status(ctx: click.Context, config: Path | None) -> None:
+    """Say whether Parley runs, and what it is doing. Exit code 1 if it does not run."""
+    from gateway.app import store_of
+    from gateway.config import load_config
+    from gateway.overview import owner_status
+
+    store = store_of(load_config(config, references=False))
+    running, text = asyncio.run(owner_status(store))
+    click.echo(text)
+    ctx.exit(ExitCode.DONE if running else ExitCode.FAILED)

@@ -1,0 +1,36 @@
+"""`parley teams`: the teams of the config."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import click
+
+from gateway.cli.group import config_option
+
+
+@click.group()
+def teams() -> None:
+    """List the teams, or print one as component JSON."""
+
+
+@teams.command(name="list")
+@config_option
+def list_(config: Path | None) -> None:
+    """List the teams with their agents and models; * marks the default one."""
+    from gateway.check import team_table
+    from gateway.config import load_config
+
+    click.echo(asyncio.run(team_table(load_config(config))))
+
+
+@teams.command()
+@config_option
+@click.argument("name")
+def dump(config: Path | None, name: str) -> None:
+    """Print the team NAME as component JSON, which other programs of this kind can load."""
+    from gateway.check import dump_team
+    from gateway.config import load_config
+
+    click.echo(asyncio.run(dump_team(load_config(config), name)))

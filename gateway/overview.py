@@ -1,0 +1,143 @@
+"""What `parley sessions` and `parley status` read from a store, and the one thing they change."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import time
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import suppress
+from datetime import datetime
+
+from gateway.client import ThreadInfo
+from gateway.control import SocketClient
+from gateway.errors import Closing, NotFound
+from gateway.events import (
+    HandedOff,
+    InputRequested,
+    InputResolved,
+    MessageFinished,
+    Notice,
+    SessionEvent,
+    ToolFinished,
+    TurnFinished,
+    TurnStarted,
+)
+from gateway.render.sanitize import sanitize
+from gateway.store.protocols import SessionReader
+from gateway.store.sqlite import SqliteStore
+
+_MINUTE, _HOUR, _DAY = 60, 3600, 86400
+
+
+def thread_table(threads: Sequence[ThreadInfo], now: float | None = None) -> str:
+    """The threads in columns: id, age, state, team, title."""
+    at = time.time() if now is None else now
+    rows = [
+        (each.id, _age(at - each.updated_at), each.state, each.team, each.title or each.preview)
+        for each in threads
+    ]
+    rows.insert(0, ("ID", "USED", "STATE", "TEAM", "TITLE"))
+    shown = [[" ".join(sanitize(cell).split()) for cell in row] for row in rows]
+    widths = [max(len(row[column]) for row in shown) for column in range(4)]
+    return "\n".join(
+        "  ".join([*(f"{cell:{width}}" for cell, width in zip(row, widths, strict=False)), row[4]])
+        for row in shown
+    )
+
+
+async def find_thread(store: SessionReader, session: str) -> ThreadInfo:
+    """The thread with this id or title. Raises NotFound."""
+    with suppress(NotFound):
+        return await store.thread(session)
+    for thread in await store.threads(search=session, limit=1000):
+        if thread.title == session:
+            return thread
+    raise NotFound(f"There is no thread with the id or title {session!r}.")
+
+
+async def stored_events(store: SessionReader, thread: str) -> AsyncGenerator[SessionEvent]:
+    """Everything that happened in the thread so far."""
+    after = 0
+    while page := await store.events(thread, after=after):
+        for event in page:
+            yield event
+        after = page[-1].seq
+
+
+async def transcript(store: SessionReader, thread: ThreadInfo) -> str:
+    """The thread for people to read."""
+    blocks = [f"{thread.title or thread.id} · {thread.team} · {thread.state}"]
+    async for event in stored_events(store, thread.id):
+        blocks += [sanitize(block) for block in _blocks(event)]
+    return "\n\n".join(blocks) + "\n"
+
+
+def _blocks(event: SessionEvent) -> list[str]:
+    """What the event says in a transcript; nothing for what only matters while it happens."""
+    line = ""
+    match event:
+        case TurnStarted():
+            return [f"{message.author or 'you'}:\n{message.text}" for message in event.messages]
+        case MessageFinished():
+            return [f"{event.agent}:\n{event.text}"] if event.text else []
+        case HandedOff():
+            line = f"{event.agent} -> {event.target}"
+        case ToolFinished():
+            line = f"{event.agent} used {event.tool}{' (failed)' if event.failed else ''}"
+        case InputRequested():
+            line = f"{event.agent} asked: {event.prompt or event.tool}"
+        case InputResolved():
+            line = f"answer: {event.outcome}"
+        case Notice():
+            line = event.text
+        case TurnFinished(outcome="failed" | "stopped" | "interrupted"):
+            line = f"the turn was {event.outcome}: {event.reason}".rstrip(": ")
+        case _:
+            pass
+    return [f"  {line}"] if line else []
+
+
+async def delete_thread(store: SqliteStore, thread: str) -> None:
+    """Remove the thread: through the store's owner where there is one, otherwise here."""
+    try:
+        owner = await SocketClient.connect(store.folder)
+    except Closing:
+        async with store.own():
+            await store.delete_thread(thread)
+        await asyncio.to_thread(shutil.rmtree, store.folder / "work" / thread, ignore_errors=True)
+    else:
+        await owner.delete_thread(thread)
+
+
+async def owner_status(store: SqliteStore) -> tuple[bool, str]:
+    """Whether a process owns the store, and the figures that are known either way."""
+    try:
+        status = await (await SocketClient.connect(store.folder)).status()
+    except Closing:
+        counts = await store.counts()
+        return False, f"Parley is not running.\n{_counts(counts.threads, counts.open_requests)}"
+    since = datetime.fromtimestamp(status["since"]).astimezone()
+    counts = status["counts"]
+    return True, (
+        f"Parley runs as process {status['pid']} since {since:%Y-%m-%d %H:%M}, "
+        f"{_number(status['running'], 'turn')} running.\n"
+        f"{_counts(counts['threads'], counts['open_requests'])}"
+    )
+
+
+def _counts(threads: Mapping[str, int], open_requests: int) -> str:
+    states = ", ".join(f"{count} {state}" for state, count in sorted(threads.items()))
+    total = _number(sum(threads.values()), "thread")
+    return f"{total}{f' ({states})' if states else ''}, {_number(open_requests, 'open question')}."
+
+
+def _number(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+def _age(seconds: float) -> str:
+    for unit, length in (("d", _DAY), ("h", _HOUR), ("min", _MINUTE)):
+        if seconds >= length:
+            return f"{seconds // length:.0f} {unit} ago"
+    return "now"

@@ -1,0 +1,82 @@
+"""What the agents of a thread say, as one plain text that grows at its end: for pipes and files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gateway.events import MessageFinished, SessionEvent, TextDelta
+
+
+@dataclass(slots=True)
+class _Message:
+    agent: str
+    text: str = ""
+    written: str = ""
+    finished: bool = False
+
+
+class PlainText:
+    """Turns events into text to append. Messages stand one after the other, as they began.
+
+    While several agents speak at once, the first one streams and the others wait for their turn.
+    With `names`, each message stands below a line with its agent's name.
+    """
+
+    def __init__(self, *, names: bool) -> None:
+        self._names = names
+        self._messages: dict[str, _Message] = {}
+        self._first = True
+
+    @property
+    def mid_message(self) -> bool:
+        """Whether the text ends in the middle of a message."""
+        return any(message.written for message in self._messages.values())
+
+    def take(self, event: SessionEvent) -> str:
+        """What the event adds to the text."""
+        match event:
+            case TextDelta():
+                message = self._message(event.message, event.agent)
+                message.text = event.text if event.replace else message.text + event.text
+            case MessageFinished():
+                message = self._message(event.message, event.agent)
+                message.text, message.finished = event.text, True
+            case _:
+                return ""
+        return self._flush()
+
+    def close(self) -> str:
+        """What ends the text, when no more events come."""
+        for message in self._messages.values():
+            message.finished = True
+        return self._flush()
+
+    def _message(self, name: str, agent: str) -> _Message:
+        return self._messages.setdefault(name, _Message(agent))
+
+    def _flush(self) -> str:
+        pieces: list[str] = []
+        while self._messages:
+            name, message = next(iter(self._messages.items()))
+            pieces.append(self._continue(message))
+            if not message.finished:
+                break
+            del self._messages[name]
+            if message.written and not message.written.endswith("\n"):
+                pieces.append("\n")
+        return "".join(pieces)
+
+    def _continue(self, message: _Message) -> str:
+        """What the text does not have of the message yet."""
+        written, message.written = message.written, message.text or message.written
+        if written and message.written.startswith(written):
+            return message.written[len(written) :]
+        if not message.written:
+            return ""
+        # It begins, or another text stands there now: what was written can't be taken back.
+        return self._heading(message.agent, mid_line=bool(written)) + message.written
+
+    def _heading(self, agent: str, *, mid_line: bool) -> str:
+        gap = "\n\n" if mid_line else "" if self._first else "\n"
+        self._first = False
+        return f"{gap}{agent}:\n" if self._names else gap

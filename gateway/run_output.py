@@ -1,0 +1,133 @@
+"""What `parley run` writes: texts or JSON lines to standard output, the rest to stderr."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Protocol, TextIO
+
+from gateway.events import (
+    InputRequested,
+    Notice,
+    SessionEvent,
+    SpeakerStarted,
+    ToolStarted,
+    TurnFinished,
+    dump_event,
+)
+from gateway.render.plain import PlainText
+from gateway.render.sanitize import sanitize
+
+_CLEAR_LINE = "\r\x1b[K"
+
+
+class Output(Protocol):
+    """Where the events of a run go. Each method may raise BrokenPipeError."""
+
+    def show(self, event: SessionEvent) -> None:
+        """Write what the event has to say."""
+        ...
+
+    def pause(self) -> None:
+        """The run stands still: end the text, and leave the terminal to somebody else."""
+        ...
+
+
+class JsonOutput:
+    """Every event as one line of JSON."""
+
+    def __init__(self, out: TextIO) -> None:
+        self._out = out
+
+    def show(self, event: SessionEvent) -> None:
+        """Write the event."""
+        line = dump_event(event).decode()
+        if self._out.isatty():  # where characters beyond ASCII could steer the terminal
+            line = json.dumps(json.loads(line))
+        self._out.write(f"{line}\n")
+        self._out.flush()
+
+    def pause(self) -> None:
+        """Nothing: each line is complete."""
+
+
+class TextOutput:
+    """The agents' texts, and on `err` what goes wrong and, if it is a terminal, what goes on."""
+
+    def __init__(self, out: TextIO, err: TextIO, *, names: bool) -> None:
+        self._out = out
+        self._err = err
+        self._text = PlainText(names=names)
+        self._safe = out.isatty()
+        self._progress = Progress(err)
+
+    def show(self, event: SessionEvent) -> None:
+        """Write what the event adds."""
+        if text := self._text.take(event):
+            self._progress.clear()
+            self._write(text)
+        match event:
+            case Notice(level="info"):
+                self._progress.note(event.text)
+            case Notice():
+                self._progress.clear()
+                incident = f" ({event.incident})" if event.incident else ""
+                self._err.write(f"parley: {sanitize(event.text)}{incident}\n")
+            case SpeakerStarted() | ToolStarted() if not self._text.mid_message:
+                self._progress.show(_doing(event))
+            case InputRequested() | TurnFinished():
+                self._progress.clear()
+            case _:
+                pass
+
+    def pause(self) -> None:
+        """End the text."""
+        self._progress.clear()
+        self._write(self._text.close())
+
+    def _write(self, text: str) -> None:
+        self._out.write(sanitize(text) if self._safe else text)
+        self._out.flush()
+
+
+class Progress:
+    """A line on a terminal that says what is going on, and goes away again."""
+
+    def __init__(self, err: TextIO) -> None:
+        self._err = err
+        self._shown = False
+        self._on = err.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+
+    def show(self, text: str) -> None:
+        """Show the text instead of what was shown."""
+        if self._on:
+            self._err.write(f"{_CLEAR_LINE}{_one_line(text)}")
+            self._err.flush()
+            self._shown = True
+
+    def note(self, text: str) -> None:
+        """A line that stays."""
+        if self._on:
+            self.clear()
+            self._err.write(f"{sanitize(text)}\n")
+            self._err.flush()
+
+    def clear(self) -> None:
+        """Show nothing."""
+        if self._shown:
+            self._err.write(_CLEAR_LINE)
+            self._err.flush()
+            self._shown = False
+
+
+def _doing(event: SpeakerStarted | ToolStarted) -> str:
+    match event:
+        case SpeakerStarted():
+            return f"{event.agent}{f' ({event.model})' if event.model else ''} ..."
+        case ToolStarted():
+            return f"{event.agent}: {event.tool} ..."
+
+
+def _one_line(text: str) -> str:
+    """The text as it fits on the line, which must not wrap to be cleared again."""
+    return " ".join(sanitize(text).split())[:70]
