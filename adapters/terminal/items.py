@@ -6,8 +6,11 @@ All text in them is sanitised.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
+
+_LIST_ITEM = re.compile(r"^ *(?:[-*+]|\d+[.)]) ", re.MULTILINE)
 
 ToolState: TypeAlias = Literal["running", "asking", "done", "failed", "unknown", "stopped"]
 Asking: TypeAlias = Literal["text", "choice", "approval"]
@@ -109,9 +112,9 @@ Item: TypeAlias = (
 
 
 def weight(item: Item) -> int:
-    """About how many widgets the item takes: Markdown mounts one per block."""
+    """About how many widgets the item takes: Markdown mounts one per block, more for lists."""
     match item:
         case AgentItem(text=text):
-            return 3 + text.count("\n\n")
+            return 3 + text.count("\n\n") + 4 * len(_LIST_ITEM.findall(text)) + text.count("|")
         case _:
             return 1

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable
+from contextlib import suppress
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on, work
@@ -79,6 +80,7 @@ class ChatScreen(Screen[None]):
         self._transcript: Transcript | None = None
         self._side: SessionList | None = None
         self._dirty = asyncio.Event()
+        self._urgent = asyncio.Event()
         self._drawn: ThreadModel | None = None
         self._offered = ""
         self._armed_at = -SECOND_PRESS
@@ -143,17 +145,22 @@ class ChatScreen(Screen[None]):
             started = time.thread_time()
             await self._draw()
             await self._refreshed()
-            await asyncio.sleep(pause_after(time.thread_time() - started))
+            await self._pause(pause_after(time.thread_time() - started))
+
+    async def _pause(self, seconds: float) -> None:
+        """Wait before the next redraw, unless the reader scrolls."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._urgent.wait()
+        self._urgent.clear()
 
     async def _refreshed(self) -> None:
         """Wait until what was drawn is painted, so that its cost is known."""
         painted = asyncio.Event()
         self.call_after_refresh(painted.set)
-        try:
+        with suppress(TimeoutError):  # under a dialog nothing is painted
             async with asyncio.timeout(MOST_REFRESH_WAIT):
                 await painted.wait()
-        except TimeoutError:
-            pass  # a dialog lies over the chat, which is not painted then
 
     async def _draw(self) -> None:
         conversation, transcript = self.conversation, self._transcript
@@ -509,6 +516,7 @@ class ChatScreen(Screen[None]):
 
     def on_transcript_wanting(self) -> None:
         """The transcript wants to be drawn."""
+        self._urgent.set()
         self._dirty.set()
 
     def on_transcript_moved(self) -> None:

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Literal, TypeAlias
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from textual.containers import VerticalScroll
 from textual.content import Content
+from textual.geometry import Size
 from textual.message import Message
+from textual.widget import Widget
 from textual.widgets import Static
 
 from adapters.terminal.items import Item
 from adapters.terminal.widgets.entries import Entry, entry_for, show_in
 from adapters.terminal.window import Window
+
+if TYPE_CHECKING:
+    from textual.layout import DockArrangeResult
 
 Wanted: TypeAlias = Literal["", "earlier", "later", "end"]
 NEAR = 2
@@ -43,6 +48,7 @@ class Transcript(VerticalScroll, can_focus=False):
         self._entries: dict[str, Entry] = {}
         self._above = Static(markup=False, classes="above")
         self._total = 0
+        self._place: tuple[Entry, float] | None = None
 
     @property
     def following(self) -> bool:
@@ -74,15 +80,14 @@ class Transcript(VerticalScroll, can_focus=False):
     async def draw(self, items: Sequence[Item]) -> None:
         """Bring what is mounted in line with the items."""
         wanted, self._wanted = self._wanted, ""
-        place: Callable[[], None] | None = None
         match wanted:
             case "earlier":
                 self._window = self._window.earlier(items)
-                place = self._keep_place()
+                self._keep_place()
             case "later":
                 self.release_anchor()
                 self._window = self._window.later(items)
-                place = self._keep_place()
+                self._keep_place()
             case "end":
                 self._window = Window.tail(items)
             case "":
@@ -94,8 +99,8 @@ class Transcript(VerticalScroll, can_focus=False):
         self._count()
         if wanted == "end":
             self.anchor()
-        elif place is not None:
-            self.call_after_refresh(place)
+        elif self._place is not None:
+            self.call_after_refresh(self._placed)
 
     def release_anchor(self) -> None:
         """The reader scrolls: the end is no longer followed."""
@@ -171,16 +176,32 @@ class Transcript(VerticalScroll, can_focus=False):
         for entry in run:
             await show_in(entry, entry.item)
 
-    def _keep_place(self) -> Callable[[], None]:
+    # The place of a reader while more is mounted above. Textual's own anchor, which holds the end,
+    # sets the scroll position in the same moment of a layout; later, the eye would see a jump.
+
+    def _keep_place(self) -> None:
         """Remember what stands at the top of the view, for when the layout is new."""
         top = self.scroll_y
         shown = [entry for entry in self._entries.values() if entry.virtual_region.bottom > top]
-        if not shown:
-            return lambda: None
-        entry, offset = shown[0], shown[0].virtual_region.y - top
+        self._place = (shown[0], shown[0].virtual_region.y - top) if shown else None
 
-        def place() -> None:
-            if entry.is_mounted:
-                self.scroll_to(y=entry.virtual_region.y - offset, animate=False, immediate=True)
+    def arrange(self, size: Size, optimal: bool = False) -> DockArrangeResult:
+        """Lay out the entries; what stood at the top of the view stays there."""
+        result = super().arrange(size, optimal)
+        if (y := self._place_in(result)) is not None:
+            self.set_reactive(Widget.scroll_y, y)
+            self.scroll_target_y = y
+        return result
 
-        return place
+    def _place_in(self, result: DockArrangeResult) -> float | None:
+        if self._place is None:
+            return None
+        entry, offset = self._place
+        rows = (each.region.y for each in result.placements if each.widget is entry)
+        row = next(rows, None)
+        return None if row is None else max(0.0, row - offset)
+
+    def _placed(self) -> None:
+        """The layout is new: let the scroll bar know."""
+        self._place = None
+        self.scroll_to(y=self.scroll_y, animate=False, immediate=True)

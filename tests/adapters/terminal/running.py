@@ -1,7 +1,7 @@
 """The chat under a Pilot, connected to a scripted client, and short names for its events."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -88,20 +88,18 @@ async def chatting(
     *,
     size: tuple[int, int] = (80, 24),
     **settings: Any,
-) -> AsyncIterator[Chat]:
+) -> AsyncGenerator[Chat, None]:
     """Run the chat until the block ends."""
 
     @asynccontextmanager
-    async def connect() -> AsyncIterator[ScriptedClient]:
+    async def connect() -> AsyncGenerator[ScriptedClient, None]:
         try:
             yield client
         finally:
             await client.aclose()
 
     clock = HandClock()
-    app = ChatApp(
-        Settings(data_dir=folder, clock=clock, now=lambda: NOW + 12, **settings)
-    )
+    app = ChatApp(Settings(data_dir=folder, clock=clock, now=lambda: NOW + 12, **settings))
     async with asyncio.TaskGroup() as group:
         group.create_task(app.hold(connect))
         try:

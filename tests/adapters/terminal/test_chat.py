@@ -357,7 +357,9 @@ async def test_hostile_text_is_shown_as_text_and_steers_nothing(tmp_path: Path):
 async def test_any_size_of_terminal_is_survived(tmp_path: Path, size: tuple[int, int]):
     client = ScriptedClient()
     thread = client.add_thread("Small")
-    await client.happen(thread, began("go"), speaker("a"), said("a", "m", "- x\n- y\n\n|a|b|\n|-|-|"))
+    await client.happen(
+        thread, began("go"), speaker("a"), said("a", "m", "- x\n- y\n\n|a|b|\n|-|-|")
+    )
     async with chatting(client, tmp_path, size=size) as chat:
         await chat.pilot.resize_terminal(80, 24)
         await chat.until_shown("go", "Small")

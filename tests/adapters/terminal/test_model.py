@@ -1,0 +1,235 @@
+"""The picture of a thread: independent of how text was cut, the same live and replayed."""
+
+from dataclasses import replace
+from itertools import pairwise
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from adapters.terminal.items import AgentItem, HumanItem, NoticeItem, RequestItem, ToolItem
+from adapters.terminal.model import COLOURS, ThreadModel
+from gateway import events
+from tests.adapters.terminal.running import (
+    approval,
+    asked,
+    began,
+    called,
+    delta,
+    ended,
+    returned,
+    said,
+    speaker,
+)
+
+AGENTS = ("planner", "coder", "reviewer")
+TEXTS = st.text(alphabet="ab \n\t\r\x1b[]31m;\x07\x9b\u202eé", max_size=30)
+
+
+def numbered(*happened: events.SessionEvent) -> list[events.SessionEvent]:
+    """Events as a thread stores them: all but the deltas have their number."""
+    seq = 0
+    result: list[events.SessionEvent] = []
+    for event in happened:
+        seq += not isinstance(event, events.TextDelta)
+        result.append(
+            event if isinstance(event, events.TextDelta) else replace(event, seq=seq, at=float(seq))
+        )
+    return result
+
+
+def model_of(*happened: events.SessionEvent) -> ThreadModel:
+    model = ThreadModel()
+    model.apply_all(numbered(*happened))
+    return model
+
+
+def picture(model: ThreadModel) -> tuple[object, ...]:
+    items = [model.items[key] for key in model.keys]
+    agents = {name: (state.agent, state.tokens) for name, state in model.agents.items()}
+    usage = (model.prompt_tokens, model.completion_tokens)
+    return items, agents, usage, model.queued, model.requests, model.activity, model.title
+
+
+@st.composite
+def threads(draw: st.DrawFn) -> list[events.SessionEvent]:
+    """Some turns, in which several agents may speak at the same time."""
+    happened: list[events.SessionEvent] = []
+    for turn in range(draw(st.integers(1, 3))):
+        happened.append(began(draw(TEXTS), first=turn))
+        happened += [speaker(agent) for agent in AGENTS]
+        scripts = [draw(speeches(agent, turn)) for agent in AGENTS]
+        while scripts := [script for script in scripts if script]:
+            happened.append(draw(st.sampled_from(scripts)).pop(0))
+        happened.append(ended(draw(st.sampled_from(("done", "stopped", "failed")))))
+    return numbered(*happened)
+
+
+@st.composite
+def speeches(draw: st.DrawFn, agent: str, turn: int) -> list[events.SessionEvent]:
+    script: list[events.SessionEvent] = []
+    for number in range(draw(st.integers(0, 3))):
+        name = f"{agent}-{turn}-{number}"
+        match draw(st.sampled_from(("say", "call", "ask"))):
+            case "say":
+                chunks = draw(st.lists(TEXTS, max_size=4))
+                script += [delta(agent, name, chunk) for chunk in chunks]
+                script.append(said(agent, name, "".join(chunks)))
+            case "call":
+                failed = draw(st.booleans())
+                script.append(called(agent, name, "shell", draw(TEXTS)))
+                script.append(approval(agent, f"r{name}", "shell", call=name))
+                script.append(events.InputResolved(thread="", request=f"r{name}", outcome="yes"))
+                script.append(returned(agent, name, "shell", draw(TEXTS), failed=failed))
+            case _:
+                script.append(asked(agent, f"r{name}", draw(TEXTS)))
+                script.append(events.InputResolved(thread="", request=f"r{name}", outcome="no"))
+    return script
+
+
+@given(st.lists(TEXTS, max_size=6), st.data())
+def test_how_a_text_was_cut_does_not_matter(pieces: list[str], data: st.DataObject):
+    whole = "".join(pieces)
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(whole)), max_size=6)))
+    edges = [0, *cuts, len(whole)]
+    others = [whole[start:end] for start, end in pairwise(edges)]
+    start = (began("go"), speaker("coder"))
+    one = model_of(*start, delta("coder", "m", ""), *(delta("coder", "m", p) for p in pieces))
+    other = model_of(*start, delta("coder", "m", ""), *(delta("coder", "m", p) for p in others))
+    assert one.items["m"] == other.items["m"]
+    shown = one.items["m"]
+    assert isinstance(shown, AgentItem)
+    assert not {"\x1b", "\x07", "\x9b", "\u202e", "\r"} & set(shown.text)
+
+
+@given(threads())
+def test_a_replay_gives_the_same_picture_as_the_live_thread(happened: list[events.SessionEvent]):
+    live, replayed = ThreadModel(), ThreadModel()
+    live.apply_all(happened)
+    replayed.apply_all(event for event in happened if not isinstance(event, events.TextDelta))
+    assert picture(live) == picture(replayed)
+
+
+@given(threads(), st.data())
+def test_events_that_are_known_change_nothing(
+    happened: list[events.SessionEvent], data: st.DataObject
+):
+    stored = [event for event in happened if not isinstance(event, events.TextDelta)]
+    model = ThreadModel()
+    known = data.draw(st.integers(0, len(stored)))
+    model.apply_all(stored[:known])
+    before = picture(model)
+    assert not any(model.apply(event) for event in stored[:known])
+    assert picture(model) == before
+    model.apply_all(stored)
+    once = ThreadModel()
+    once.apply_all(stored)
+    assert picture(model) == picture(once)
+
+
+@given(threads(), st.data())
+def test_a_broken_stream_that_is_taken_up_again_loses_and_doubles_nothing(
+    happened: list[events.SessionEvent], data: st.DataObject
+):
+    cut = data.draw(st.integers(0, len(happened)))
+    model = ThreadModel()
+    model.apply_all(happened[:cut])
+    model.reconnect()
+    spoken: dict[str, str] = {}
+    for event in happened[:cut]:
+        match event:
+            case events.TextDelta(message=message, text=text):
+                spoken[message] = spoken.get(message, "") + text
+            case events.MessageFinished(message=message):
+                spoken.pop(message, None)
+            case _:
+                pass
+    agents = {message: message.split("-")[0] for message in spoken}
+    model.apply_all(delta(agents[message], message, text) for message, text in spoken.items())
+    model.apply_all(happened[cut:])
+    whole = ThreadModel()
+    whole.apply_all(happened)
+    assert picture(model) == picture(whole)
+
+
+def test_a_finished_text_wins_over_what_streamed():
+    model = model_of(began("go"), delta("coder", "m", "half"), said("coder", "m", "the whole"))
+    assert model.items["m"] == AgentItem(
+        key="m", agent=model.agents["coder"].agent, text="the whole"
+    )
+    assert model.apply(delta("coder", "m", "late"))
+    assert model.last_reply() == "the whole"
+
+
+def test_replacing_text_starts_over():
+    wrong = delta("coder", "m", "wrong")
+    model = model_of(began("go"), wrong, replace(delta("coder", "m", "right"), replace=True))
+    assert model.last_reply() == "right"
+
+
+def test_an_open_message_stands_below_what_is_finished():
+    model = model_of(
+        began("go"), delta("coder", "m1", "slow"), delta("planner", "m2", "quick"),
+        said("planner", "m2", "quick"),
+    )  # fmt: skip
+    assert model.keys == ["human-100", "m2", "m1"]
+
+
+def test_queued_messages_are_known_until_they_start_or_are_taken_back():
+    queued = [
+        events.MessageQueued(
+            thread="", message=events.HumanText(inbox=n, author="you", text=str(n))
+        )
+        for n in (1, 2, 3)
+    ]
+    taken = events.MessageWithdrawn(thread="", inbox=2)
+    model = model_of(began("go"), *queued, taken, ended(), began("1", first=1))
+    assert model.queued == {3: "3"}
+    assert [item.text for item in model.items.values() if isinstance(item, HumanItem)] == [
+        "go",
+        "1",
+    ]
+
+
+def test_a_turn_that_waits_is_settled_and_goes_on_after_the_answer():
+    ask = (began("go"), asked("coder", "r1", "City?"), ended("waiting"))
+    answered = events.InputResolved(thread="", request="r1", outcome="Lisbon")
+    waiting = model_of(*ask)
+    assert (waiting.activity, waiting.settled) == ("waiting", True)
+    assert waiting.agents["coder"].doing == "asks you"
+    going_on = model_of(*ask, answered)
+    assert not going_on.settled
+    item = going_on.items["request-r1"]
+    assert isinstance(item, RequestItem)
+    assert item.outcome == "Lisbon"
+
+
+def test_a_stopped_turn_leaves_nothing_open():
+    model = model_of(
+        began("go"), called("coder", "c", "shell"), delta("coder", "m", "half a"), ended("stopped")
+    )
+    tool, message = model.items["c"], model.items["m"]
+    assert isinstance(tool, ToolItem)
+    assert isinstance(message, AgentItem)
+    assert (tool.state, message.open, message.text) == ("stopped", False, "half a")
+    last = model.items[model.keys[-1]]
+    assert isinstance(last, NoticeItem)
+    assert last.text == "stopped"
+
+
+def test_an_agent_keeps_its_colour_and_two_agents_never_share_one():
+    names = [f"agent {number}" for number in range(COLOURS)]
+    model = model_of(*(speaker(name) for name in names))
+    assert len({state.agent.colour for state in model.agents.values()}) == COLOURS
+    assert model_of(speaker(names[3])).agents[names[3]].agent.colour == (
+        model_of(speaker(names[3]), speaker("other")).agents[names[3]].agent.colour
+    )
+
+
+def test_tokens_are_counted_for_the_thread_and_for_each_agent():
+    usage = [
+        events.Usage(thread="", agent=agent, prompt_tokens=prompt, completion_tokens=5)
+        for agent, prompt in (("a", 10), ("b", 20), ("a", 30))
+    ]
+    model = model_of(*usage)
+    assert (model.prompt_tokens, model.completion_tokens) == (60, 15)
+    assert {name: state.tokens for name, state in model.agents.items()} == {"a": 50, "b": 25}
