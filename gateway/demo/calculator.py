@@ -195,7 +195,8 @@ _FUNCTIONS: Mapping[str, Callable[[list[Decimal]], Decimal]] = {
 def _shown(value: Decimal, *, exact: bool) -> str:
     if not exact:
         value = decimal.Context(prec=SHOWN_DIGITS).create_decimal(value)
-    if value == value.to_integral_value() and value.adjusted() < DIGITS:
+    digits = DIGITS if exact else SHOWN_DIGITS
+    if value == value.to_integral_value() and value.adjusted() < digits:
         return f"{value.to_integral_value():f}" if value else "0"
     if -SHOWN_DIGITS < value.adjusted() < SHOWN_DIGITS:
         return f"{value.normalize():f}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import cache
-from zoneinfo import ZoneInfo, available_timezones
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 CITIES: Mapping[str, str] = {
     "amsterdam": "Europe/Amsterdam",
@@ -87,7 +87,10 @@ def zone_of(place: str) -> str:
 def time_in(place: str, now: datetime | None = None) -> str:
     """Date and time there, as people read it. Raises UnknownPlace."""
     zone = zone_of(place)
-    there = (now or datetime.now(UTC)).astimezone(ZoneInfo(zone))
+    try:
+        there = (now or datetime.now(UTC)).astimezone(ZoneInfo(zone))
+    except ZoneInfoNotFoundError:
+        raise UnknownPlace("This machine has no table of time zones (tzdata).") from None
     offset = f"{there:%z}"
     shown = "UTC" if zone == "Etc/UTC" else f"{zone}, UTC{offset[:3]}:{offset[3:]}"
     return f"{there:%H:%M} on {there:%A}, {there.day} {there:%B %Y} ({shown})"

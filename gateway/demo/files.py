@@ -38,31 +38,38 @@ class Folder:
             raise NotReadable(f"{path!r} can't be read.") from None
 
     def _allowed(self, path: str) -> Path:
-        """Where the file really is, after all links."""
-        place = (self._root / path).resolve(strict=True)
+        """Where the file really is, after all links; it need not exist."""
+        named = self._root / path
+        place = named.resolve()
         if not place.is_relative_to(self._root):
             raise NotReadable(f"{path!r} is outside of this folder.")
-        named = [part for part in Path(path).parts if part not in (".", "..")]
-        if any(part.startswith(".") for part in (*place.relative_to(self._root).parts, *named)):
+        if _hidden(place, self._root) or _hidden(named, self._root):
             raise NotReadable(f"{path!r} is hidden, and hidden files stay closed.")
         if any(place.is_relative_to(closed) or _same(place, closed) for closed in self._forbidden):
             raise NotReadable(f"{path!r} belongs to Parley itself and stays closed.")
         return place
 
 
+def _hidden(place: Path, root: Path) -> bool:
+    below = place.parts[len(root.parts) :] if place.is_relative_to(root) else ()
+    return any(part.startswith(".") and part != ".." for part in below)
+
+
 def _same(place: Path, other: Path) -> bool:
     """Whether it is the same file under another name, e.g. by a hard link."""
-    return other.exists() and place.samefile(other)
+    return place.exists() and other.exists() and place.samefile(other)
 
 
 def _text(place: Path, path: str) -> str:
     # A link put there meanwhile is not followed, and a pipe does not hold us up.
     handle = os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    with os.fdopen(handle, "rb") as file:
-        status = os.fstat(handle)
-        if not stat.S_ISREG(status.st_mode):
+    try:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
             raise NotReadable(f"{path!r} is no file.")
-        data = file.read(LARGEST + 1)
+        with open(handle, "rb", closefd=False) as file:
+            data = file.read(LARGEST + 1)
+    finally:
+        os.close(handle)
     if len(data) > LARGEST:
         raise NotReadable(f"{path!r} is larger than {LARGEST // 1024} KB.")
     try:

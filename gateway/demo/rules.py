@@ -132,17 +132,17 @@ def decide(view: View) -> Decision:
 
 
 def _calculate(view: View, intent: Calculate) -> Decision:
-    wanted = (intent.expressions or expressions(view.clarified))[:MOST_AT_ONCE]
+    drafts = _drafts(view)
+    wanted = intent.expressions or expressions(view.clarified) or tuple(drafts)
     if not wanted:
         return _ask(view, "What shall I calculate?") or Say(
             "I can't find a calculation in that. Write it like `12*7+1` or `15% of 240`."
         )
-    drafts = _drafts(view)
     if CALCULATOR not in view.tools or (view.agent == REVIEWER and not drafts):
         return _hand_over(view, SPECIALIST) or Say("I have no calculator here.")
     results = view.results(CALCULATOR)
     if not results:
-        return Act(tuple(Call(CALCULATOR, {"expression": one}) for one in wanted))
+        return Act(tuple(Call(CALCULATOR, {"expression": one}) for one in wanted[:MOST_AT_ONCE]))
     if not drafts and not any(result.failed for result in results):
         told = "; ".join(f"{_expression(result)} = {result.text}" for result in results)
         if checked := _hand_over(view, REVIEWER, _RESULTS + told):
@@ -336,4 +336,5 @@ def _expression(result: Returned) -> str:
 
 
 def _reason(result: Returned) -> str:
-    return result.text.removeprefix("Error: ").strip()
+    """A failure in words, without the name of its class."""
+    return re.sub(r"^(?:[A-Z]\w*: )+", "", result.text.strip())

@@ -396,6 +396,22 @@ async def test_azure_is_asked_by_deployment_and_version(openai_server: FakeOpenA
     assert request.headers["api-key"] == "sk-of-a-test"
 
 
+async def test_azure_takes_a_token_instead_of_a_key(openai_server: FakeOpenAI):
+    openai_server.script(Reply(text="ok"))
+    asked = AzureOpenAIChatCompletionClient(
+        model="gpt-4o",
+        azure_endpoint=openai_server.url.removesuffix("/v1"),
+        api_version="2024-10-21",
+        azure_ad_token_provider=lambda: "token-of-a-test",
+    )
+    await asked.create(HELLO)
+    await asked.close()
+    assert openai_server.requests[0].headers["Authorization"] == "Bearer token-of-a-test"
+    assert openai_server.requests[0].path == "/openai/deployments/gpt-4o/chat/completions"
+    with pytest.raises(NotImplementedError, match="azure_ad_token_provider"):
+        asked.dump_component()
+
+
 # Construction and components
 
 

@@ -1,0 +1,97 @@
+"""Answers in shapes that only some providers give, read from their recorded form."""
+
+from typing import Any
+
+import pytest
+
+from teams.models import BadAnswer, ModelUnreachable, RequestUsage
+from teams.models.openai._answer import Answer, read_completion
+
+
+def chunk(delta: dict[str, Any], finish_reason: str | None = None, **more: Any) -> dict[str, Any]:
+    return {"choices": [{"index": 0, "delta": delta, "finish_reason": finish_reason}], **more}
+
+
+def read(*chunks: object) -> tuple[str, Answer]:
+    answer = Answer()
+    text = "".join([answer.add(each) for each in chunks])
+    return text + answer.end(), answer
+
+
+def test_content_in_parts_is_joined():
+    text, answer = read(
+        chunk({"content": [{"type": "thinking", "thinking": []}, {"type": "text", "text": "Hel"}]}),
+        chunk({"content": "lo"}, "stop"),
+    )
+    assert text == answer.result(structured=False).content == "Hello"
+
+
+def test_reasoning_goes_by_two_names():
+    _, answer = read(
+        chunk({"reasoning_content": "Six "}),
+        chunk({"reasoning": "times seven", "content": ""}),
+        chunk({"content": "42"}, "stop"),
+    )
+    assert answer.result(structured=False).thought == "Six times seven"
+
+
+def test_an_unfinished_thought_stays_one():
+    text, answer = read(chunk({"content": "<think>I wonder"}), chunk({}, "length"))
+    assert text == ""
+    with pytest.raises(BadAnswer, match="token limit"):
+        answer.result(structured=False)
+
+
+def test_arguments_may_come_as_an_object():
+    call = {"function": {"name": "add", "arguments": {"a": 1}}}
+    _, answer = read(chunk({"tool_calls": [call]}, "stop"))
+    result = answer.result(structured=False)
+    assert isinstance(result.content, list)
+    assert result.content[0].arguments == '{"a": 1}'
+    assert result.finish_reason == "function_calls"
+
+
+def test_calls_with_one_index_but_different_ids_are_different():
+    calls = [
+        {"index": 0, "id": name, "function": {"name": name, "arguments": "{}"}} for name in "ab"
+    ]
+    _, answer = read(*[chunk({"tool_calls": [call]}) for call in calls], chunk({}, "tool_calls"))
+    result = answer.result(structured=False)
+    assert isinstance(result.content, list)
+    assert [call.name for call in result.content] == ["a", "b"]
+
+
+def test_the_last_usage_holds_and_other_choices_are_not_read():
+    other = {"index": 1, "delta": {"content": "no"}, "finish_reason": None}
+    _, answer = read(
+        {"choices": [other], "usage": {"prompt_tokens": 1}},
+        {"choices": [], "prompt_filter_results": []},
+        chunk({"content": "yes"}, "stop", usage={"prompt_tokens": 3, "completion_tokens": 2}),
+    )
+    result = answer.result(structured=False)
+    assert result.content == "yes"
+    assert result.usage == RequestUsage(prompt_tokens=3, completion_tokens=2)
+
+
+def test_log_probabilities_are_kept():
+    token = {
+        "token": "Hi",
+        "logprob": -0.5,
+        "bytes": [72, 105],
+        "top_logprobs": [{"token": "Ho", "logprob": -2.0, "bytes": None}],
+    }
+    message = {"role": "assistant", "content": "Hi"}
+    choice = {"message": message, "finish_reason": "stop", "logprobs": {"content": [token]}}
+    result = read_completion({"choices": [choice]}, structured=False)
+    assert result.logprobs is not None
+    assert result.logprobs[0].token == "Hi"
+    assert result.logprobs[0].top_logprobs is not None
+    assert result.logprobs[0].top_logprobs[0].logprob == -2.0
+
+
+def test_an_answer_without_an_end_is_none():
+    _, answer = read(chunk({"content": "Hel"}))
+    with pytest.raises(ModelUnreachable, match="before it was complete"):
+        answer.result(structured=False)
+    with pytest.raises(BadAnswer, match="not what the API promises"):
+        read(["no", "object"])
