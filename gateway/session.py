@@ -95,7 +95,7 @@ class Sessions:
 
         try:
             more = await turn.run(build)
-            if live is not None and not turn.failed:
+            if live is not None and turn.intact:
                 self._live[thread.id] = live
         finally:
             del self._running[thread.id]

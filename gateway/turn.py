@@ -45,7 +45,8 @@ class Turn:
         self, work: Work, log: TurnLog, info: TeamInfo, rule: Callable[[ToolCall], ToolRule]
     ) -> None:
         self.id = work.lease.turn
-        self.failed = False
+        self.intact = False
+        """The team has come to an end of its own: it can be used again as it stands."""
         self._work = work
         self._log = log
         self._participants: Collection[str] = info.participants
@@ -177,12 +178,16 @@ class Turn:
 
     async def _ended(self, live: LiveTeam, result: TaskResult) -> bool:
         checkpoint = await live.checkpoint()
-        reason = result.stop_reason or ""
         if result.pending:
             await self._humans.pending(result.pending)
-            return await self._write(checkpoint, TurnEnd(status="waiting", reason=reason))
-        self._unwritten += self._transcript.close(done=True)
-        return await self._write(checkpoint, TurnEnd(status="done", reason=reason))
+        else:
+            self._unwritten += self._transcript.close(done=True)
+        end = TurnEnd(
+            status="waiting" if result.pending else "done", reason=result.stop_reason or ""
+        )
+        again = await self._write(checkpoint, end)
+        self.intact = True
+        return again
 
     async def _paused(self, live: LiveTeam) -> bool:
         return await self._write(await live.checkpoint(), TurnEnd(status="paused"))
@@ -200,7 +205,6 @@ class Turn:
             await self._log.write(Record(shown=shown, end=TurnEnd(status="paused")))
 
     async def _failed(self, live: LiveTeam | None, error: Exception) -> bool:
-        self.failed = True
         failure = report(error, thread=self._log.thread, turn=self._log.turn)
         calls, lost = self._journal.given_up(stopped=False)
         self._unwritten += [*self._transcript.close(done=False), *lost]

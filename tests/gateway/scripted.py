@@ -1,0 +1,152 @@
+"""What the tests of the gateway share: teams on prepared answers, and people who watch and answer."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from gateway.client import Client
+from gateway.events import SessionEvent, TurnFinished
+from gateway.gateway import Gateway
+from gateway.local_client import LocalClient
+from gateway.registry import TeamInfo, ToolRule
+from gateway.store import SqliteStore
+from teams import RoundRobinGroupChat
+from teams.agents import AssistantAgent
+from teams.base import Team, ToolCall
+from teams.conditions import MaxMessageTermination
+from teams.core import FunctionCall
+from teams.models import ChatCompletionClient, CreateResult, ModelInfo, RequestUsage
+from teams.models.replay import ReplayChatCompletionClient
+
+CAN_CALL = ModelInfo(
+    vision=True,
+    function_calling=True,
+    json_output=False,
+    family="unknown",
+    structured_output=False,
+)
+ALLOW = ToolRule(action="allow")
+
+
+def model(*answers: str | CreateResult) -> ReplayChatCompletionClient:
+    return ReplayChatCompletionClient(list(answers), model_info=CAN_CALL)
+
+
+def calls(*names: str, **arguments: str) -> CreateResult:
+    """A model's answer that asks for tools; `arguments` by name, as JSON."""
+    return CreateResult(
+        finish_reason="function_calls",
+        content=[
+            FunctionCall(id=f"c{n}", name=name, arguments=arguments.get(name, "{}"))
+            for n, name in enumerate(names)
+        ],
+        usage=RequestUsage(prompt_tokens=3, completion_tokens=2),
+        cached=False,
+    )
+
+
+def solo(*answers, tools: Sequence = (), messages: int = 2, **more) -> Team:
+    """One agent that answers each message: a message of the user's and one of its own.
+
+    A model given instead of answers is shared by all teams made with it, as models are.
+    """
+    client = answers[0] if isinstance(answers[0], ChatCompletionClient) else model(*answers)
+    agent = AssistantAgent("solo", client, tools=list(tools), max_tool_iterations=5, **more)
+    return RoundRobinGroupChat([agent], termination_condition=MaxMessageTermination(messages))
+
+
+@dataclass
+class ScriptedTeams:
+    """Builds what `make` makes. `rules` by the name of the tool, else `rule`."""
+
+    make: Callable[[], Team]
+    rules: Mapping[str, ToolRule] = field(default_factory=dict)
+    rule_of_others: ToolRule = ALLOW
+    default: str = "demo"
+    participants: tuple[str, ...] = ("solo",)
+    built: int = 0
+    workdirs: list[Path] = field(default_factory=list)
+
+    def names(self) -> list[str]:
+        return ["demo", "other"]
+
+    def info(self, name: str) -> TeamInfo:
+        if name not in self.names():
+            raise KeyError(name)
+        return TeamInfo(
+            name=name,
+            description="",
+            participants=self.participants,
+            models=dict.fromkeys(self.participants, "replay"),
+            definition="1",
+        )
+
+    async def build(self, name: str, *, workdir: Path) -> Team:
+        self.built += 1
+        self.workdirs.append(workdir)
+        return self.make()
+
+    def rule(self, team: str, call: ToolCall) -> ToolRule:
+        return self.rules.get(call.name, self.rule_of_others)
+
+    async def aclose(self) -> None:
+        pass
+
+
+@asynccontextmanager
+async def opened(folder: Path, make: Callable[[], Team] | ScriptedTeams, **more):
+    """The operator's client of a gateway on the store in `folder`."""
+    teams = make if isinstance(make, ScriptedTeams) else ScriptedTeams(make)
+    async with Gateway(SqliteStore(folder), teams, **more) as gateway:
+        yield LocalClient(gateway)
+
+
+async def until(
+    client: Client, thread: str, stop: Callable[[SessionEvent], bool], after: int = 0
+) -> list[SessionEvent]:
+    """The thread's events up to the first for which `stop` holds."""
+    seen: list[SessionEvent] = []
+    async with aclosing(client.events(thread, after=after)) as events:
+        async for event in events:
+            seen.append(event)
+            if stop(event):
+                return seen
+    raise AssertionError(f"the events ended: {kinds(seen)}")
+
+
+async def turn(client: Client, thread: str, text: str) -> list[SessionEvent]:
+    """Say something and see what comes of it, to the end of the turn."""
+    after = (await client.thread(thread)).last_seq
+    await client.send(thread, text)
+    return await until(client, thread, ends, after)
+
+
+def ends(event: SessionEvent) -> bool:
+    return isinstance(event, TurnFinished)
+
+
+def kinds(events: Sequence[SessionEvent]) -> list[str]:
+    return [event.kind for event in events]
+
+
+def of(kind: type, events: Sequence[SessionEvent]) -> list:
+    return [event for event in events if isinstance(event, kind)]
+
+
+class Door:
+    """Something that waits until it is opened, and tells that it waits."""
+
+    def __init__(self) -> None:
+        self.reached = asyncio.Event()
+        self._opened = asyncio.Event()
+
+    async def pass_through(self) -> None:
+        self.reached.set()
+        await self._opened.wait()
+
+    def open(self) -> None:
+        self._opened.set()

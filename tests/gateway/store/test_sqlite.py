@@ -1,0 +1,194 @@
+import asyncio
+import os
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gateway.conversation import ConversationKey
+from gateway.errors import (
+    Closing,
+    NotFound,
+    StoreCorrupt,
+    StoreInUse,
+    StoreTooNew,
+    StoreUnwritable,
+)
+from gateway.store import SqliteStore, temporary_store
+from gateway.store.protocols import NewThread
+
+NEW = NewThread(id="t1", team="demo", definition="d")
+KEY = ConversationKey.local("t1")
+
+
+async def test_the_folder_and_its_files_are_the_owners_alone(tmp_path):
+    store = SqliteStore(tmp_path / "deep" / "store")
+    async with store.own():
+        await store.create_thread(NEW, key=KEY)
+        modes = {path.name: path.stat().st_mode & 0o777 for path in store.folder.iterdir()}
+        assert store.folder.stat().st_mode & 0o777 == 0o700
+    assert {"parley.db", "parley.db-wal", "lock"} <= modes.keys()
+    assert set(modes.values()) == {0o600}
+
+
+async def test_what_was_stored_is_there_after_a_restart(tmp_path):
+    store = SqliteStore(tmp_path)
+    async with store.own():
+        await store.create_thread(NEW, key=KEY, title="Kept")
+    async with SqliteStore(tmp_path).own():
+        assert (await store.thread("t1")).title == "Kept"
+
+
+async def test_a_second_owner_is_told_the_first_ones_pid(tmp_path):
+    async with SqliteStore(tmp_path).own():
+        with pytest.raises(StoreInUse, match=str(os.getpid())) as raised:
+            async with SqliteStore(tmp_path).own():
+                pass
+        assert raised.value.pid == os.getpid()
+    async with SqliteStore(tmp_path).own():
+        pass
+
+
+async def test_reading_needs_no_ownership_and_writing_does(tmp_path):
+    async with SqliteStore(tmp_path).own():
+        reader = SqliteStore(tmp_path)
+        assert await reader.threads() == []
+        with pytest.raises(Closing):
+            await reader.create_thread(NEW, key=KEY)
+
+
+async def test_a_store_that_was_never_made_reads_as_empty(tmp_path):
+    store = SqliteStore(tmp_path / "none")
+    assert await store.threads() == []
+    with pytest.raises(NotFound):
+        await store.thread("t1")
+    assert not (tmp_path / "none").exists()
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+async def test_an_unwritable_folder_is_said(tmp_path):
+    tmp_path.chmod(0o500)
+    with pytest.raises(StoreUnwritable, match=r"can't be written: Permission denied"):
+        async with SqliteStore(tmp_path / "store").own():
+            pass
+    tmp_path.chmod(0o700)
+
+
+async def test_a_file_where_the_folder_should_be_is_said(tmp_path):
+    (tmp_path / "store").write_text("a file")
+    with pytest.raises(StoreUnwritable, match="File exists"):
+        async with SqliteStore(tmp_path / "store").own():
+            pass
+
+
+async def test_a_damaged_file_is_said_and_left_alone(tmp_path):
+    (tmp_path / "parley.db").write_bytes(b"not a database" * 1000)
+    with pytest.raises(StoreCorrupt, match="damaged"):
+        async with SqliteStore(tmp_path).own():
+            pass
+    assert (tmp_path / "parley.db").read_bytes() == b"not a database" * 1000
+
+
+async def test_somebody_elses_database_is_left_alone(tmp_path):
+    connection = sqlite3.connect(tmp_path / "parley.db")
+    connection.execute("CREATE TABLE theirs (x)")
+    connection.commit()
+    connection.close()
+    with pytest.raises(StoreCorrupt, match="not one of Parley's"):
+        async with SqliteStore(tmp_path).own():
+            pass
+
+
+STEPS = {
+    2: "ALTER TABLE threads ADD COLUMN color TEXT NOT NULL DEFAULT 'red'",
+    3: "UPDATE threads SET color = 'blue'",
+}
+
+
+def column(path: Path, query: str):
+    connection = sqlite3.connect(path)
+    try:
+        return connection.execute(query).fetchone()[0]
+    finally:
+        connection.close()
+
+
+async def test_an_older_store_is_brought_up_to_date_with_a_copy_before_each_step(tmp_path):
+    old = SqliteStore(tmp_path, steps={})
+    async with old.own():
+        await old.create_thread(NEW, key=KEY, title="Old")
+    new = SqliteStore(tmp_path, steps=STEPS)
+    async with new.own():
+        assert (await new.thread("t1")).title == "Old"
+    assert column(tmp_path / "parley.db", "SELECT color FROM threads") == "blue"
+    assert column(tmp_path / "parley.v1.db", "PRAGMA user_version") == 1
+    assert column(tmp_path / "parley.v2.db", "SELECT color FROM threads") == "red"
+    assert (tmp_path / "parley.v1.db").stat().st_mode & 0o777 == 0o600
+
+
+async def test_a_new_store_takes_the_same_steps_without_copies(tmp_path):
+    async with SqliteStore(tmp_path, steps=STEPS).own():
+        pass
+    assert column(tmp_path / "parley.db", "PRAGMA user_version") == 3
+    assert not (tmp_path / "parley.v1.db").exists()
+
+
+async def test_a_step_that_fails_leaves_the_store_as_it_was(tmp_path):
+    async with SqliteStore(tmp_path, steps={}).own():
+        pass
+    broken = SqliteStore(tmp_path, steps={2: f"{STEPS[2]}; SELECT no_such_thing()"})
+    with pytest.raises(sqlite3.OperationalError):
+        async with broken.own():
+            pass
+    async with SqliteStore(tmp_path, steps=STEPS).own():
+        pass
+    assert column(tmp_path / "parley.db", "PRAGMA user_version") == 3
+
+
+async def test_a_store_of_a_newer_version_is_refused_and_left_alone(tmp_path):
+    async with SqliteStore(tmp_path, steps=STEPS).own():
+        pass
+    with pytest.raises(StoreTooNew, match="Update Parley"):
+        async with SqliteStore(tmp_path, steps={}).own():
+            pass
+    assert column(tmp_path / "parley.db", "PRAGMA user_version") == 3
+
+
+async def test_a_temporary_store_is_gone_at_the_end():
+    async with temporary_store() as store, store.own():
+        await store.create_thread(NEW, key=KEY)
+        folder = store.folder
+        assert folder.exists()
+    assert not folder.exists()
+
+
+async def test_threads_are_found_by_title_and_text_whatever_the_case(tmp_path):
+    store = SqliteStore(tmp_path)
+    async with store.own():
+        await store.create_thread(NEW, key=KEY, title="\u00c4rger mit 100% Rabatt")
+        other = NewThread(id="t2", team="demo", definition="d")
+        await store.create_thread(other, key=ConversationKey.local("t2"), title="Lunch")
+        found = [[t.id for t in await store.threads(search=s)] for s in ("\u00e4RGER", "0%", "", "x")]
+    assert found == [["t1"], ["t1"], ["t2", "t1"], []]
+
+
+LEFT_OPEN = """
+import asyncio, pathlib, sys
+from gateway.store import SqliteStore
+
+async def main():
+    await SqliteStore(pathlib.Path(sys.argv[1])).own().__aenter__()
+    raise SystemExit("crash in main")
+
+asyncio.run(main())
+"""
+
+
+async def test_a_crash_in_main_leaves_no_thread_that_holds_the_process(tmp_path):
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", LEFT_OPEN, str(tmp_path), stderr=subprocess.DEVNULL
+    )
+    async with asyncio.timeout(8):
+        assert await process.wait() == 1

@@ -1,0 +1,334 @@
+"""What the next process makes of what an earlier one left: it was dropped without being closed."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from gateway.errors import Fenced
+from gateway.events import (
+    MessageFinished,
+    Notice,
+    TextDelta,
+    ToolFinished,
+    ToolStarted,
+    TurnFinished,
+    TurnStarted,
+)
+from gateway.gateway import Gateway, Limits
+from gateway.local_client import LocalClient
+from gateway.registry import ToolRule
+from gateway.store import SqliteStore
+from gateway.store.protocols import MAX_RESUMES, Record
+from gateway.store.turns import INTERRUPTED, PARKED
+from tests.gateway.scripted import (
+    Door,
+    ScriptedTeams,
+    calls,
+    ends,
+    kinds,
+    model,
+    of,
+    opened,
+    solo,
+    turn,
+    until,
+)
+
+AT_ONCE = Limits(shutdown=0.0)
+
+
+class Crash:
+    """A gateway that ends as a killed process does: nothing of it is written from `kill` on."""
+
+    def __init__(self, folder: Path, teams: ScriptedTeams) -> None:
+        self.store = SqliteStore(folder)
+        self._gateway = Gateway(self.store, teams, limits=AT_ONCE)
+
+    async def __aenter__(self):
+        await self._gateway.__aenter__()
+        return self, LocalClient(self._gateway)
+
+    def kill(self) -> None:
+        async def refused(lease, record):
+            raise Fenced(lease.thread)
+
+        self.store.record = refused
+
+    async def __aexit__(self, *_):
+        self.kill()
+        await self._gateway.__aexit__(None, None, None)
+
+
+class Steps:
+    """Tools that note what they did and stop where the test wants them to."""
+
+    def __init__(self) -> None:
+        self.done: list[str] = []
+        self.doors = {"second": Door(), "third": Door()}
+
+    async def first(self) -> str:
+        """First."""
+        self.done.append("first")
+        return "1"
+
+    async def second(self) -> str:
+        """Second."""
+        await self.doors["second"].pass_through()
+        self.done.append("second")
+        return "2"
+
+    async def third(self) -> str:
+        """Third."""
+        self.done.append("third")
+        await self.doors["third"].pass_through()
+        return "3"
+
+    @property
+    def all(self):
+        return [self.first, self.second, self.third]
+
+
+async def crashed_in_a_batch(tmp_path, steps: Steps, **rules) -> tuple[str, ScriptedTeams]:
+    """Killed while `first` had ended, `second` had not done its work and `third` had."""
+    shared = model(calls("first", "second", "third"), "All done.")
+    teams = ScriptedTeams(lambda: solo(shared, tools=steps.all), rules=rules)
+    async with Crash(tmp_path, teams) as (crash, client):
+        thread = (await client.create_thread()).id
+        await client.send(thread, "go")
+        for door in steps.doors.values():
+            await door.reached.wait()
+        await until(client, thread, lambda event: isinstance(event, ToolFinished))
+        crash.kill()
+    for door in steps.doors.values():
+        door.open()
+    return thread, teams
+
+
+async def test_finished_calls_are_not_run_again_and_unfinished_ones_are_said_to_be_unknown(tmp_path):
+    steps = Steps()
+    thread, teams = await crashed_in_a_batch(tmp_path, steps)
+    async with opened(tmp_path, teams) as client:
+        events = await until(client, thread, ends)
+    assert sorted(steps.done) == ["first", "third"]
+    results = {event.tool: event for event in of(ToolFinished, events)}
+    assert len(of(ToolFinished, events)) == len(of(ToolStarted, events)) == 3
+    assert results["first"].result == "1"
+    assert {name for name, event in results.items() if event.unknown} == {"second", "third"}
+    assert all(results[name].failed for name in ("second", "third"))
+    notices = [notice.text for notice in of(Notice, events)]
+    assert notices[0] == INTERRUPTED
+    assert sorted(notices[1:]) == [
+        f"Whether {name} took effect before the interruption is unknown."
+        for name in ("second", "third")
+    ]
+    assert [event.text for event in of(MessageFinished, events)] == ["All done."]
+    assert [event.resumed for event in of(TurnStarted, events)] == [False, True]
+
+
+async def test_an_idempotent_call_is_simply_repeated(tmp_path):
+    steps = Steps()
+    again = ToolRule(action="allow", idempotent=True)
+    thread, teams = await crashed_in_a_batch(tmp_path, steps, second=again, third=again)
+    async with opened(tmp_path, teams) as client:
+        events = await until(client, thread, ends)
+    assert sorted(steps.done) == ["first", "second", "third", "third"]
+    assert not any(event.unknown for event in of(ToolFinished, events))
+    assert len(of(ToolStarted, events)) == len(of(ToolFinished, events)) == 3
+
+
+def streaming(shared, *doors: Door):
+    """A team whose model stops in the middle of each answer at the next door."""
+    stream, left = shared.create_stream, iter(doors)
+
+    async def halting(*args, **kwargs):
+        words = 0
+        async for chunk in stream(*args, **kwargs):
+            yield chunk
+            words += 1
+            if words == 2 and (door := next(left, None)) is not None:
+                await door.pass_through()
+
+    shared.create_stream = halting
+    return ScriptedTeams(lambda: solo(shared, model_client_stream=True))
+
+
+async def test_a_message_that_was_being_written_is_shown_again_and_then_replaced(tmp_path):
+    old, new = Door(), Door()
+    teams = streaming(model("The old half of an answer.", "A quite new answer."), old, new)
+    async with Crash(tmp_path, teams) as (crash, client):
+        thread = (await client.create_thread()).id
+        await client.send(thread, "go")
+        await old.reached.wait()
+        shown = await until(client, thread, lambda event: isinstance(event, TextDelta))
+        assert [row.text for row in await crash.store.open_messages(thread)] == ["The "]
+        crash.kill()
+    async with opened(tmp_path, teams) as client:
+        watching = asyncio.ensure_future(until(client, thread, ends))
+        await new.reached.wait()
+        late = await until(client, thread, lambda event: isinstance(event, TextDelta))
+        new.open()
+        events = await watching
+    message = shown[-1].message
+    [finished] = of(MessageFinished, events)
+    assert (finished.message, finished.text) == (message, "A quite new answer.")
+    first, second, *_ = of(TextDelta, events)
+    assert (first.message, first.text, first.replace) == (message, "The ", True)
+    assert (second.message, second.text[:2], second.replace) == (message, "A ", True)
+    assert (late[-1].message, late[-1].text, late[-1].replace) == (message, "A quite ", True)
+    async with opened(tmp_path, teams) as client:
+        assert of(TextDelta, await until(client, thread, ends)) == []
+
+
+async def test_a_crash_before_the_first_checkpoint_gives_the_team_the_message_again(tmp_path):
+    door = Door()
+    teams = streaming(model("half of", "Hello again."), door)
+    async with Crash(tmp_path, teams) as (_, client):
+        thread = (await client.create_thread()).id
+        await client.send(thread, "go")
+        await door.reached.wait()
+    async with opened(tmp_path, teams) as client:
+        events = await until(client, thread, ends)
+        went_on = await turn(client, thread, "and on")
+    assert events[-1].outcome == "done"
+    assert [message.text for event in of(TurnStarted, events) for message in event.messages] == ["go"]
+    assert went_on[-1].outcome == "failed"  # the replayed model has nothing left to say
+
+
+async def test_waiting_messages_survive_a_crash_in_their_order(tmp_path):
+    steps = Steps()
+    shared = model(calls("second"), "one", "two", "three")
+    teams = ScriptedTeams(
+        lambda: solo(shared, tools=steps.all),
+        rule_of_others=ToolRule(action="allow", idempotent=True),
+    )
+    async with Crash(tmp_path, teams) as (_, client):
+        thread = (await client.create_thread()).id
+        await client.send(thread, "a")
+        await steps.doors["second"].reached.wait()
+        for text in "bc":
+            await client.send(thread, text)
+    steps.doors["second"].open()
+    async with opened(tmp_path, teams) as client:
+        seen = []
+
+        def third_end(event):
+            seen.append(event)
+            return len(of(TurnFinished, seen)) == 3
+
+        events = await until(client, thread, third_end)
+    told = [m.text for event in of(TurnStarted, events) for m in event.messages]
+    assert told == ["a", "b", "c"]
+    assert [event.text for event in of(MessageFinished, events)] == ["one", "two", "three"]
+
+
+async def test_a_turn_that_keeps_crashing_is_parked_and_the_next_message_goes_on(tmp_path):
+    doors = [Door() for _ in range(MAX_RESUMES + 1)]
+    left = iter(doors)
+    shared = model(calls("poison"), "Better now.")
+
+    async def poison() -> str:
+        if (door := next(left, None)) is not None:
+            await door.pass_through()
+        return "ok"
+
+    teams = ScriptedTeams(
+        lambda: solo(shared, tools=[poison], messages=3),
+        rule_of_others=ToolRule(action="allow", idempotent=True),
+    )
+    thread = ""
+    for door in doors:
+        async with Crash(tmp_path, teams) as (_, client):
+            if not thread:
+                thread = (await client.create_thread()).id
+                await client.send(thread, "go")
+            await door.reached.wait()
+    async with opened(tmp_path, teams) as client:
+        parked = await until(client, thread, ends)
+        assert (await client.thread(thread)).state == "parked"
+        went_on = await turn(client, thread, "try something else")
+        assert (await client.thread(thread)).state == "idle"
+    assert parked[-1].outcome == "interrupted"
+    assert [notice.text for notice in of(Notice, parked)] == [INTERRUPTED] * MAX_RESUMES + [PARKED]
+    assert [event.text for event in of(MessageFinished, went_on)] == ["Better now."]
+
+
+async def test_a_shutdown_lets_the_turn_reach_a_safe_point_and_the_next_start_goes_on(tmp_path):
+    door = Door()
+    done = []
+    shared = model(calls("wait"), "There.")
+
+    async def wait() -> str:
+        await door.pass_through()
+        done.append("waited")
+        return "ok"
+
+    teams = ScriptedTeams(lambda: solo(shared, tools=[wait]))
+    async with opened(tmp_path, teams) as client:
+        thread = (await client.create_thread()).id
+        await client.send(thread, "go")
+        await door.reached.wait()
+        asyncio.get_running_loop().call_later(0.05, door.open)
+    async with opened(tmp_path, teams) as client:
+        events = await until(client, thread, ends)
+    assert done == ["waited"]
+    assert of(Notice, events) == []
+    assert [event.resumed for event in of(TurnStarted, events)] == [False, True]
+    assert [event.text for event in of(MessageFinished, events)] == ["There."]
+
+
+async def test_a_turn_that_reaches_no_safe_point_in_time_is_cut_short_and_not_counted(tmp_path):
+    again = ToolRule(action="allow", idempotent=True)
+    shared = model(calls("wait"), "There.")
+    doors = iter([Door() for _ in range(MAX_RESUMES + 2)])
+    reached = asyncio.Event()
+
+    async def wait() -> str:
+        reached.set()
+        if (door := next(doors, None)) is not None:
+            await door.pass_through()
+        return "ok"
+
+    teams = ScriptedTeams(lambda: solo(shared, tools=[wait]), rule_of_others=again)
+    thread = ""
+    for _ in range(MAX_RESUMES + 2):
+        reached.clear()
+        async with opened(tmp_path, teams, limits=AT_ONCE) as client:
+            if not thread:
+                thread = (await client.create_thread()).id
+                await client.send(thread, "go")
+            await reached.wait()
+    async with opened(tmp_path, teams) as client:
+        events = await until(client, thread, ends)
+    assert events[-1].outcome == "done"
+    assert of(Notice, events) == []
+
+
+async def test_a_turn_whose_lease_is_lost_writes_nothing_more(tmp_path):
+    door = Door()
+
+    async def wait() -> str:
+        await door.pass_through()
+        return "ok"
+
+    store = SqliteStore(tmp_path)
+    teams = ScriptedTeams(lambda: solo(calls("wait"), "too late", tools=[wait]))
+    async with Gateway(store, teams) as gateway:
+        client = LocalClient(gateway)
+        thread = (await client.create_thread()).id
+        await client.send(thread, "go")
+        await door.reached.wait()
+        work = await store.begin(thread, "another boot")
+        assert work is not None
+        door.open()
+        while gateway._sessions.running:
+            await asyncio.sleep(0)
+        seq = (await client.thread(thread)).last_seq
+        await store.record(work.lease, Record())
+        with pytest.raises(Fenced):
+            await store.record(
+                type(work.lease)(thread=thread, turn=work.lease.turn, epoch=work.lease.epoch - 1),
+                Record(),
+            )
+    assert "message_finished" not in kinds(work.events)
+    assert seq == work.thread.last_seq
