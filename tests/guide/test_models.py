@@ -1,0 +1,111 @@
+"""The page on models: OpenAI, Azure, and everyone who speaks their language."""
+
+import pytest
+
+from teams.agents import AssistantAgent
+from teams.models import ChatCompletionClient, ModelFamily, UserMessage
+from teams.models.openai import AzureOpenAIChatCompletionClient, OpenAIChatCompletionClient
+from tests.fakes.openai_script import Reply
+from tests.guide.harness import connected, said, some_model
+
+QUESTION = UserMessage(content="What is the capital of Ghana?", source="user")
+
+
+async def test_a_client_can_be_asked_directly(openai_server, model):
+    openai_server.script(Reply(text="Accra.", usage=(14, 3)))
+
+    answer = await model.create([QUESTION])
+
+    assert answer.content == "Accra."
+    assert answer.finish_reason == "stop"
+    assert answer.usage.prompt_tokens == 14
+    assert answer.cached is False
+    [request] = openai_server.requests
+    assert said(request) == ["user[user]: What is the capital of Ghana?"]
+    assert request.headers["Authorization"] == "Bearer sk-guide"
+    assert model.total_usage().completion_tokens == 3
+
+
+async def test_the_key_may_come_from_the_environment(openai_server, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-environment")
+    openai_server.script(Reply(text="Accra."))
+    client = OpenAIChatCompletionClient(model="gpt-4o", base_url=openai_server.url, temperature=0.5)
+    await client.create([QUESTION])
+    await client.close()
+    [request] = openai_server.requests
+    assert request.headers["Authorization"] == "Bearer sk-environment"
+    assert request.body["temperature"] == 0.5
+
+
+async def azure_answers(server, **credentials):
+    server.script(Reply(text="Accra."))
+    client = AzureOpenAIChatCompletionClient(
+        azure_deployment="our-deployment",
+        model="gpt-4o",
+        api_version="2024-06-01",
+        azure_endpoint=server.url.removesuffix("/v1"),
+        **credentials,
+    )
+    answer = await client.create([QUESTION])
+    await client.close()
+    assert answer.content == "Accra."
+    request = server.requests[-1]
+    assert request.path == "/openai/deployments/our-deployment/chat/completions"
+    assert request.query["api-version"] == "2024-06-01"
+    return request
+
+
+async def test_azure_takes_a_key(openai_server):
+    request = await azure_answers(openai_server, api_key="azure-key")
+    assert request.headers["api-key"] == "azure-key"
+
+
+async def test_azure_takes_a_token_provider(openai_server):
+    async def token() -> str:
+        return "a-token"
+
+    request = await azure_answers(openai_server, azure_ad_token_provider=token)
+    assert request.headers["Authorization"] == "Bearer a-token"
+
+
+@pytest.mark.parametrize(
+    ("name", "family"),
+    [
+        ("gemini-2.5-flash", ModelFamily.GEMINI_2_5_FLASH),
+        ("Llama-4-Maverick-17B-128E-Instruct-FP8", ModelFamily.LLAMA_4_MAVERICK),
+    ],
+)
+async def test_providers_with_a_compatible_api_are_asked_by_model_name(openai_server, name, family):
+    openai_server.models.add(name)
+    openai_server.script(Reply(text="Accra."))
+    async with connected(openai_server.url, name) as model:
+        answer = await model.create([QUESTION])
+        assert model.model_info["family"] == family
+    assert answer.content == "Accra."
+    assert openai_server.requests[0].body["model"] == name
+
+
+async def test_an_unknown_model_is_described_by_its_model_info(openai_server):
+    openai_server.models.add("gemini-9-tiny")
+    openai_server.script(Reply(text="Accra."))
+    info = some_model(family="unknown", structured_output=False)
+    async with connected(openai_server.url, "gemini-9-tiny", model_info=info) as model:
+        agent = AssistantAgent("geographer", model, system_message=None)
+        result = await agent.run(task="What is the capital of Ghana?")
+    assert result.messages[-1].to_text() == "Accra."
+
+    with pytest.raises(ValueError, match="model_info"):
+        OpenAIChatCompletionClient(model="nobody-knows-it", api_key="x", base_url=openai_server.url)
+
+
+async def test_a_client_is_made_from_its_component_form(openai_server):
+    openai_server.script(Reply(text="Accra."))
+    client = ChatCompletionClient.load_component(
+        {
+            "provider": "OpenAIChatCompletionClient",
+            "config": {"model": "gpt-4o", "api_key": "sk-guide", "base_url": openai_server.url},
+        }
+    )
+    assert isinstance(client, OpenAIChatCompletionClient)
+    assert (await client.create([QUESTION])).content == "Accra."
+    await client.close()
