@@ -1,10 +1,12 @@
 """The OpenAI client against a server that refuses what OpenAI refuses: requests and answers."""
 
 import asyncio
+import hashlib
 import json
 import subprocess
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,6 +26,7 @@ from teams.models import (
     UserMessage,
 )
 from teams.models.openai import AzureOpenAIChatCompletionClient, OpenAIChatCompletionClient
+from teams.models.openai._tokens import text_counter
 from teams.tools import FunctionTool
 from tests.fakes.openai_script import Call, CallStyle, Reply
 from tests.fakes.openai_server import FakeOpenAI
@@ -497,7 +500,7 @@ async def test_known_models_are_asked_where_they_live(
 
 
 async def test_tokens_are_counted_without_asking_anybody(
-    openai_server: FakeOpenAI, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+    openai_server: FakeOpenAI, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
     asked = client(openai_server)
@@ -510,6 +513,23 @@ async def test_tokens_are_counted_without_asking_anybody(
     picture = [UserMessage(content=["Look", Image.from_base64(PIXEL)], source="user")]
     assert asked.count_tokens(picture) < 1000
     await asked.close()
+
+
+def test_a_damaged_table_of_tokens_is_as_good_as_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    tiktoken_load = pytest.importorskip("tiktoken.load")
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
+    url = "https://openaipublic.blob.core.windows.net/encodings/o200k_base.tiktoken"
+    table = tmp_path / hashlib.sha1(url.encode()).hexdigest()
+    table.write_bytes(b"damaged")
+    # The very name under which tiktoken looks for it.
+    assert tiktoken_load.read_file_cached(url) == b"damaged"
+    text_counter.cache_clear()
+    try:
+        assert text_counter("o200k_base")("word " * 8) == 10
+    finally:
+        text_counter.cache_clear()
 
 
 def test_the_sdk_is_not_imported_before_a_client_is_made():

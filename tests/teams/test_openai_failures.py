@@ -181,7 +181,7 @@ async def test_an_answer_that_began_is_not_asked_for_again(openai_server: FakeOp
         (Fault(kind="garbage"), BadAnswer),
         (Fault(kind="error", after=2), ModelUnavailable),
         (Fault(kind="reset"), ModelUnreachable),
-        (Fail(status=200, body="<html>a login page</html>"), ModelUnreachable),
+        (Fail(status=200, body="<html>a login page</html>"), BadAnswer),
     ],
     ids=["cut", "garbage later", "garbage first", "error", "reset", "page"],
 )

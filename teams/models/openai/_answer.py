@@ -128,6 +128,7 @@ class Answer:
     _logprobs: list[ChatCompletionTokenLogprob] = field(
         default_factory=list[ChatCompletionTokenLogprob]
     )
+    _begun: bool = False
     _finish_reason: str | None = None
     _usage: Json | None = None
     _thinking: _Thinking = field(default_factory=_Thinking)
@@ -135,6 +136,7 @@ class Answer:
     def add(self, chunk: object) -> str:
         """Take a chunk, and return the text in it that is meant for the reader."""
         choice = _first_choice(chunk)
+        self._begun = True
         if isinstance(chunk, Mapping):
             self._usage = cast("Json", chunk).get("usage") or self._usage
         if choice is None:
@@ -187,11 +189,13 @@ class Answer:
     def result(self, *, structured: bool) -> CreateResult:
         """The whole answer. `structured`: its text has to be JSON, so that a refusal is none.
 
-        Raises ModelUnreachable for an answer without an end, BadAnswer for one without content
-        that should have some, and ModelRefused for one that was withheld.
+        Raises ModelUnreachable for an answer without an end, BadAnswer for one that never began or
+        was cut before it said anything, and ModelRefused for one that was withheld.
         """
         self.end()
         text = "".join(self._text)
+        if not self._begun:
+            raise BadAnswer("The answer is not what the API promises")
         if self._finish_reason is None:
             raise ModelUnreachable("The answer ended before it was complete")
         refusal = "".join(self._refusal)

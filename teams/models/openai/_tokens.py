@@ -48,7 +48,10 @@ def text_counter(encoding: str) -> Callable[[str], int]:
         return _estimate
     if not _table_is_here(encoding):
         return _estimate
-    table = tiktoken.get_encoding(encoding)
+    try:
+        table = tiktoken.get_encoding(encoding)
+    except OSError:  # damaged, and there is no network to get it again
+        return _estimate
     return lambda text: len(table.encode(text, disallowed_special=()))
 
 
