@@ -15,6 +15,7 @@ import traceback
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Generator, Sequence
 from contextlib import aclosing, contextmanager
+from dataclasses import dataclass
 
 from teams._merge import Emit, Job, merge
 from teams._participant import Participant, Spoken
@@ -27,7 +28,6 @@ from teams.base import (
     PendingInput,
     TaskResult,
     TeamError,
-    TerminatedException,
 )
 from teams.core import CancellationToken
 from teams.messages import (
@@ -39,6 +39,16 @@ from teams.messages import (
 )
 
 Output = BaseAgentEvent | BaseChatMessage | TaskResult
+Choice = str | list[str] | StopMessage
+SPEAKER_GRACE = 0.9
+"""Seconds for a cancelled speaker, which itself may have to give up on a tool call."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The end of a selection that had something to say."""
+
+    choice: Choice
 
 
 class BaseGroupChat(StatefulTeam, ABC):
@@ -52,11 +62,22 @@ class BaseGroupChat(StatefulTeam, ABC):
     # Who speaks next: what a team type adds.
 
     @abstractmethod
-    async def select_speaker(
-        self, thread: Sequence[BaseAgentEvent | BaseChatMessage]
-    ) -> str | list[str] | StopMessage:
+    async def select_speaker(self, thread: Sequence[BaseAgentEvent | BaseChatMessage]) -> Choice:
         """The next speaker, several that speak side by side, or a StopMessage that ends the run."""
         ...
+
+    def selecting(
+        self, thread: Sequence[BaseAgentEvent | BaseChatMessage]
+    ) -> AsyncGenerator[BaseAgentEvent | Chosen, None] | None:
+        """A selection whose events belong into the run's stream; `Chosen` comes last.
+
+        Used in place of `select_speaker` unless it is None. It may be closed at any event and begun
+        again later, in another process, too.
+        """
+        return None
+
+    def turn_ended(self, speaker: str, messages: Sequence[BaseChatMessage]) -> None:
+        """A participant has finished its turn with these messages for the others."""
 
     def check_task(self, messages: Sequence[BaseChatMessage]) -> None:
         """Raise ValueError if this team cannot go on with these messages. Nothing was taken yet."""
@@ -120,9 +141,7 @@ class BaseGroupChat(StatefulTeam, ABC):
         self._left = True
 
     async def _open(self, messages: list[BaseChatMessage], output_task_messages: bool) -> None:
-        if self._stopped is not None and self._left:
-            await self._stopped.wait()  # the event loop is closing the stream its consumer has left
-        if self._stopped is not None:
+        if not await self._stands_still():
             raise ValueError(
                 f"Team {self.name!r} is already running, it cannot run again until it is stopped."
             )
@@ -136,9 +155,7 @@ class BaseGroupChat(StatefulTeam, ABC):
 
         Raises ValueError, changing nothing.
         """
-        for message in messages:
-            if not self._knows(message):
-                raise ValueError(f"{_unregistered(message)}")
+        self._check_types(messages)
         if self._phase == "idle":
             self.check_task(messages)
             self._phase = "start"
@@ -149,11 +166,13 @@ class BaseGroupChat(StatefulTeam, ABC):
         """Put messages into the conversation at a safe point: into the thread, the condition's next
         delta and all inboxes.
 
-        An agent in the middle of its turn takes them just before its next model call.
+        An agent in the middle of its turn takes them just before its next model call. Raises
+        ValueError, changing nothing, for a message of a type the team does not know.
         """
+        self._check_types(messages)
         self._thread.extend(messages)
         for place in self._places.values():
-            place.inbox.extend(messages)
+            place.steer(messages)
 
     async def drive(
         self, token: CancellationToken, *, outermost: bool = False
@@ -171,19 +190,21 @@ class BaseGroupChat(StatefulTeam, ABC):
                     item = self._produced.pop(0)
                     result.append(item)
                     yield item
-                if self._phase != "speak":
+                if (activity := self._activity(token)) is None:
                     stop = await self._between_turns()
                     continue
-                async with aclosing(self._speak(token)) as speech:
-                    async for item in speech:
+                async with aclosing(activity):
+                    async for item in activity:
                         if type(item) is ModelClientStreamingChunkEvent:
                             yield item
+                        elif isinstance(item, Chosen):
+                            stop = self._take(item.choice)
                         elif isinstance(item, Suspended):
                             waiting += item.requests
                         elif isinstance(item, Spoken):
                             self._finish(self._speakers[0], item)
                         else:
-                            self._check_type(item)
+                            self._check_types([item])
                             result.append(item)
                             yield item
             yield await self._result(result, stop, waiting)
@@ -197,7 +218,7 @@ class BaseGroupChat(StatefulTeam, ABC):
             yield
         except TeamError:
             raise
-        except (Exception, TerminatedException) as error:
+        except Exception as error:
             raise TeamError(_account(error)) from error
         finally:
             if condition is not None:
@@ -240,17 +261,19 @@ class BaseGroupChat(StatefulTeam, ABC):
                         source=self.manager_name,
                     )
             case _:
-                choice = await self.select_speaker(self._thread)
-                if isinstance(choice, StopMessage):
-                    return choice
-                self._speakers = self._checked(
-                    [choice] if isinstance(choice, str) else list(choice)
-                )
-                self._phase = "speak"
-                if self._emit_team_events:
-                    self._produced.append(
-                        SelectSpeakerEvent(content=list(self._speakers), source=self.manager_name)
-                    )
+                return self._take(await self.select_speaker(self._thread))
+        return None
+
+    def _take(self, choice: Choice) -> StopMessage | None:
+        if isinstance(choice, StopMessage):
+            return choice
+        speakers = [choice] if isinstance(choice, str) else list(dict.fromkeys(choice))
+        self._speakers = self._checked(speakers)
+        self._phase = "speak"
+        if self._emit_team_events:
+            self._produced.append(
+                SelectSpeakerEvent(content=list(self._speakers), source=self.manager_name)
+            )
         return None
 
     async def _judge(self) -> StopMessage | None:
@@ -261,6 +284,18 @@ class BaseGroupChat(StatefulTeam, ABC):
             stop = await self._termination_condition(delta)
         self._judged = len(self._thread)
         return stop
+
+    def _activity(
+        self, token: CancellationToken
+    ) -> AsyncGenerator[Item | Chosen | Spoken | Suspended, None] | None:
+        """What the current phase says while it lasts, if anything."""
+        match self._phase:
+            case "speak":
+                return self._speak(token)
+            case "select":
+                return self.selecting(self._thread)
+            case _:
+                return None
 
     def _speak(self, token: CancellationToken) -> AsyncGenerator[Item | Spoken | Suspended, None]:
         places = [self._places[name] for name in self._speakers]
@@ -281,12 +316,14 @@ class BaseGroupChat(StatefulTeam, ABC):
                                 await emit(item.last)
                             return
                         if not isinstance(item, Suspended | ModelClientStreamingChunkEvent):
+                            self._check_types([item])
                             self._produced.append(item)
                         await emit(item)
 
             return job
 
-        async with aclosing(merge([job_of(place) for place in places])) as items:
+        jobs = [job_of(place) for place in places]
+        async with aclosing(merge(jobs, grace=SPEAKER_GRACE)) as items:
             async for item in items:
                 self._take_out(item)
                 yield item
@@ -296,13 +333,16 @@ class BaseGroupChat(StatefulTeam, ABC):
 
     def _finish(self, name: str, spoken: Spoken) -> None:
         """A speaker is done: everyone learns what was said."""
-        for item in spoken.delta:
-            self._check_type(item)
+        self._check_types(spoken.delta)
+        self._places[name].finish_turn()
         self._thread.extend(spoken.delta)
-        for other in self._places.values():
-            if other.name != name:
-                other.inbox.extend(spoken.published)
         self._speakers.remove(name)
+        for other in self._places.values():
+            if other.name in self._speakers:
+                other.hold(spoken.published)
+            elif other.name != name:
+                other.inbox.extend(spoken.published)
+        self.turn_ended(name, spoken.published)
         if spoken.last is not None:
             self._produced.append(spoken.last)
         if not self._speakers:
@@ -328,9 +368,13 @@ class BaseGroupChat(StatefulTeam, ABC):
         self._known_types.add(kind)
         return True
 
-    def _check_type(self, item: Item) -> None:
-        if type(item) not in self._known_types and not self._knows(item):
-            raise ValueError(_unregistered(item))
+    def _check_types(self, items: Sequence[Item]) -> None:
+        for item in items:
+            if type(item) not in self._known_types and not self._knows(item):
+                raise ValueError(
+                    f"Message type {type(item).__name__} is not registered: "
+                    "pass it to the team in custom_message_types."
+                )
 
     async def abandon_turn(self) -> None:
         """Give up the unfinished run after a cancellation; the team can be given its next task."""
@@ -347,7 +391,7 @@ class BaseGroupChat(StatefulTeam, ABC):
 
         Raises RuntimeError while the team runs.
         """
-        if self._stopped is not None:
+        if not await self._stands_still():
             raise RuntimeError(f"Team {self.name!r} is running: stop it before you reset it.")
         for place in self._places.values():
             await place.reset(CancellationToken())
@@ -375,13 +419,6 @@ class BaseGroupChat(StatefulTeam, ABC):
                 await getattr(participant, agent_method)(CancellationToken())
             elif not isinstance(participant, BaseGroupChat) or participant._started:
                 await getattr(participant, team_method)()
-
-
-def _unregistered(item: Item) -> str:
-    return (
-        f"Message type {type(item).__name__} is not registered: "
-        "pass it to the team in custom_message_types."
-    )
 
 
 def _account(error: BaseException) -> str:

@@ -22,12 +22,17 @@ logger = logging.getLogger("teams")
 _abandoned: set[asyncio.Task[Any]] = set()
 
 
-async def merge(jobs: Iterable[Job[T]]) -> AsyncGenerator[T, None]:
+async def merge(
+    jobs: Iterable[Job[T]],
+    *,
+    grace: float = GRACE,
+    stopping: Callable[[], None] | None = None,
+) -> AsyncGenerator[T, None]:
     """Yield what the jobs emit, as it arrives; a job whose item is out waits until it was taken.
 
     Each job lives whole in one task of its own, and no scope is held open over a yield (PEP 789).
-    The first error of a job ends the stream. When the stream ends, for whatever reason, the
-    remaining tasks are cancelled and given `GRACE` seconds.
+    The first error of a job ends the stream. When the stream ends while jobs still run, `stopping`
+    is called, and their tasks are cancelled and given `grace` seconds.
     """
     queue: asyncio.Queue[tuple[T, asyncio.Future[None]] | asyncio.Task[None]] = asyncio.Queue()
     loop = asyncio.get_running_loop()
@@ -53,29 +58,34 @@ async def merge(jobs: Iterable[Job[T]]) -> AsyncGenerator[T, None]:
                 if not taken.done():
                     taken.set_result(None)
     finally:
-        await cancel_all(tasks)
+        if stopping is not None and not all(task.done() for task in tasks):
+            stopping()
+        await cancel_all(tasks, grace)
 
 
-async def cancel_all(tasks: Sequence[asyncio.Task[Any]]) -> None:
-    """Cancel the tasks and wait for them, `GRACE` seconds at most; what still runs then is
+async def cancel_all(tasks: Sequence[asyncio.Task[Any]], grace: float = GRACE) -> None:
+    """Cancel the tasks and wait for them, `grace` seconds at most; what still runs then is
     abandoned and logged.
     """
     running = [task for task in tasks if not task.done()]
     for task in running:
         task.cancel()
-    if running:
-        await asyncio.wait(running, timeout=GRACE)
-    for task in tasks:
-        if not task.done():
-            _abandon(task)
-        elif not task.cancelled():
-            task.exception()  # retrieved here; whoever needed it has read it from the result
+    try:
+        if running:
+            await asyncio.wait(running, timeout=grace)
+    finally:
+        for task in tasks:
+            if not task.done():
+                _abandon(task)
+            elif not task.cancelled():
+                task.exception()  # retrieved here; whoever needed it has read it from the result
 
 
 async def bounded(work: Coroutine[Any, Any, R]) -> R:
-    """Await foreign code in a task of its own, so that a cancelled caller leaves within `GRACE`
-    seconds even if the
-    code ignores its cancellation."""
+    """Await foreign code in a task of its own.
+
+    A cancelled caller leaves within `GRACE` seconds even if the code ignores its cancellation.
+    """
     task = asyncio.create_task(work)
     try:
         return await asyncio.shield(task)
@@ -85,9 +95,7 @@ async def bounded(work: Coroutine[Any, Any, R]) -> R:
 
 
 def _abandon(task: asyncio.Task[Any]) -> None:
-    logger.warning(
-        "A cancelled call did not end within %s s and was abandoned: %r", GRACE, task.get_coro()
-    )
+    logger.warning("A cancelled call did not end in time and was abandoned: %r", task.get_coro())
     _abandoned.add(task)
     task.add_done_callback(_drop)
 

@@ -9,6 +9,7 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from teams._history import History
 from teams._hooks import AGENT_PATH, InputRequired
+from teams._ids import new_id
 from teams._snapshot import SnapshotReader, SnapshotWriter
 from teams._turn import Item, Suspended
 from teams.agents._base import BaseChatAgent
@@ -44,6 +45,10 @@ class ResumableTeam(Protocol):
         """
         ...
 
+    def add_messages(self, messages: Sequence[BaseChatMessage]) -> None:
+        """Put messages into the conversation."""
+        ...
+
     def drive(self, token: CancellationToken) -> AsyncGenerator[Item | TaskResult, None]:
         """Run what was begun; cancellation is the outermost run's business."""
         ...
@@ -71,6 +76,12 @@ class Participant:
     def __init__(self, member: ChatAgent | Team) -> None:
         self.member = member
         self.inbox: History[BaseChatMessage] = History()
+        self._delivered = 0
+        """How much of the inbox an agent without a turn record was given for this turn."""
+        self._question = ""
+        """For such an agent: the id of what it asks in its unfinished turn."""
+        self._held: Sequence[BaseChatMessage] = ()
+        """What siblings said beside its unfinished turn, which does not depend on who is faster."""
         self._inner: History[Item] | None = None
         """For a team: what its unfinished run has produced so far."""
 
@@ -78,6 +89,15 @@ class Participant:
     def name(self) -> str:
         """The member's name."""
         return self.member.name
+
+    def hold(self, messages: Sequence[BaseChatMessage]) -> None:
+        """Keep messages out of the inbox until the turn is over."""
+        self._held = [*self._held, *messages]
+
+    def _release(self) -> None:
+        if self._held:
+            self.inbox.extend(self._held)
+            self._held = ()
 
     def speak(self, token: CancellationToken) -> AsyncGenerator[Item | Spoken | Suspended, None]:
         """The member's turn, or the rest of it: what it produces, then the end of the turn or what
@@ -92,15 +112,16 @@ class Participant:
     async def _speak_agent(
         self, agent: ChatAgent, token: CancellationToken
     ) -> AsyncGenerator[Item | Spoken | Suspended, None]:
-        resumable = isinstance(agent, BaseChatAgent) and agent.absorbed is not None
         # Only an agent with a turn record can tell later what it took; any other gets a list that
         # does not change.
-        messages: Sequence[BaseChatMessage] = self.inbox if resumable else list(self.inbox)
+        messages: Sequence[BaseChatMessage] = self.inbox
+        if self._absorbed is None:
+            messages = list(self.inbox)
+            self._delivered = len(messages)
         try:
             async with aclosing(agent.on_messages_stream(messages, token)) as stream:
                 async for item in stream:
                     if isinstance(item, Response):
-                        self._took(agent, messages)
                         message = item.chat_message
                         yield Spoken([*(item.inner_messages or ()), message], [message], message)
                         return
@@ -108,19 +129,30 @@ class Participant:
                     if isinstance(item, Suspended):
                         return
         except InputRequired as required:
-            # An agent without a turn record starts again with the same inbox, so the inbox names
-            # the request.
-            request_id = f"{self.name}:{self.inbox[-1].id if self.inbox else ''}"
-            yield Suspended(
-                tuple(required.pending(agent=(*AGENT_PATH.get(), self.name), request_id=request_id))
-            )
+            self._question = self._question or new_id()
+            agent_path = (*AGENT_PATH.get(), self.name)
+            yield Suspended(tuple(required.pending(agent=agent_path, request_id=self._question)))
             return
         raise RuntimeError(f"Agent {self.name!r} ended its turn without a response.")
 
-    def _took(self, agent: ChatAgent, delivered: Sequence[BaseChatMessage]) -> None:
-        absorbed = agent.absorbed if isinstance(agent, BaseChatAgent) else None
+    @property
+    def _absorbed(self) -> Mapping[str, None] | None:
+        return self.member.absorbed if isinstance(self.member, BaseChatAgent) else None
+
+    def finish_turn(self) -> None:
+        """The turn is over and what it said was accepted: what the member took is out of the
+        inbox.
+        """
+        self._question = ""
+        self._inner = None
+        if not isinstance(self.member, ResumableTeam):
+            self._drop_taken()
+        self._release()
+
+    def _drop_taken(self) -> None:
+        absorbed = self._absorbed
         if absorbed is None:
-            self.inbox.replace(self.inbox[len(delivered) :])
+            self.inbox.replace(self.inbox[self._delivered :])
         elif all(message.id in absorbed for message in self.inbox):
             self.inbox.clear()
         else:
@@ -135,20 +167,18 @@ class Participant:
             self.inbox.clear()
             stream = team.drive(token)
         else:
+            self._delivered = len(self.inbox)
             stream = team.run_stream(
-                task=list(self.inbox), cancellation_token=token, output_task_messages=False
+                task=list(self.inbox) or None, cancellation_token=token, output_task_messages=False
             )
         inner = self._inner = History() if self._inner is None else self._inner
-        async with aclosing(stream):
-            async for item in _under(self.name, stream):
+        async with aclosing(_under(self.name, stream)) as items:
+            async for item in items:
                 match item:
                     case TaskResult(pending=pending) if pending:
                         yield Suspended(tuple(pending))
                         return
                     case TaskResult():
-                        self._inner = None
-                        if not isinstance(team, ResumableTeam):
-                            self.inbox.clear()
                         yield Spoken(
                             list(inner),
                             [item for item in inner if isinstance(item, BaseChatMessage)],
@@ -161,25 +191,36 @@ class Participant:
                         yield item
         raise RuntimeError(f"Team {self.name!r} ended its run without a result.")
 
+    def steer(self, messages: Sequence[BaseChatMessage]) -> None:
+        """Messages from outside: into the inbox, or into the run of a team that is on turn."""
+        if self._inner is not None and isinstance(self.member, ResumableTeam):
+            self.member.add_messages(messages)
+        else:
+            self.inbox.extend(messages)
+
     async def abandon(self) -> None:
         """Give up an unfinished turn after a cancellation.
 
         What was taken stays taken; the rest stays in the inbox.
         """
         self._inner = None
+        self._question = ""
         if isinstance(self.member, BaseChatAgent):
             await self.member.abandon_turn()
-            if (absorbed := self.member.absorbed) is not None:
+            if (absorbed := self._absorbed) is not None:
                 self.inbox.replace(
                     [message for message in self.inbox if message.id not in absorbed]
                 )
         elif isinstance(self.member, ResumableTeam):
             await self.member.abandon_turn()
+        self._release()
 
     async def reset(self, token: CancellationToken) -> None:
         """Back to the beginning."""
         self.inbox.clear()
+        self._held = ()
         self._inner = None
+        self._question = ""
         if isinstance(self.member, ChatAgent):
             await self.member.on_reset(token)
         else:
@@ -195,6 +236,10 @@ class Participant:
         )
         if self._inner is not None:
             state["inner"] = [item.dump() for item in self._inner]
+        if self._question:
+            state["question"] = self._question
+        if self._held:
+            state["held"] = [message.dump() for message in self._held]
         return state
 
     async def load_state(self, state: Mapping[str, Any], factory: MessageFactory) -> None:
@@ -202,6 +247,8 @@ class Participant:
         loaded = ChatAgentContainerState.model_validate(state)
         await self.member.load_state(loaded.agent_state)
         self.inbox.replace(_chat_message(factory, data) for data in loaded.message_buffer)
+        self._question = str(state.get("question", ""))
+        self._held = tuple(_chat_message(factory, data) for data in state.get("held", ()))
         inner = state.get("inner")
         self._inner = None if inner is None else History(factory.create(data) for data in inner)
 
@@ -211,6 +258,8 @@ class Participant:
         if self._inner is not None:
             writer.items(path + "inner", self._inner, writer.item)
         writer.value(path + "speaking", self._inner is not None)
+        writer.value(path + "question", self._question)
+        writer.value(path + "held", [writer.item(message) for message in self._held])
         if isinstance(self.member, BaseChatAgent | ResumableTeam):
             await self.member.write_state(path, writer)
         else:
@@ -219,6 +268,8 @@ class Participant:
     async def read_state(self, path: str, reader: SnapshotReader) -> None:
         """Take over what `write_state` wrote."""
         self.inbox.replace(reader.items(path + "inbox", reader.chat_message))
+        self._question = reader.value(path + "question", "")
+        self._held = tuple(map(reader.chat_message, reader.value(path + "held", ())))
         speaking = reader.value(path + "speaking", default=False)
         self._inner = History(reader.items(path + "inner", reader.item)) if speaking else None
         if isinstance(self.member, BaseChatAgent | ResumableTeam):
@@ -239,15 +290,16 @@ async def _under(name: str, stream: AsyncGenerator[T, None]) -> AsyncGenerator[T
     """The stream, with `name` on the path of what asks or calls inside; set per pull, so that it
     never leaks out.
     """
-    while True:
-        reset = AGENT_PATH.set((*AGENT_PATH.get(), name))
-        try:
-            item = await anext(stream)
-        except StopAsyncIteration:
-            return
-        finally:
-            AGENT_PATH.reset(reset)
-        yield item
+    async with aclosing(stream):
+        while True:
+            reset = AGENT_PATH.set((*AGENT_PATH.get(), name))
+            try:
+                item = await anext(stream)
+            except StopAsyncIteration:
+                return
+            finally:
+                AGENT_PATH.reset(reset)
+            yield item
 
 
 def _chat_message(factory: MessageFactory, data: Mapping[str, Any]) -> BaseChatMessage:

@@ -6,9 +6,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 from teams._cancellation import CancellationToken
+from teams._team import TaskResult
 
 T = TypeVar("T")
 
@@ -18,9 +19,12 @@ class RunStream(AsyncGenerator[T, None], Generic[T]):
 
     Cancelling the token while the consumer waits for an item cancels just that wait; while the
     consumer holds an item, its next pull ends the run. Either way the consumer sees CancelledError,
-    after `cancelled` has put things in order; so it does when its own task is cancelled. `dropped`
-    is called when the stream is dropped without closing (a plain `break`): the event loop then
-    closes the inner generator a little later. `opening` runs before the first pull.
+    after `cancelled` has put things in order; so it does when its own task is cancelled in a pull.
+    A token that was cancelled before the first pull leaves everything as it is, and one that is
+    cancelled after the TaskResult has nothing to cancel.
+
+    `opening` runs before the first pull. `dropped` is called when the stream is dropped without
+    closing (a plain `break`): the event loop then closes the inner generator a little later.
     """
 
     def __init__(
@@ -37,21 +41,31 @@ class RunStream(AsyncGenerator[T, None], Generic[T]):
         self._cancelled = cancelled
         self._opening = opening
         self._dropped = dropped
+        self._state: Literal["new", "open", "over"] = "new"
         self._task: asyncio.Task[Any] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._asked = 0
-        self._watching = False
 
     def __aiter__(self) -> RunStream[T]:
         return self
 
     async def __anext__(self) -> T:
-        if self._opening is not None:
-            opening, self._opening = self._opening, None
-            await opening()
-        if self._token is None:
-            return await self._pull()
-        return await self._pull_watched(self._token)
+        if self._state != "open":
+            await self._open()
+        try:
+            if self._token is None:
+                item = await self._inner.__anext__()
+            else:
+                item = await self._pull_watched(self._token)
+        except asyncio.CancelledError:
+            await self._give_up()
+            raise
+        except BaseException:
+            self._end()
+            raise
+        if type(item) is TaskResult:
+            self._unwatch()
+        return item
 
     async def asend(self, value: None) -> T:
         return await self.__anext__()
@@ -59,8 +73,11 @@ class RunStream(AsyncGenerator[T, None], Generic[T]):
     async def athrow(self, typ: Any, val: Any = None, tb: Any = None) -> T:
         try:
             return await self._inner.athrow(typ, val, tb)
-        except BaseException as error:
-            await self._failed(error)
+        except asyncio.CancelledError:
+            await self._give_up()
+            raise
+        except BaseException:
+            self._end()
             raise
 
     async def aclose(self) -> None:
@@ -70,36 +87,37 @@ class RunStream(AsyncGenerator[T, None], Generic[T]):
             self._end()
 
     def __del__(self) -> None:
+        dropped = self._state == "open"
         self._end()
-        if self._dropped is not None:
+        if dropped and self._dropped is not None:
             self._dropped()
 
-    async def _pull(self) -> T:
-        try:
-            return await self._inner.__anext__()
-        except BaseException as error:
-            await self._failed(error)
-            raise
+    async def _open(self) -> None:
+        if self._state == "over":
+            raise StopAsyncIteration
+        self._state = "over"
+        if self._token is not None and self._token.is_cancelled():
+            raise asyncio.CancelledError
+        if self._opening is not None:
+            await self._opening()
+        self._state = "open"
+        if self._token is not None:
+            self._loop = asyncio.get_running_loop()
+            self._token.add_callback(self._token_cancelled)
 
     async def _pull_watched(self, token: CancellationToken) -> T:
-        if not self._watching:
-            self._watching = True
-            self._loop = asyncio.get_running_loop()
-            token.add_callback(self._token_cancelled)
         if token.is_cancelled():
-            return await self.athrow(asyncio.CancelledError())
-        self._task = asyncio.current_task()
+            return await self._inner.athrow(asyncio.CancelledError())
+        self._task = task = asyncio.current_task()
         try:
             item = await self._inner.__anext__()
-        except BaseException as error:
-            self._task, task = None, self._task
-            self._withdraw(task)
-            await self._failed(error)
-            raise
-        self._task, task = None, self._task
-        if self._asked:
-            await self._absorb(task)
-            return await self.athrow(asyncio.CancelledError())
+        finally:
+            self._task = None
+            cancelled = self._asked > 0
+            if cancelled:
+                await self._withdraw(task)
+        if cancelled:
+            return await self._inner.athrow(asyncio.CancelledError())
         return item
 
     def _token_cancelled(self) -> None:
@@ -117,31 +135,33 @@ class RunStream(AsyncGenerator[T, None], Generic[T]):
             self._asked += 1
             self._task.cancel()
 
-    def _withdraw(self, task: asyncio.Task[Any] | None) -> None:
-        # The request was ours: the consumer's task is not itself being cancelled.
-        while self._asked and task is not None:
-            self._asked -= 1
-            task.uncancel()
+    async def _withdraw(self, task: asyncio.Task[Any] | None) -> None:
+        """Take our request back: the consumer's task is not itself being cancelled.
 
-    async def _absorb(self, task: asyncio.Task[Any] | None) -> None:
-        # The inner generator finished its item without meeting the cancellation: it must not hit
-        # the consumer's next await.
+        It may not have been delivered yet; then it must not hit the consumer's next await.
+        """
         try:
             await asyncio.sleep(0)
         except asyncio.CancelledError:
             if task is not None and task.cancelling() > self._asked:
                 raise
         finally:
-            self._withdraw(task)
+            while self._asked:
+                self._asked -= 1
+                if task is not None:
+                    task.uncancel()
 
-    async def _failed(self, error: BaseException) -> None:
-        try:
-            if isinstance(error, asyncio.CancelledError):
-                await self._cancelled()
-        finally:
-            self._end()
+    async def _give_up(self) -> None:
+        opened = self._state == "open"
+        self._end()
+        if opened:
+            await self._cancelled()
 
     def _end(self) -> None:
-        if self._watching and self._token is not None:
+        self._state = "over"
+        self._unwatch()
+
+    def _unwatch(self) -> None:
+        if self._token is not None:
             self._token.remove_callback(self._token_cancelled)
-            self._watching = False
+            self._token = None

@@ -93,7 +93,7 @@ class Turn:
             "results": {
                 key: result.model_dump(mode="json") for key, result in self.results.items()
             },
-            "runs": self.runs,
+            "runs": dict(self.runs),
             "final": None if self.final is None else encode(self.final),
         }
 

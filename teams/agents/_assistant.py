@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from typing import Any, ClassVar, Self, cast
 
 from pydantic import BaseModel, TypeAdapter
 
-from teams._hooks import AGENT_PATH, ToolCall
+from teams._hooks import AGENT_PATH
 from teams._ids import new_id
-from teams._merge import Emit
 from teams._messages.events import stream_chunk
 from teams._snapshot import SnapshotReader, SnapshotWriter
 from teams._transcript import ImageWatch, assistant_message, close_calls, error_results, open_calls
@@ -20,7 +20,7 @@ from teams.agents._assistant_tools import AgentTools, ToolFunction
 from teams.agents._base import BaseChatAgent
 from teams.agents._tool_answers import handoff_message, summary_message
 from teams.agents._tool_batch import ToolBatch
-from teams.base import Handoff, InputRequired, Response
+from teams.base import Handoff, Response
 from teams.core import CancellationToken, Component, ComponentModel, FunctionCall
 from teams.memory import Memory
 from teams.messages import (
@@ -187,15 +187,7 @@ class AssistantAgent(BaseChatAgent, Component[AssistantAgentConfig]):
 
         Raises InputRequired when the turn waits for a human.
         """
-        async for item in self.on_messages_stream(messages, cancellation_token):
-            match item:
-                case Response():
-                    return item
-                case Suspended():
-                    raise InputRequired(requests=item.requests)
-                case _:
-                    pass
-        raise RuntimeError(f"Agent {self.name!r} ended its turn without a response.")
+        return await self.last_of_stream(messages, cancellation_token)
 
     async def on_messages_stream(
         self, messages: Sequence[BaseChatMessage], cancellation_token: CancellationToken
@@ -212,40 +204,55 @@ class AssistantAgent(BaseChatAgent, Component[AssistantAgentConfig]):
             turn = self._turn = Turn()
             await self._close_open_calls()
         self._taken = turn.taken
-        while True:
-            while turn.produced:
-                item = turn.produced.popleft()
-                turn.inner.append(item)
-                yield item
-            match turn.phase:
-                case "done":
-                    break
-                case "tools":
-                    batch = self._batch(turn, cancellation_token)
-                    async with aclosing(batch.run()) as items:
-                        async for item in items:
-                            yield item
-                    if batch.waiting:
-                        yield Suspended(tuple(batch.waiting))
-                        return
-                    await self._finish_calls(turn)
-                case "model" | "reflect":
-                    await self._take(turn, messages)
-                    if turn.produced:
-                        continue
-                    async with aclosing(self._ask(turn, cancellation_token)) as pieces:
-                        async for piece in pieces:
-                            yield piece
+        try:
+            while turn.produced or turn.phase != "done":
+                if turn.produced:
+                    item = turn.produced.popleft()
+                    turn.inner.append(item)
+                    yield item
+                    continue
+                step = (
+                    self._call_tools(turn, cancellation_token)
+                    if turn.phase == "tools"
+                    else self._ask(turn, messages, cancellation_token)
+                )
+                async with aclosing(step) as items:
+                    async for item in items:
+                        yield item
+                        if type(item) is Suspended:
+                            return
+        except asyncio.CancelledError:
+            if cancellation_token.is_cancelled():
+                await self.abandon_turn()
+            raise
         self._turn = None
         final = turn.final
         if final is None:
             raise RuntimeError(f"Agent {self.name!r} ended its turn without a response.")
         yield Response(chat_message=final, inner_messages=turn.inner)
 
-    async def _ask(
+    async def _call_tools(
         self, turn: Turn, token: CancellationToken
+    ) -> AsyncGenerator[Item | Suspended, None]:
+        """Run what calls are left of the round, and settle the turn's next phase."""
+        path = (*AGENT_PATH.get(), self.name)
+        handoffs = frozenset(self._tools.handoffs)
+        batch = ToolBatch(turn, path, handoffs, self._tools.execute, token)
+        async with aclosing(batch.run()) as items:
+            async for item in items:
+                yield item
+        if batch.waiting:
+            yield Suspended(tuple(batch.waiting))
+        else:
+            await self._finish_calls(turn)
+
+    async def _ask(
+        self, turn: Turn, messages: Sequence[BaseChatMessage], token: CancellationToken
     ) -> AsyncGenerator[ModelClientStreamingChunkEvent, None]:
         """Call the model; yield what it streams, and settle the turn's next phase."""
+        await self._take(turn, messages)
+        if turn.produced:  # memories are told first
+            return
         request = await self._request(turn, token)
         if not self._model_client_stream:
             await self._accept(turn, await self._model_client.create(**request))
@@ -253,7 +260,7 @@ class AssistantAgent(BaseChatAgent, Component[AssistantAgentConfig]):
         answer: CreateResult | None = None
         async with aclosing(self._model_client.create_stream(**request)) as stream:
             async for piece in stream:
-                if type(piece) is str:
+                if isinstance(piece, str):
                     yield stream_chunk(piece, self._name, turn.message_id)
                 else:
                     answer = _checked(piece)
@@ -307,55 +314,47 @@ class AssistantAgent(BaseChatAgent, Component[AssistantAgentConfig]):
             # The model did not keep to its "no tools": the results still are an answer.
             self._conclude(turn, self._summary(turn))
             return
+        thought: ThoughtEvent | None = None
+        message_id = turn.message_id
         if answer.thought:
-            turn.produced.append(
-                ThoughtEvent(content=answer.thought, source=self.name, id=turn.message_id)
-            )
-            turn.message_id = new_id()
+            thought = ThoughtEvent(content=answer.thought, source=self.name, id=message_id)
+            message_id = new_id()
+        final = None if calls else self._final_message(answer, message_id)
+        # An answer that can't be read has left no trace until here.
         await self._model_context.add_message(
-            assistant_message(answer.content, self.name, answer.thought)
+            assistant_message(answer.content or "", self.name, answer.thought)
         )
-        if calls:
-            request = ToolCallRequestEvent(
-                content=calls, source=self.name, models_usage=answer.usage
-            )
-            turn.batch, turn.calls, turn.thought, turn.results = (
-                request.id,
-                calls,
-                answer.thought,
-                {},
-            )
-            turn.produced.append(request)
-            turn.phase = "tools"
+        if thought is not None:
+            turn.produced.append(thought)
+        turn.message_id = message_id
+        if final is not None:
+            self._conclude(turn, final)
             return
-        text = answer.content if isinstance(answer.content, str) else ""
-        self._conclude(turn, self._final_message(turn, text, answer))
+        request = ToolCallRequestEvent(content=calls, source=self.name, models_usage=answer.usage)
+        turn.produced.append(request)
+        turn.batch, turn.calls, turn.thought = request.id, calls, answer.thought
+        turn.results = {}
+        turn.phase = "tools"
 
-    def _final_message(self, turn: Turn, text: str, answer: CreateResult) -> BaseChatMessage:
+    def _final_message(self, answer: CreateResult, message_id: str) -> BaseChatMessage:
+        text = answer.content if isinstance(answer.content, str) else ""
         if self._output is None:
             return TextMessage(
-                content=text, source=self.name, models_usage=answer.usage, id=turn.message_id
+                content=text, source=self.name, models_usage=answer.usage, id=message_id
             )
         return self._output.StructuredMessage(
             content=self._output.ContentModel.model_validate_json(text),
             source=self.name,
             models_usage=answer.usage,
             format_string=self._output.format_string,
-            id=turn.message_id,
+            id=message_id,
         )
-
-    def _batch(self, turn: Turn, token: CancellationToken) -> ToolBatch:
-        def execute(call: ToolCall, emit: Emit[Item]) -> Any:
-            return self._tools.execute(call, token, emit)
-
-        path = (*AGENT_PATH.get(), self.name)
-        return ToolBatch(turn, path, frozenset(self._tools.handoffs), execute)
 
     async def _finish_calls(self, turn: Turn) -> None:
         """All results of a round are in: hand off, call the model again, reflect, or summarise."""
         results = turn.round_results()
-        turn.produced.append(ToolCallExecutionEvent(content=results, source=self.name))
         await self._model_context.add_message(FunctionExecutionResultMessage(content=results))
+        turn.produced.append(ToolCallExecutionEvent(content=results, source=self.name))
         turn.iteration += 1
         turn.message_id = new_id()
         handoff = handoff_message(turn, self._tools.handoffs, self.name)
@@ -387,7 +386,7 @@ class AssistantAgent(BaseChatAgent, Component[AssistantAgentConfig]):
 
     async def on_reset(self, cancellation_token: CancellationToken) -> None:
         """Forget everything that was said."""
-        self._turn = None
+        self._turn, self._taken = None, {}
         await self._model_context.clear()
 
     async def close(self) -> None:
@@ -396,8 +395,10 @@ class AssistantAgent(BaseChatAgent, Component[AssistantAgentConfig]):
             await workbench.stop()
 
     @property
-    def absorbed(self) -> Mapping[str, None]:
-        return self._taken
+    def absorbed(self) -> Mapping[str, None] | None:
+        # Who overrides the turn may take something else than it is given.
+        own_turn = type(self).on_messages_stream is AssistantAgent.on_messages_stream
+        return self._taken if own_turn else None
 
     async def abandon_turn(self) -> None:
         turn, self._turn = self._turn, None
@@ -431,13 +432,19 @@ class AssistantAgent(BaseChatAgent, Component[AssistantAgentConfig]):
         """Take over a state of ours or of AutoGen's. Raises ValueError if it is something else."""
         loaded = AssistantAgentState.model_validate(state)
         await self._model_context.load_state(loaded.llm_context)
-        self._turn = None
-        if (turn := state.get("turn")) is not None:
-            self._turn = Turn.load(turn, self._factory().create)
-        elif (closed := close_calls(self._model_context.history)) is not None:
+        turn = state.get("turn")
+        self._take_up(None if turn is None else Turn.load(turn, self._factory().create))
+        if turn is None and (closed := close_calls(self._model_context.history)) is not None:
             self._model_context.history.replace(closed)
 
+    def _take_up(self, turn: Turn | None) -> None:
+        self._turn = turn
+        self._taken = {} if turn is None else turn.taken
+
     async def write_state(self, path: str, writer: SnapshotWriter) -> None:
+        if type(self).save_state is not AssistantAgent.save_state:  # it saves more than we know of
+            await super().write_state(path, writer)
+            return
         context = self._model_context
         if type(context).save_state is ChatCompletionContext.save_state:
             writer.items(path + "context", context.history, writer.llm_message)
@@ -446,13 +453,16 @@ class AssistantAgent(BaseChatAgent, Component[AssistantAgentConfig]):
         writer.value(path + "turn", None if self._turn is None else self._turn.dump(writer.item))
 
     async def read_state(self, path: str, reader: SnapshotReader) -> None:
+        if type(self).save_state is not AssistantAgent.save_state:
+            await super().read_state(path, reader)
+            return
         context = self._model_context
         if type(context).save_state is ChatCompletionContext.save_state:
             context.history.replace(reader.items(path + "context", reader.llm_message))
         elif (saved := reader.value(path + "context")) is not None:
             await context.load_state(cast("Mapping[str, Any]", saved))
         turn = reader.value(path + "turn")
-        self._turn = None if turn is None else Turn.load(turn, reader.item)
+        self._take_up(None if turn is None else Turn.load(turn, reader.item))
 
     def _factory(self) -> MessageFactory:
         if self._message_factory is None:

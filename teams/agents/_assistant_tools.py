@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import aclosing
 from typing import Any, cast
 
 from teams._hooks import ToolCall
@@ -18,11 +19,11 @@ from teams.tools import (
     FunctionTool,
     StaticStreamWorkbench,
     StreamWorkbench,
-    TextResultContent,
     ToolResult,
     ToolSchema,
     Workbench,
 )
+from teams.tools._workbench import text_result
 
 ToolFunction = Callable[..., Any] | Callable[..., Awaitable[Any]]
 
@@ -80,7 +81,7 @@ class AgentTools:
         if isinstance(arguments, ToolResult):
             return arguments
         if (handoff := self.handoffs.get(call.name)) is not None:
-            return _text_result(call.name, handoff.message)
+            return text_result(call.name, handoff.message)
         for workbench in self.workbenches:
             try:
                 if any(tool["name"] == call.name for tool in await workbench.list_tools()):
@@ -90,11 +91,11 @@ class AgentTools:
             except Exception as error:
                 if workbench.tool_traits(call.name).fatal_errors:
                     raise
-                return _text_result(
-                    call.name, f"Error: {error or type(error).__name__}", failed=True
+                return text_result(
+                    call.name, f"Error: {error or type(error).__name__}", is_error=True
                 )
-        return _text_result(
-            call.name, f"Error: tool '{call.name}' not found in any workbench", failed=True
+        return text_result(
+            call.name, f"Error: tool '{call.name}' not found in any workbench", is_error=True
         )
 
     def _check(self, agent: str, model_client: ChatCompletionClient) -> None:
@@ -144,11 +145,11 @@ def _arguments(call: ToolCall) -> dict[str, Any] | ToolResult:
     try:
         parsed: Any = json.loads(call.arguments or "{}")
     except json.JSONDecodeError as error:
-        return _text_result(
-            call.name, f"Error: the arguments are not valid JSON: {error}", failed=True
+        return text_result(
+            call.name, f"Error: the arguments are not valid JSON: {error}", is_error=True
         )
     if not isinstance(parsed, dict):
-        return _text_result(call.name, "Error: the arguments must be a JSON object.", failed=True)
+        return text_result(call.name, "Error: the arguments must be a JSON object.", is_error=True)
     return cast("dict[str, Any]", parsed)
 
 
@@ -160,17 +161,18 @@ async def _call(
     emit: Emit[Item],
 ) -> ToolResult:
     if not isinstance(workbench, StreamWorkbench):
-        return await workbench.call_tool(call.name, arguments, token, call_id=call.id)
-    async for item in workbench.call_tool_stream(call.name, arguments, token, call_id=call.id):
-        match item:
-            case ToolResult():
-                return item
-            case BaseAgentEvent() | BaseChatMessage():
-                await emit(item)
-            case _:
-                pass  # streams of a tool may carry items of their own, which mean nothing to a team
+        result: Any = await workbench.call_tool(call.name, arguments, token, call_id=call.id)
+        if isinstance(result, ToolResult):
+            return result
+        raise TypeError(f"The workbench answered with {type(result).__name__}, not a ToolResult.")
+    stream = workbench.call_tool_stream(call.name, arguments, token, call_id=call.id)
+    async with aclosing(stream):
+        async for item in stream:
+            match item:
+                case ToolResult():
+                    return item
+                case BaseAgentEvent() | BaseChatMessage():
+                    await emit(item)
+                case _:
+                    pass  # a tool may stream items of its own, which mean nothing to a team
     raise RuntimeError(f"The stream of tool {call.name!r} ended without a result.")
-
-
-def _text_result(name: str, text: str, *, failed: bool = False) -> ToolResult:
-    return ToolResult(name=name, result=[TextResultContent(content=text)], is_error=failed)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
@@ -123,30 +124,57 @@ class BaseChatAgent(ChatAgent, ABC, ComponentBase[BaseModel]):
             for message in messages:
                 items.append(message)
                 yield message
-        stream = self.on_messages_stream(messages, token)
+        waiting: Suspended | None = None
+        while waiting is None:
+            try:
+                async with aclosing(self.on_messages_stream(messages, token)) as stream:
+                    async for item in stream:
+                        match item:
+                            case Response():
+                                items.append(item.chat_message)
+                                yield item.chat_message
+                                break
+                            case Suspended():
+                                waiting = item
+                                break
+                            case ModelClientStreamingChunkEvent():
+                                yield item
+                            case _:
+                                items.append(item)
+                                yield item
+                    else:
+                        raise RuntimeError(f"Agent {self.name!r} ended without a response.")
+            except InputRequired as required:
+                request_id = messages[-1].id if messages else self.name
+                waiting = Suspended(
+                    tuple(required.pending(agent=(self.name,), request_id=request_id))
+                )
+            # A turn that was unfinished before may have had no use for the new messages any more.
+            messages = [message for message in messages if message.id not in (self.absorbed or {})]
+            if waiting is None and (self.absorbed is None or not messages):
+                yield TaskResult(messages=items)
+                return
+        yield TaskResult(messages=items, stop_reason=waiting.stop_reason, pending=waiting.requests)
+
+    async def last_of_stream(
+        self, messages: Sequence[BaseChatMessage], cancellation_token: CancellationToken
+    ) -> Response:
+        """What `on_messages` returns, for an agent whose work is in `on_messages_stream`."""
         try:
-            async for item in stream:
-                match item:
-                    case Response():
-                        items.append(item.chat_message)
-                        yield item.chat_message
-                        yield TaskResult(messages=items)
-                    case Suspended():
-                        yield TaskResult(
-                            messages=items, stop_reason=item.stop_reason, pending=item.requests
-                        )
-                    case ModelClientStreamingChunkEvent():
-                        yield item
-                    case _:
-                        items.append(item)
-                        yield item
-        except InputRequired as required:
-            pending = Suspended(tuple(required.pending(agent=(self.name,), request_id=self.name)))
-            yield TaskResult(
-                messages=items, stop_reason=pending.stop_reason, pending=pending.requests
-            )
-        finally:
-            await stream.aclose()
+            stream = self.on_messages_stream(messages, cancellation_token)
+            async with aclosing(stream):
+                async for item in stream:
+                    match item:
+                        case Response():
+                            return item
+                        case Suspended():
+                            raise InputRequired(requests=item.requests)
+                        case _:
+                            pass
+        except asyncio.CancelledError:
+            await self.abandon_turn()
+            raise
+        raise RuntimeError(f"Agent {self.name!r} ended its turn without a response.")
 
     @abstractmethod
     async def on_reset(self, cancellation_token: CancellationToken) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing
 from dataclasses import dataclass, field
 
 from teams._hooks import (
@@ -16,10 +17,13 @@ from teams._hooks import (
 )
 from teams._merge import Emit, Job, merge
 from teams._turn import Item, Turn
+from teams.core import CancellationToken
+from teams.messages import ModelClientStreamingChunkEvent
 from teams.models import FunctionExecutionResult
 from teams.tools import ToolResult
+from teams.tools._workbench import text_result
 
-Execute = Callable[[ToolCall, Emit[Item]], Awaitable[ToolResult]]
+Execute = Callable[[ToolCall, CancellationToken, Emit[Item]], Awaitable[ToolResult]]
 """Runs one call for real. Tool errors are results; what it raises is fatal for the run."""
 
 
@@ -52,7 +56,9 @@ class ToolBatch:
     agent: tuple[str, ...]
     handoffs: frozenset[str]
     execute: Execute
+    token: CancellationToken
     waiting: list[PendingInput] = field(default_factory=list[PendingInput])
+    _over: bool = False
 
     async def run(self) -> AsyncGenerator[Item, None]:
         """Run every call without a result; yield what streaming tools produce, recorded in the turn
@@ -61,10 +67,20 @@ class ToolBatch:
         calls = [self._call(position) for position in range(len(self.turn.calls))]
         left = [call for call in calls if call.key not in self.turn.results]
         gate = _Gate(len(left))
-        async for item in merge([self._job(call, gate) for call in left]):
-            self.turn.produced.remove(item)
-            self.turn.inner.append(item)
-            yield item
+        # Cancelled with the run's token, and also when nobody waits for the results any more.
+        token = CancellationToken()
+        self.token.add_callback(token.cancel)
+        jobs = [self._job(call, gate, token) for call in left]
+        try:
+            async with aclosing(merge(jobs, stopping=token.cancel)) as items:
+                async for item in items:
+                    if type(item) is not ModelClientStreamingChunkEvent:
+                        self.turn.produced.remove(item)
+                        self.turn.inner.append(item)
+                    yield item
+        finally:
+            self._over = True
+            self.token.remove_callback(token.cancel)
 
     def _call(self, position: int) -> ToolCall:
         call = self.turn.calls[position]
@@ -77,21 +93,33 @@ class ToolBatch:
             handoff=call.name in self.handoffs,
         )
 
-    def _job(self, call: ToolCall, gate: _Gate) -> Job[Item]:
+    def _job(self, call: ToolCall, gate: _Gate, token: CancellationToken) -> Job[Item]:
         async def job(emit: Emit[Item]) -> None:
             async def produce(item: Item) -> None:
-                self.turn.produced.append(item)
+                if self._over:  # the call was abandoned
+                    raise asyncio.CancelledError
+                if type(item) is not ModelClientStreamingChunkEvent:
+                    self.turn.produced.append(item)
                 await emit(item)
+
+            async def execute(allowed: ToolCall) -> ToolResult:
+                return await self.execute(allowed, token, produce)
 
             CURRENT_CALL.set(call)
             AGENT_PATH.set(self.agent)
             try:
-                result = await judged(call, gate, lambda allowed: self.execute(allowed, produce))
+                result = await judged(call, gate, execute)
             except InputRequired as required:
                 self.waiting += required.pending(
                     agent=self.agent, request_id=call.key, call_id=call.id
                 )
-            else:
+                return
+            except asyncio.CancelledError:
+                if _is_being_cancelled():
+                    raise
+                # The tool's own doing: it ends the call, not the run.
+                result = text_result(call.name, "Error: the call was cancelled.", is_error=True)
+            if not self._over:
                 self.turn.results[call.key] = FunctionExecutionResult(
                     content=result.to_text(),
                     name=call.name,
@@ -100,6 +128,11 @@ class ToolBatch:
                 )
 
         return job
+
+
+def _is_being_cancelled() -> bool:
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
 
 
 async def judged(

@@ -13,7 +13,6 @@ from pydantic import BaseModel
 
 from teams._hooks import AGENT_PATH, InputRequired, current_hooks
 from teams._merge import bounded
-from teams._snapshot import SnapshotReader, SnapshotWriter
 from teams._turn import Suspended
 from teams.agents._base import BaseChatAgent
 from teams.base import Response
@@ -105,15 +104,7 @@ class UserProxyAgent(BaseChatAgent, Component[UserProxyAgentConfig]):
         self, messages: Sequence[BaseChatMessage], cancellation_token: CancellationToken
     ) -> Response:
         """Ask the human and return the answer. Raises InputRequired when there is none yet."""
-        async for item in self.on_messages_stream(messages, cancellation_token):
-            match item:
-                case Response():
-                    return item
-                case Suspended():
-                    raise InputRequired(requests=item.requests)
-                case _:
-                    pass
-        raise RuntimeError(f"Agent {self.name!r} ended its turn without a response.")
+        return await self.last_of_stream(messages, cancellation_token)
 
     async def on_messages_stream(
         self, messages: Sequence[BaseChatMessage], cancellation_token: CancellationToken
@@ -157,8 +148,9 @@ class UserProxyAgent(BaseChatAgent, Component[UserProxyAgentConfig]):
         self._request_id = ""
 
     @property
-    def absorbed(self) -> Mapping[str, None]:
-        return self._taken
+    def absorbed(self) -> Mapping[str, None] | None:
+        own_turn = type(self).on_messages_stream is UserProxyAgent.on_messages_stream
+        return self._taken if own_turn else None
 
     async def abandon_turn(self) -> None:
         self._request_id = ""
@@ -173,12 +165,6 @@ class UserProxyAgent(BaseChatAgent, Component[UserProxyAgentConfig]):
 
     async def load_state(self, state: Mapping[str, Any]) -> None:
         self._request_id = str(state.get("request_id", ""))
-
-    async def write_state(self, path: str, writer: SnapshotWriter) -> None:
-        writer.value(path + "request", self._request_id)
-
-    async def read_state(self, path: str, reader: SnapshotReader) -> None:
-        self._request_id = reader.value(path + "request", "")
 
     def _to_config(self) -> UserProxyAgentConfig:
         return UserProxyAgentConfig(name=self.name, description=self.description)
