@@ -10,16 +10,35 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from teams._graph import DiGraph, DiGraphBuilder, DiGraphEdge, DiGraphNode
+    from teams._graph_flow import GraphFlow
     from teams._group_chat import BaseGroupChat
     from teams._round_robin import RoundRobinGroupChat
+    from teams._selector import SelectorGroupChat
     from teams._swarm import Swarm
 
-__all__ = ["BaseGroupChat", "RoundRobinGroupChat", "Swarm"]
+__all__ = [
+    "BaseGroupChat",
+    "DiGraph",
+    "DiGraphBuilder",
+    "DiGraphEdge",
+    "DiGraphNode",
+    "GraphFlow",
+    "RoundRobinGroupChat",
+    "SelectorGroupChat",
+    "Swarm",
+]
 
 # Resolved on first use: who imports only `teams.messages` does not pay for the engine.
 _HOMES = {
     "BaseGroupChat": "teams._group_chat",
+    "DiGraph": "teams._graph",
+    "DiGraphBuilder": "teams._graph",
+    "DiGraphEdge": "teams._graph",
+    "DiGraphNode": "teams._graph",
+    "GraphFlow": "teams._graph_flow",
     "RoundRobinGroupChat": "teams._round_robin",
+    "SelectorGroupChat": "teams._selector",
     "Swarm": "teams._swarm",
 }
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import Any, TypeVar
 
 from teams._history import History
 from teams._hooks import AGENT_PATH, InputRequired
 from teams._ids import new_id
+from teams._nesting import ResumableTeam, under
 from teams._snapshot import SnapshotReader, SnapshotWriter
 from teams._turn import Item, Suspended
 from teams.agents._base import BaseChatAgent
@@ -32,38 +33,6 @@ class Spoken:
     delta: Sequence[Item]
     published: Sequence[BaseChatMessage]
     last: BaseChatMessage | None = None
-
-
-@runtime_checkable
-class ResumableTeam(Protocol):
-    """A team whose run can stand still and go on inside of another team's run."""
-
-    def begin(self, messages: Sequence[BaseChatMessage]) -> None:
-        """Start a run with these messages, or add them to the unfinished one.
-
-        Raises ValueError, changing nothing.
-        """
-        ...
-
-    def add_messages(self, messages: Sequence[BaseChatMessage]) -> None:
-        """Put messages into the conversation."""
-        ...
-
-    def drive(self, token: CancellationToken) -> AsyncGenerator[Item | TaskResult, None]:
-        """Run what was begun; cancellation is the outermost run's business."""
-        ...
-
-    async def abandon_turn(self) -> None:
-        """Give up the unfinished run after a cancellation."""
-        ...
-
-    async def write_state(self, path: str, writer: SnapshotWriter) -> None:
-        """Write the team's state in the compact format."""
-        ...
-
-    async def read_state(self, path: str, reader: SnapshotReader) -> None:
-        """Take over what `write_state` wrote."""
-        ...
 
 
 class Participant:
@@ -172,7 +141,7 @@ class Participant:
                 task=list(self.inbox) or None, cancellation_token=token, output_task_messages=False
             )
         inner = self._inner = History() if self._inner is None else self._inner
-        async with aclosing(_under(self.name, stream)) as items:
+        async with aclosing(under(self.name, stream)) as items:
             async for item in items:
                 match item:
                     case TaskResult(pending=pending) if pending:
@@ -284,22 +253,6 @@ def check_agents(participants: Sequence[object], team: str) -> None:
         if not isinstance(participant, ChatAgent):
             kind = type(participant).__name__
             raise TypeError(f"The participants of a {team} must be agents, found {kind}.")
-
-
-async def _under(name: str, stream: AsyncGenerator[T, None]) -> AsyncGenerator[T, None]:
-    """The stream, with `name` on the path of what asks or calls inside; set per pull, so that it
-    never leaks out.
-    """
-    async with aclosing(stream):
-        while True:
-            reset = AGENT_PATH.set((*AGENT_PATH.get(), name))
-            try:
-                item = await anext(stream)
-            except StopAsyncIteration:
-                return
-            finally:
-                AGENT_PATH.reset(reset)
-            yield item
 
 
 def _chat_message(factory: MessageFactory, data: Mapping[str, Any]) -> BaseChatMessage:

@@ -11,9 +11,11 @@ TRUST_VARIABLE = "PARLEY_TRUSTED_PROVIDERS"
 
 # Public module -> its component classes. The provider name is `module.Class`.
 _OURS: Mapping[str, tuple[str, ...]] = {
-    "teams": ("RoundRobinGroupChat", "Swarm"),
+    "teams": ("GraphFlow", "RoundRobinGroupChat", "SelectorGroupChat", "Swarm"),
     "teams.agents": ("AssistantAgent", "UserProxyAgent"),
     "teams.base": ("AndTerminationCondition", "OrTerminationCondition"),
+    "teams.code_executors.docker": ("DockerCommandLineCodeExecutor",),
+    "teams.code_executors.local": ("LocalCommandLineCodeExecutor",),
     "teams.conditions": (
         "ExternalTermination",
         "FunctionCallTermination",
@@ -52,6 +54,8 @@ _AUTOGEN_MODULES: Mapping[str, str] = {
     "autogen_core.memory": "teams.memory",
     "autogen_core.model_context": "teams.model_context",
     "autogen_core.tools": "teams.tools",
+    "autogen_ext.code_executors.docker": "teams.code_executors.docker",
+    "autogen_ext.code_executors.local": "teams.code_executors.local",
     "autogen_ext.models.openai": "teams.models.openai",
     "autogen_ext.models.replay": "teams.models.replay",
 }

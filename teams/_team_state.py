@@ -65,7 +65,7 @@ class StatefulTeam(Team, ABC, ComponentBase[BaseModel]):
         self._thread: History[Item] = History()
         self._judged = 0
         self._phase: Phase = "idle"
-        self._turn_count = 0
+        self._turn_count: int = 0
         self._speakers: list[str] = []
         self._produced: list[Item] = []
         """Ready, but not yet taken by the consumer."""

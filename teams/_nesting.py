@@ -1,0 +1,64 @@
+"""Runs inside of runs: what a team offers for that, and on whose behalf a run asks and calls."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from typing import Protocol, TypeVar, runtime_checkable
+
+from teams._hooks import AGENT_PATH
+from teams._snapshot import SnapshotReader, SnapshotWriter
+from teams._turn import Item
+from teams.base import TaskResult
+from teams.core import CancellationToken
+from teams.messages import BaseChatMessage
+
+T = TypeVar("T")
+
+
+@runtime_checkable
+class ResumableTeam(Protocol):
+    """A team whose run can stand still and go on inside of another team's run."""
+
+    def begin(self, messages: Sequence[BaseChatMessage]) -> None:
+        """Start a run with these messages, or add them to the unfinished one.
+
+        Raises ValueError, changing nothing.
+        """
+        ...
+
+    def add_messages(self, messages: Sequence[BaseChatMessage]) -> None:
+        """Put messages into the conversation."""
+        ...
+
+    def drive(self, token: CancellationToken) -> AsyncGenerator[Item | TaskResult, None]:
+        """Run what was begun; cancellation is the outermost run's business."""
+        ...
+
+    async def abandon_turn(self) -> None:
+        """Give up the unfinished run after a cancellation."""
+        ...
+
+    async def write_state(self, path: str, writer: SnapshotWriter) -> None:
+        """Write the team's state in the compact format."""
+        ...
+
+    async def read_state(self, path: str, reader: SnapshotReader) -> None:
+        """Take over what `write_state` wrote."""
+        ...
+
+
+async def under(name: str, stream: AsyncGenerator[T, None]) -> AsyncGenerator[T, None]:
+    """The stream, with `name` on the path of what asks or calls inside; set per pull, so that it
+    never leaks out.
+    """
+    async with aclosing(stream):
+        while True:
+            reset = AGENT_PATH.set((*AGENT_PATH.get(), name))
+            try:
+                item = await anext(stream)
+            except StopAsyncIteration:
+                return
+            finally:
+                AGENT_PATH.reset(reset)
+            yield item
