@@ -26,6 +26,9 @@ from gateway.run_output import Output
 STOP_SECONDS = 4.0
 """How long it may take to stop the turn when the run is cut short."""
 
+_KEPT = "the team waits for your answer; it can be given later, with --session or in the chat"
+_NOT_KEPT = "the team waits for your answer; without --session it can't be given later"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
@@ -51,7 +54,7 @@ async def run_task(
     GatewayError.
     """
     thread = await _thread(client, task)
-    run = _Run(client, thread, output(thread), err, asker)
+    run = _Run(client, thread, output(thread), err, asker, _KEPT if task.session else _NOT_KEPT)
     try:
         return await run.go(task.text)
     except (asyncio.CancelledError, BrokenPipeError):
@@ -81,6 +84,7 @@ class _Run:
     output: Output
     err: TextIO
     asker: Asker | None
+    where_to_answer: str
     open: dict[str, InputRequested] = field(default_factory=dict)
     answered: set[str] = field(default_factory=set)
     told: bool = False
@@ -155,7 +159,7 @@ class _Run:
                     raise EOFError  # noqa: TRY301 (nobody there is the same as nobody willing)
                 answer = await self.asker.ask(request)
             except EOFError:
-                self._say(f"{question(request)}parley: the team waits for your answer")
+                self._say(f"{question(request)}parley: {self.where_to_answer}")
                 return False
             self.answered.add(request.request)
             if refused := await self.client.answer(request.request, answer):

@@ -42,14 +42,17 @@ def run(
     git diff | parley run --team reviewers
     parley run --session trip "And by train?"
     """
-    if task is None or task == "-":
-        if sys.stdin.isatty():
-            raise click.UsageError("Give a task, or pipe one in.")
-        task = sys.stdin.buffer.read().decode(errors="replace")
-    if not task.strip():
+    text = _piped() if task is None or task == "-" else task
+    if not text.strip():
         raise click.UsageError("The task is empty.")
 
     from gateway.app import run_once
     from gateway.run import Task
 
-    ctx.exit(run_once(config, Task(text=task, session=session, team=team), as_json=as_json))
+    ctx.exit(run_once(config, Task(text=text, session=session, team=team), as_json=as_json))
+
+
+def _piped() -> str:
+    if sys.stdin.isatty():
+        raise click.UsageError("Give a task, or pipe one in.")
+    return sys.stdin.buffer.read().decode(errors="replace")

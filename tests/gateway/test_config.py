@@ -19,6 +19,8 @@ from gateway.config import (
     load_config,
 )
 
+pytestmark = pytest.mark.usefixtures("fresh_imports")
+
 ROOT = Path(__file__).resolve().parents[2]
 MINIMAL = """
 [teams.one]

@@ -1,6 +1,7 @@
 """Teams made from a config: what is built, what threads share, and the rules for tools."""
 
 import json
+import sys
 from pathlib import Path
 from textwrap import dedent
 
@@ -125,14 +126,10 @@ def raising():
 
 
 @pytest.fixture
-def parts(tmp_path, monkeypatch):
-    """A module `parts` that each test imports anew."""
+def parts(tmp_path, fresh_imports):
+    """The config's folder, with a module `parts` that each test imports anew."""
     (tmp_path / "parts.py").write_text(PARTS)
-    yield tmp_path
-    import sys
-
-    sys.modules.pop("parts", None)
-    monkeypatch.undo()
+    return tmp_path
 
 
 def factory(folder: Path, text: str, **options) -> TeamFactory:
@@ -142,9 +139,7 @@ def factory(folder: Path, text: str, **options) -> TeamFactory:
 
 
 def clients(folder: Path) -> list:
-    import sys
-
-    assert folder
+    assert Path(sys.modules["parts"].__file__ or "").parent == folder
     return sys.modules["parts"].CLIENTS
 
 

@@ -1,0 +1,552 @@
+"""The command line: what each command does, says and ends with."""
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+from click.testing import CliRunner, Result
+
+from gateway.cli import main
+from gateway.config import Config, load_config
+from gateway.events import load_event
+
+pytestmark = pytest.mark.usefixtures("fresh_imports")
+
+PARLEY = [sys.executable, "-m", "gateway.cli"]
+PARTS = """
+import asyncio
+import os
+from pathlib import Path
+
+from teams import RoundRobinGroupChat
+from teams.agents import AssistantAgent
+from teams.core import FunctionCall
+from teams.models import CreateResult, ModelUnreachable, RequestUsage
+from teams.models.replay import ReplayChatCompletionClient as Replies
+
+TOOLS = {"vision": False, "function_calling": True, "json_output": True, "family": "unknown",
+         "structured_output": True}
+
+
+def replies(*answers):
+    return lambda **settings: Replies(list(answers), TOOLS)
+
+
+def call(name):
+    return CreateResult(
+        finish_reason="function_calls", cached=False, usage=RequestUsage(1, 1),
+        content=[FunctionCall(id="1", name=name, arguments='{"path": "x"}')],
+    )
+
+
+class Slow(Replies):
+    async def create_stream(self, messages, **more):
+        yield "Well, "
+        Path("started").touch()
+        await asyncio.sleep(60)
+
+
+class Offline(Replies):
+    async def create(self, messages, **more):
+        raise ModelUnreachable("The model can't be reached.")
+
+    async def create_stream(self, messages, **more):
+        yield await self.create(messages)
+
+
+hello = replies("Hello there", "Hello again", "And again")
+wiping = replies(call("wipe"), "All done")
+slow = lambda **settings: Slow([])
+offline = lambda **settings: Offline([])
+
+
+def local(**settings):
+    class Local(Replies):
+        pass
+
+    return Local(["x"])
+
+
+def wipe(path: str) -> str:
+    Path("wiped").touch()
+    return "wiped"
+
+
+def own_team():
+    return RoundRobinGroupChat([AssistantAgent("a", Replies(["x"]))], max_turns=1)
+
+
+ONE = own_team()
+
+
+def same_team():
+    return ONE
+"""
+HELLO = """
+[models.m]
+provider = "parts:hello"
+[teams.solo]
+type = "round_robin"
+description = "Greets"
+max_turns = 1
+agents.greeter = {}
+"""
+PAIR = HELLO + "agents.second = {}\n"
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch, fresh_imports):
+    """The current folder, with a module `parts`, and a store of its own."""
+    (tmp_path / "parts.py").write_text(PARTS)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def configure(folder: Path, text: str) -> None:
+    (folder / "config.toml").write_text(dedent(text) + "\n[store]\nfolder = 'store'\n")
+
+
+def parley(*args: str, given: str | None = None) -> Result:
+    result = CliRunner().invoke(main, args, input=given)
+    if result.exception and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result
+
+
+# --- help and mistakes on the command line ---
+
+COMMANDS = ["chat", "run", "check", "init", "sessions", "teams", "status", "serve"]
+
+
+@pytest.mark.parametrize("args", [["--help"], ["-h"], *([name, "--help"] for name in COMMANDS)])
+def test_every_command_has_a_help_text(args):
+    result = parley(*args)
+    assert result.exit_code == 0
+    assert len(result.stdout.splitlines()) > 4
+
+
+def test_the_help_lists_every_command():
+    shown = parley("--help").stdout
+    assert all(f"\n  {name} " in shown for name in COMMANDS)
+
+
+def test_the_version_is_that_of_the_package():
+    assert parley("--version").stdout.startswith("parley, version ")
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (["fly"], "No such command 'fly'"),
+        (["run", "Hi", "there"], "unexpected extra argument"),
+        (["run", "--colour"], "No such option"),
+        (["run", " "], "The task is empty."),
+        (["run", "-"], "The task is empty."),
+        (["sessions", "list", "--limit", "0"], "Invalid value for '--limit'"),
+        (["sessions", "show"], "Missing argument"),
+        (["teams", "dump"], "Missing argument"),
+    ],
+)
+def test_a_wrong_command_line_is_exit_code_2(args, said):
+    result = parley(*args)
+    assert result.exit_code == 2
+    assert said in result.stderr
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["run", "Hi"],
+        ["check"],
+        ["sessions", "list"],
+        ["sessions", "delete", "x"],
+        ["teams", "list"],
+        ["teams", "dump", "x"],
+        ["status"],
+        ["serve"],
+    ],
+)
+def test_a_wrong_config_is_exit_code_2_with_the_report(folder, args):
+    configure(folder, "colour = 'red'")
+    result = parley(*args)
+    assert result.exit_code == 2
+    assert "config.toml: one mistake\n  line 1, colour\n      there is no setting" in result.stderr
+    assert result.stdout == ""
+
+
+def test_a_config_that_is_named_and_missing_is_exit_code_2(folder):
+    result = parley("run", "--config", "none.toml", "Hi")
+    assert result.exit_code == 2
+    assert "none.toml" in result.stderr
+
+
+# --- init ---
+
+
+def test_init_writes_the_built_in_config_and_overwrites_nothing(folder):
+    result = parley("init")
+    assert (result.exit_code, result.stdout.split()[:2]) == (0, ["Wrote", "config.toml."])
+    assert load_config().config == Config()
+    (folder / "config.toml").write_text("mine")
+    again = parley("init")
+    assert again.exit_code == 1
+    assert "exists already" in again.stderr
+    assert (folder / "config.toml").read_text() == "mine"
+
+
+def test_init_writes_where_it_is_told_to(folder):
+    assert parley("init", "other.toml").exit_code == 0
+    assert (folder / "other.toml").is_file()
+    missing = parley("init", "no/such/folder.toml")
+    assert missing.exit_code == 1
+    assert "can't be written" in missing.stderr
+
+
+def test_the_starter_config_is_that_of_the_project():
+    root = Path(__file__).resolve().parents[2]
+    assert (root / "gateway/starter.toml").read_text() == (root / "config.toml").read_text()
+
+
+# --- check ---
+
+
+def test_check_builds_every_team_and_lets_every_model_answer(folder):
+    configure(folder, HELLO)
+    result = parley("check")
+    assert result.exit_code == 0
+    lines = [line.split() for line in result.stdout.splitlines()]
+    assert lines[0] == ["config", "config.toml"]
+    assert lines[1] == ["team", "solo", "ok", "greeter"]
+    assert lines[2][:5] == ["model", "m", "ok", "parts:hello", "answered"]
+
+
+def test_check_without_a_config_says_what_runs(folder):
+    result = parley("check")
+    assert result.exit_code == 0
+    assert "built in" in result.stdout
+    assert "the built-in demo model; set OPENAI_API_KEY for a real one" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        (HELLO.replace("hello", "offline"), "model   m     FAILED  The model can't be reached."),
+        (
+            "[teams.t]\nfactory = 'parts:same_team'",
+            "team    t     FAILED  The team 't' can't be built: 'parts:same_team' returned the",
+        ),
+    ],
+)
+def test_check_tells_all_that_fails_and_ends_with_1(folder, text, line):
+    configure(folder, text)
+    result = parley("check")
+    assert result.exit_code == 1
+    assert any(shown.startswith(line) for shown in result.stdout.splitlines())
+
+
+def test_check_offline_calls_no_model(folder):
+    configure(folder, HELLO.replace("hello", "offline"))
+    result = parley("check", "--offline")
+    assert (result.exit_code, len(result.stdout.splitlines())) == (0, 2)
+
+
+# --- teams ---
+
+
+def test_teams_are_listed_with_agents_and_models(folder):
+    configure(folder, PAIR + "[teams.own]\nfactory = 'parts:own_team'")
+    result = parley("teams", "list")
+    assert result.exit_code == 0
+    assert result.stdout == (
+        "* solo  Greets\n    greeter (parts:hello), second (parts:hello)\n"
+        "  own\n    a (ReplayChatCompletionClient)\n"
+    )
+
+
+def test_a_team_is_dumped_as_component_json_that_builds_the_same_team(folder):
+    configure(folder, "[teams.own]\nfactory = 'parts:own_team'")
+    dumped = parley("teams", "dump", "own")
+    assert dumped.exit_code == 0
+    assert json.loads(dumped.stdout)["provider"] == "teams.RoundRobinGroupChat"
+    (folder / "team.json").write_text(dumped.stdout)
+    configure(folder, "[teams.again]\ncomponent = 'team.json'")
+    assert json.loads(parley("teams", "dump", "again").stdout) == json.loads(dumped.stdout)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("slo", "There is no team 'slo'; did you mean 'solo'?"),
+        ("x", "There is no team 'x'; there is solo"),
+        ("solo", "The team 'solo' can't be written as JSON: "),
+    ],
+)
+def test_a_team_that_can_not_be_dumped_is_exit_code_1(folder, name, said):
+    configure(folder, HELLO.replace("hello", "local"))
+    result = parley("teams", "dump", name)
+    assert result.exit_code == 1
+    assert said in result.stderr
+
+
+# --- run ---
+
+
+def test_run_writes_the_answer_and_keeps_nothing(folder):
+    configure(folder, HELLO)
+    result = parley("run", "Hi")
+    assert (result.exit_code, result.stdout, result.stderr) == (0, "Hello there\n", "")
+    assert not (folder / "store" / "parley.db").exists()
+
+
+def test_run_takes_the_task_from_a_pipe(folder):
+    configure(folder, PAIR)
+    result = parley("run", "--team", "solo", given="Hi\n")
+    assert (result.exit_code, result.stdout) == (0, "greeter:\nHello there\n")
+
+
+def test_run_writes_events_as_json_lines(folder):
+    configure(folder, HELLO)
+    result = parley("run", "--json", "Hi")
+    events = [load_event(line) for line in result.stdout.splitlines()]
+    assert result.exit_code == 0
+    assert events[-1].kind == "turn_finished"
+    assert [event.text for event in events if event.kind == "message_finished"] == ["Hello there"]
+
+
+def test_run_goes_on_with_a_session_whose_team_remembers(folder):
+    configure(folder, HELLO)
+    assert parley("run", "--session", "trip", "Hi").stdout == "Hello there\n"
+    parley("run", "--session", "trip", "And now?")
+    shown = parley("sessions", "show", "trip").stdout
+    assert shown.splitlines()[0] == "trip · solo · idle"
+    assert [line for line in shown.splitlines() if line in ("Hi", "And now?")] == ["Hi", "And now?"]
+
+
+def test_run_with_an_unknown_team_fails(folder):
+    configure(folder, HELLO)
+    result = parley("run", "--team", "nope", "Hi")
+    assert result.exit_code == 1
+    assert "There is no team 'nope'" in result.stderr
+
+
+def test_run_whose_model_fails_is_not_0(folder):
+    configure(folder, HELLO.replace("hello", "offline"))
+    result = parley("run", "Hi")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr.startswith("parley: ")
+
+
+WIPE = """
+[models.m]
+provider = "parts:wiping"
+[teams.solo]
+type = "round_robin"
+max_turns = 1
+agents.cleaner = { tools = ["parts:wipe"] }
+"""
+
+
+def test_run_without_a_terminal_ends_with_3_when_it_would_have_to_ask(folder):
+    configure(folder, WIPE)
+    result = parley("run", "Clean up", given="")
+    assert result.exit_code == 3
+    assert 'cleaner wants to use wipe:\n  {"path": "x"}\n' in result.stderr
+    assert not (folder / "wiped").exists()
+
+
+def test_run_asks_at_the_terminal(folder):
+    configure(folder, WIPE)
+    code, shown = at_a_terminal("run", "Clean up", typed="maybe\ny\n")
+    assert code == 0
+    assert 'cleaner wants to use wipe:\r\n  {"path": "x"}\r\n' in shown
+    assert shown.count("Allow it?") == 2
+    assert shown.rstrip().endswith("All done")
+    assert (folder / "wiped").exists()
+
+
+def test_run_takes_no_for_an_answer(folder):
+    configure(folder, WIPE)
+    code, _ = at_a_terminal("run", "Clean up", typed="no, not today\n")
+    assert code == 0
+    assert not (folder / "wiped").exists()
+
+
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
+)
+def test_run_stops_its_turn_when_it_is_interrupted(folder, number, code):
+    configure(folder, HELLO.replace("hello", "slow"))
+    with subprocess.Popen(
+        [*PARLEY, "run", "--session", "s", "Hi"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        wait_for((folder / "started").exists)
+        process.send_signal(number)
+        out, err = process.communicate(timeout=8)
+    assert process.returncode == code
+    assert out == b"Well, "
+    assert b"Traceback" not in err
+    assert parley("sessions", "show", "s").stdout.splitlines()[0] == "s · solo · idle"
+
+
+def test_run_ends_quietly_when_its_reader_has_gone(folder):
+    configure(folder, HELLO)
+    with subprocess.Popen(
+        [*PARLEY, "run", "Hi"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.close()
+        assert process.stderr is not None
+        assert process.stderr.read() == b""
+    assert process.returncode == 141
+
+
+# --- sessions and status ---
+
+
+@pytest.fixture
+def thread(folder) -> str:
+    """The id of a thread with one turn."""
+    configure(folder, HELLO)
+    parley("run", "--session", "trip", "Hi")
+    return parley("sessions", "list").stdout.splitlines()[1].split()[0]
+
+
+def test_sessions_are_listed(thread):
+    heading, row = parley("sessions", "list").stdout.splitlines()
+    assert heading.split() == ["ID", "USED", "STATE", "TEAM", "TITLE"]
+    assert row.split() == [thread, "now", "idle", "solo", "trip"]
+    assert parley("sessions", "list", "--search", "nothing").stdout == "There are no threads.\n"
+
+
+def test_an_empty_store_has_no_sessions(folder):
+    configure(folder, HELLO)
+    assert parley("sessions", "list").stdout == "There are no threads.\n"
+    assert not (folder / "store").exists()
+
+
+def test_a_session_is_shown_by_id_or_title(thread):
+    shown = parley("sessions", "show", thread).stdout
+    assert shown == parley("sessions", "show", "trip").stdout
+    assert "greeter:\nHello there" in shown
+
+
+def test_a_session_is_exported_as_events(thread):
+    result = parley("sessions", "export", "trip")
+    events = [load_event(line) for line in result.stdout.splitlines()]
+    assert {event.thread for event in events} == {thread}
+    assert [event.seq for event in events] == [*range(1, len(events) + 1)]
+
+
+def test_a_session_is_deleted_after_asking(thread, folder):
+    kept = parley("sessions", "delete", "trip", given="n\n")
+    assert kept.exit_code == 1
+    assert thread in parley("sessions", "list").stdout
+    deleted = parley("sessions", "delete", "trip", given="y\n")
+    assert (deleted.exit_code, deleted.stdout) == (0, f"Deleted {thread}.\n")
+    assert parley("sessions", "list").stdout == "There are no threads.\n"
+    assert not (folder / "store" / "work" / thread).exists()
+
+
+@pytest.mark.parametrize("command", ["show", "export", "delete"])
+def test_an_unknown_session_is_exit_code_1(folder, command):
+    configure(folder, HELLO)
+    result = parley("sessions", command, "nope")
+    assert result.exit_code == 1
+    assert "There is no thread with the id or title 'nope'." in result.stderr
+
+
+def test_commands_reach_the_process_that_owns_the_store(thread, folder):
+    configure(folder, HELLO.replace("hello", "slow"))
+    with subprocess.Popen(
+        [*PARLEY, "run", "--session", "busy", "Hi"], stdout=subprocess.DEVNULL
+    ) as owner:
+        try:
+            wait_for((folder / "started").exists)
+            status = parley("status")
+            assert status.exit_code == 0
+            assert f"Parley runs as process {owner.pid} since " in status.stdout
+            assert "1 turn running" in status.stdout
+            assert parley("sessions", "delete", "--yes", "trip").exit_code == 0
+            assert thread not in parley("sessions", "list").stdout
+            queued = parley("run", "--session", "busy", "/status")
+            assert queued.exit_code == 0
+            assert "is working" in queued.stderr
+        finally:
+            owner.send_signal(signal.SIGTERM)
+    assert owner.returncode == 143
+
+
+def test_status_without_an_owner_is_exit_code_1(thread):
+    result = parley("status")
+    assert result.exit_code == 1
+    assert result.stdout == "Parley is not running.\n1 thread (1 idle), 0 open questions.\n"
+
+
+# --- serve, chat ---
+
+
+def test_serve_needs_a_platform(folder):
+    result = parley("serve")
+    assert result.exit_code == 2
+    assert "the config names no chat platform" in result.stderr
+
+
+def test_without_a_command_the_chat_opens(folder):
+    configure(folder, HELLO)
+    done = subprocess.run(
+        [*PARLEY, "--plain"], input="Hi\n", capture_output=True, text=True, timeout=9, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Hello there" in done.stdout
+
+
+def test_a_wrong_config_ends_the_chat_with_2(folder):
+    configure(folder, "colour = 'red'")
+    done = subprocess.run(
+        [*PARLEY, "chat", "--plain"],
+        input="",
+        capture_output=True,
+        text=True,
+        timeout=9,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert "there is no setting 'colour'" in done.stderr
+
+
+# --- helpers ---
+
+
+def wait_for(fact: Callable[[], bool], seconds: float = 8.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not fact():
+        assert time.monotonic() < deadline, "it did not happen in time"
+        time.sleep(0.01)
+
+
+def at_a_terminal(*args: str, typed: str) -> tuple[int, str]:
+    """Run parley at a terminal of its own; the exit code and all that was shown."""
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.environ["TERM"] = "xterm"
+        os.execv(PARLEY[0], [*PARLEY, *args])
+    os.write(terminal, typed.encode())
+    shown = b""
+    while True:
+        try:
+            piece = os.read(terminal, 4096)
+        except OSError:  # the other side is closed
+            break
+        if not piece:
+            break
+        shown += piece
+    os.close(terminal)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), shown.decode()

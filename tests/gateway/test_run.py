@@ -1,0 +1,399 @@
+"""One task from the command line: what it writes, whom it asks, and how it ends."""
+
+import asyncio
+import io
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from gateway.ask import Asker, question, understand
+from gateway.client import Answer, Receipt, ThreadInfo
+from gateway.errors import Closing, GatewayError
+from gateway.events import (
+    InputRequested,
+    InputResolved,
+    MessageFinished,
+    Notice,
+    SessionEvent,
+    SpeakerStarted,
+    TextDelta,
+    ToolStarted,
+    TurnFinished,
+    TurnStarted,
+)
+from gateway.exit_codes import ExitCode
+from gateway.run import Task, run_task
+from gateway.run_output import JsonOutput, Output, TextOutput
+from tests.fakes.scripted_client import ScriptedClient
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+class Answering(ScriptedClient):
+    """Each message, and then each answer, makes the next of the prepared things happen."""
+
+    def __init__(
+        self, *script: Sequence[SessionEvent], outcome: str = "turn", reply: str = ""
+    ) -> None:
+        super().__init__()
+        self.script = list(script)
+        self.outcome = outcome
+        self.reply = reply
+
+    async def send(self, thread: str, text: str) -> Receipt:
+        receipt = await super().send(thread, text)
+        await self._next(thread)
+        return replace(receipt, outcome=self.outcome, reply=self.reply)  # pyright: ignore[reportArgumentType]
+
+    async def answer(self, request: str, answer: Answer) -> str | None:
+        said = await super().answer(request, answer)
+        [thread] = self.all
+        await self._next(thread)
+        return said
+
+    async def _next(self, thread: str) -> None:
+        if self.script:
+            await self.happen(thread, *self.script.pop(0))
+
+
+class Person:
+    def __init__(self, *answers: Answer) -> None:
+        self.answers = list(answers)
+        self.asked: list[str] = []
+
+    async def ask(self, request: InputRequested) -> Answer:
+        self.asked.append(request.prompt)
+        if not self.answers:
+            raise EOFError
+        return self.answers.pop(0)
+
+
+def said(text: str, agent: str = "front") -> MessageFinished:
+    return MessageFinished(thread="", agent=agent, message=text, text=text)
+
+
+def asked(prompt: str = "Which one?", request: str = "r1", **more: Any) -> InputRequested:
+    kind = more.pop("kind", "text")
+    return InputRequested(
+        thread="", request=request, request_kind=kind, agent="front", prompt=prompt, **more
+    )
+
+
+def ended(outcome: Any = "done", reason: str = "") -> TurnFinished:
+    return TurnFinished(thread="", outcome=outcome, reason=reason)
+
+
+class Done:
+    """A run that is over."""
+
+    def __init__(self, code: ExitCode, out: str, err: str) -> None:
+        self.code, self.out, self.err = code, out, err
+
+
+async def run(
+    client: ScriptedClient,
+    task: Task | None = None,
+    *,
+    asker: Asker | None = None,
+    out: io.StringIO | None = None,
+    err: io.StringIO | None = None,
+    as_json: bool = False,
+    names: bool = False,
+) -> Done:
+    out, err = out or io.StringIO(), err or io.StringIO()
+
+    def output(thread: ThreadInfo) -> Output:
+        return JsonOutput(out) if as_json else TextOutput(out, err, names=names)
+
+    task = task or Task(text="Hi")
+    code = await run_task(client, task, output=output, err=err, asker=asker)
+    return Done(code, out.getvalue(), err.getvalue())
+
+
+async def until(fact: Callable[[], object]) -> None:
+    while not fact():  # noqa: ASYNC110 (there is nothing to wait on but the run itself)
+        await asyncio.sleep(0)
+
+
+# --- what it writes ---
+
+
+async def test_the_answer_is_all_that_standard_output_gets():
+    client = Answering(
+        [
+            SpeakerStarted(thread="", agent="front", model="demo"),
+            Notice(thread="", text="by the way"),
+            TextDelta(thread="", agent="front", message="Hello", text="Hel"),
+            said("Hello"),
+            ToolStarted(thread="", agent="front", call="c", tool="clock", arguments="{}"),
+            said("Bye", "back"),
+            ended(),
+        ]
+    )
+    done = await run(client)
+    assert (done.code, done.out, done.err) == (ExitCode.DONE, "Hello\n\nBye\n", "")
+    assert client.sent == [("t1", "Hi")]
+
+
+async def test_several_agents_are_named():
+    done = await run(Answering([said("Hello"), said("Bye", "back"), ended()]), names=True)
+    assert done.out == "front:\nHello\n\nback:\nBye\n"
+
+
+async def test_json_is_one_event_per_line():
+    done = await run(Answering([said("Grüße\x1b[2J"), ended()]), as_json=True)
+    events = [json.loads(line) for line in done.out.splitlines()]
+    kinds = [event["kind"] for event in events]
+    assert kinds == ["turn_started", "message_finished", "turn_finished"]
+    assert events[1]["text"] == "Grüße\x1b[2J"
+
+
+async def test_foreign_text_can_not_steer_a_terminal_and_reaches_a_pipe_as_it_is():
+    hostile = "\x1b]0;title\x07Hello\u202e\x9b2J"
+    script = [said(hostile), Notice(thread="", text="\x1b[2Jbad", level="error"), ended("failed")]
+    terminal = await run(Answering([*script]), out=Terminal(), err=Terminal())
+    assert terminal.out == "Hello\n"
+    assert "parley: bad\n" in terminal.err
+    assert "\x1b[2J" not in terminal.err
+    assert (await run(Answering([*script]))).out == f"{hostile}\n"
+    as_json = await run(Answering([*script]), out=Terminal(), as_json=True)
+    assert as_json.out.isascii()
+
+
+async def test_progress_is_shown_on_a_terminal_and_goes_away(monkeypatch):
+    monkeypatch.setenv("TERM", "xterm")
+    client = Answering(
+        [
+            SpeakerStarted(thread="", agent="front", model="gpt-4o"),
+            ToolStarted(thread="", agent="front", call="c", tool="clock", arguments="{}"),
+            Notice(thread="", text="by the way"),
+            said("Hello"),
+            ended(),
+        ]
+    )
+    err = Terminal()
+    done = await run(client, err=err)
+    assert done.out == "Hello\n"
+    assert done.err == ("\r\x1b[Kfront (gpt-4o) ...\r\x1b[Kfront: clock ...\r\x1b[Kby the way\n")
+
+
+async def test_a_simple_terminal_gets_no_progress(monkeypatch):
+    monkeypatch.setenv("TERM", "dumb")
+    script = [SpeakerStarted(thread="", agent="front"), said("Hello"), ended()]
+    assert (await run(Answering(script), err=Terminal())).err == ""
+
+
+# --- how it ends ---
+
+
+@pytest.mark.parametrize(
+    ("events", "code", "err"),
+    [
+        pytest.param([ended("done", "MaxMessage")], ExitCode.DONE, "", id="done"),
+        pytest.param(
+            [Notice(thread="", text="No answer.", level="error", incident="ab12"), ended("failed")],
+            ExitCode.FAILED,
+            "parley: No answer. (ab12)\n",
+            id="failed-and-said-so",
+        ),
+        pytest.param(
+            [ended("failed", "The model did not answer.")],
+            ExitCode.FAILED,
+            "parley: The model did not answer.\n",
+            id="failed",
+        ),
+        pytest.param(
+            [ended("stopped")], ExitCode.FAILED, "parley: the turn was stopped\n", id="stopped"
+        ),
+        pytest.param(
+            [Notice(thread="", text="careful", level="warning"), ended()],
+            ExitCode.DONE,
+            "parley: careful\n",
+            id="warned",
+        ),
+    ],
+)
+async def test_a_turn_that_ended_is_an_exit_code(events, code, err):
+    done = await run(Answering(events))
+    assert (done.code, done.err) == (code, err)
+
+
+async def test_a_command_is_answered_and_a_refusal_is_a_failure():
+    command = await run(Answering(outcome="command", reply="Nothing is running."))
+    assert (command.code, command.err) == (ExitCode.DONE, "Nothing is running.\n")
+    refusal = await run(Answering(outcome="refused", reply="You may not write here."))
+    assert (refusal.code, refusal.err) == (ExitCode.FAILED, "parley: You may not write here.\n")
+
+
+async def test_another_turn_that_ends_is_not_mine():
+    client = Answering(
+        [
+            said("for somebody else"),
+            ended(),
+            TurnStarted(thread="", messages=()),
+            ended(),
+        ],
+        outcome="queued",
+    )
+    thread = client.add_thread("busy")
+    await client.happen(thread, TurnStarted(thread=""))
+    async with asyncio.TaskGroup() as group:
+        running = group.create_task(run(client, Task(text="Hi", session="busy")))
+        await until(lambda: client.sent)
+        mine = next(e for e in client.all[thread].events if e.kind == "message_queued").message
+        await client.happen(
+            thread, TurnStarted(thread="", messages=(mine,)), said("for me"), ended("failed", "no")
+        )
+    assert running.result().code == ExitCode.FAILED
+
+
+async def test_errors_of_the_gateway_are_for_the_caller():
+    client = Answering()
+    client.fail = GatewayError("The disk is full.")
+    with pytest.raises(GatewayError, match="disk is full"):
+        await run(client)
+
+
+async def test_a_gateway_that_ends_is_an_error():
+    class Ending(Answering):
+        async def events(self, thread: str, *, after: int = 0):
+            yield said("Hel")
+
+    with pytest.raises(Closing):
+        await run(Ending([]))
+
+
+async def test_a_run_whose_reader_has_gone_stops_its_turn():
+    class Broken(io.StringIO):
+        def write(self, text: str) -> int:
+            raise BrokenPipeError
+
+    client = Answering([said("Hello")])
+    with pytest.raises(BrokenPipeError):
+        await run(client, out=Broken())
+    assert client.stopped == ["t1"]
+
+
+async def test_a_run_that_is_cancelled_stops_its_turn():
+    client = Answering([said("Hello")])
+    async with asyncio.TaskGroup() as group:
+        running = group.create_task(run(client, out=(out := io.StringIO())))
+        await until(lambda: out.getvalue() == "Hello\n")
+        running.cancel()
+    assert client.stopped == ["t1"]
+
+
+# --- sessions ---
+
+
+async def test_a_session_is_found_by_title_or_id_or_begun():
+    client = Answering([ended()], [ended()], [ended()], [ended()])
+    other = client.add_thread("trip to Rome")
+    trip = client.add_thread("trip")
+    await run(client, Task(text="a", session="trip"))
+    await run(client, Task(text="b", session=other))
+    await run(client, Task(text="c", session="new one"))
+    await run(client, Task(text="d"))
+    assert client.sent == [(trip, "a"), (other, "b"), ("t3", "c"), ("t4", "d")]
+    assert client.all["t3"].info.title == "new one"
+
+
+async def test_only_what_is_new_in_a_session_is_shown():
+    client = Answering([said("new"), ended()])
+    thread = client.add_thread("trip")
+    await client.happen(thread, TurnStarted(thread=""), said("old"), ended())
+    assert (await run(client, Task(text="Hi", session="trip"))).out == "new\n"
+
+
+# --- questions ---
+
+
+async def test_a_question_is_asked_and_the_run_goes_on():
+    client = Answering(
+        [said("Hm."), asked(), ended("waiting")],
+        [TurnStarted(thread="", resumed=True), said("So that one."), ended()],
+    )
+    person = Person(Answer(kind="text", text="the red one"))
+    done = await run(client, asker=person)
+    assert (done.code, done.out) == (ExitCode.DONE, "Hm.\n\nSo that one.\n")
+    assert person.asked == ["Which one?"]
+    assert client.answers == [("r1", Answer(kind="text", text="the red one"))]
+
+
+async def test_several_questions_are_each_asked_once():
+    client = Answering(
+        [asked("One?", "r1"), asked("Two?", "r2"), ended("waiting")],
+        [TurnStarted(thread="", resumed=True), ended("waiting")],
+        [TurnStarted(thread="", resumed=True), ended()],
+    )
+    person = Person(Answer(kind="approve"), Answer(kind="deny", text="no"))
+    assert (await run(client, asker=person)).code == ExitCode.DONE
+    assert person.asked == ["One?", "Two?"]
+
+
+@pytest.mark.parametrize("asker", [None, Person()], ids=["nobody-there", "nobody-willing"])
+async def test_without_an_answer_the_question_is_written_and_has_its_own_exit_code(asker):
+    done = await run(Answering([said("Hm."), asked(), ended("waiting")]), asker=asker)
+    assert (done.code, done.out) == (ExitCode.WAITING, "Hm.\n")
+    question, advice = done.err.splitlines()
+    assert question == "front asks: Which one?"
+    assert advice.startswith("parley: the team waits for your answer; without --session")
+
+
+async def test_an_answer_that_comes_too_late_is_told():
+    client = Answering(
+        [asked(), ended("waiting"), InputResolved(thread="", request="r1", outcome="x"), ended()]
+    )
+    client.refuse_answer = "That was answered already."
+    done = await run(client, asker=Person(Answer(kind="text", text="x")))
+    assert (done.code, done.err) == (ExitCode.DONE, "parley: That was answered already.\n")
+
+
+async def test_a_session_that_waits_asks_before_it_takes_the_message():
+    client = Answering([], [ended(), TurnStarted(thread=""), ended()], outcome="queued")
+    thread = client.add_thread("trip")
+    approval = asked("May I?", kind="approval", tool="rm", arguments='{"path": "x"}')
+    await client.happen(thread, TurnStarted(thread=""), approval, ended("waiting"))
+    nobody = await run(client, Task(text="Hi", session="trip"))
+    assert nobody.code == ExitCode.WAITING
+    assert 'front wants to use rm:\n  {"path": "x"}\n' in nobody.err
+
+
+# --- understanding what a person types ---
+
+
+@pytest.mark.parametrize(
+    ("request_", "line", "answer"),
+    [
+        (asked(), "the red one", Answer(kind="text", text="the red one")),
+        (asked(), "", Answer(kind="text", text="")),
+        (asked(kind="choice", options=("red", "blue")), "2", Answer(kind="text", text="blue")),
+        (asked(kind="choice", options=("red", "blue")), "red", Answer(kind="text", text="red")),
+        (asked(kind="choice", options=("red", "blue")), "3", None),
+        (asked(kind="choice", options=("red", "blue")), "0", None),
+        (asked(kind="choice", options=("red", "blue")), "green", None),
+        (asked(kind="approval"), "y", Answer(kind="approve")),
+        (asked(kind="approval"), "Yes", Answer(kind="approve")),
+        (asked(kind="approval"), "a", Answer(kind="approve_always")),
+        (asked(kind="approval"), "n", Answer(kind="deny")),
+        (asked(kind="approval"), "no, too risky", Answer(kind="deny", text="too risky")),
+        (asked(kind="approval"), "yes but", None),
+        (asked(kind="approval"), "", None),
+        (asked(kind="approval"), "maybe", None),
+    ],
+)
+def test_a_line_is_understood_as_an_answer_or_asked_for_again(request_, line, answer):
+    assert understand(request_, line) == answer
+
+
+def test_a_question_shows_what_can_not_be_seen():
+    approval = asked(kind="approval", tool="rm", arguments='{"path": "a\u202eb"}')
+    assert question(approval) == 'front wants to use rm:\n  {"path": "a⟨U+202E⟩b"}\n'
+    choice = asked("Which\x1b[2J?", kind="choice", options=("red", "blue"))
+    assert question(choice) == "front asks: Which?\n  1. red\n  2. blue\n"
