@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, TextIO
 from adapters.terminal.commands import Command, Commands
 from adapters.terminal.text import age
 from adapters.terminal.titles import title_of
+from gateway.exit_codes import ExitCode
 from gateway.render.sanitize import sanitize
 
 if TYPE_CHECKING:
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from adapters.terminal.lines import Lines
     from gateway.client import AnswerKind, Client, ThreadInfo
 
-WAITS = 3
-"""The exit code when the input ended while the team waits for an answer."""
 LISTED = 20
 TAIL = 10
 """How many items of an old thread are printed when it is opened."""
@@ -52,6 +51,7 @@ class PlainChat:
         self._input: deque[str | None] = deque()
         self._news = asyncio.Event()
         self._left = False
+        self._unread = False
         self._replaying = False
         self._interrupted = False
         self._listed: list[ThreadInfo] = []
@@ -71,8 +71,8 @@ class PlainChat:
                     self._follow.cancel()
         except GatewayError as error:
             self._complain(error)
-            return 1
-        return code
+            return getattr(error, "exit_code", ExitCode.FAILED)
+        return ExitCode.BROKEN_PIPE if self._unread else code
 
     def leave(self) -> None:
         """End the chat; what the team does is kept."""
@@ -95,7 +95,7 @@ class PlainChat:
         conversation = Conversation(client, changed=self._changed, opened=self._opened)
         self._conversation = conversation
         if not await self._try(conversation.start(thread=self._thread, new=self._new)):
-            return 1
+            return ExitCode.FAILED
         if self._interactive:
             self._say("Parley, by lines. /help lists commands, /quit leaves.")
         loop = asyncio.get_running_loop()
@@ -110,7 +110,7 @@ class PlainChat:
                 await self._until(lambda: conversation.model.settled)
         if conversation.model.requests and not self._interactive and not self._left:
             self._complain("The team waits for an answer; the same thread takes it later.")
-            return WAITS
+            return ExitCode.WAITING
         return int(failed and not self._interactive)
 
     # input
@@ -297,6 +297,7 @@ class PlainChat:
             # Nobody reads any more. The interpreter must not try again when it ends.
             with suppress(OSError, ValueError):
                 os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+            self._unread = True
             self.leave()
 
 
