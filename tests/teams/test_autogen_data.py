@@ -1,0 +1,466 @@
+"""What AutoGen 0.7.5 wrote loads here: components as they are, states into teams that go on.
+
+The files are the output of `benchmarks/autogen/write_data.py`. Each state is loaded twice: with the
+replayed models of the file, and with the real client on the scripted server, which refuses a
+history that OpenAI would refuse. Both runs must take the same turns.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+
+from teams import RoundRobinGroupChat
+from teams.agents import AssistantAgent
+from teams.base import TerminationCondition, run_hooks
+from teams.core import CancellationToken, ComponentLoader, ComponentModel
+from teams.memory import ListMemory
+from teams.messages import BaseChatMessage, HandoffMessage
+from teams.model_context import ChatCompletionContext
+from teams.models import ChatCompletionClient
+from teams.models.openai import OpenAIChatCompletionClient
+from teams.models.replay import ReplayChatCompletionClient
+from teams.tools import FunctionTool
+from tests.fakes.openai_script import Call, Reply, Request, Script
+from tests.fakes.openai_server import FakeOpenAI
+from tests.guide.harness import Trace, said, watch
+
+DATA = Path(__file__).parents[1] / "data" / "autogen-0.7.5"
+OVERRIDES = {"add": f"{__name__}:add"}
+REPLAY = "autogen_ext.models.replay.ReplayChatCompletionClient"
+
+
+async def add(a: int, b: int) -> int:
+    """Stands in for the tool whose source code is in the files."""
+    return a + b
+
+
+class OnTheWire(OpenAIChatCompletionClient):
+    """The real client, in place of the replayed ones of a file; remembers who is to be closed."""
+
+    made: ClassVar[list[OnTheWire]] = []
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.made.append(self)
+
+
+@pytest.fixture
+async def server(
+    openai_server: FakeOpenAI, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[FakeOpenAI]:
+    """The scripted server, and configs that may name `OnTheWire`."""
+    monkeypatch.setenv("PARLEY_TRUSTED_PROVIDERS", __name__)
+    yield openai_server
+    while OnTheWire.made:
+        await OnTheWire.made.pop().close()
+
+
+def case(name: str) -> dict[str, Any]:
+    return json.loads((DATA / f"{name}.json").read_text())
+
+
+def on_the_wire(data: Any, url: str) -> Any:
+    """A component with the real client wherever it had a replayed one."""
+    if isinstance(data, list):
+        return [on_the_wire(entry, url) for entry in data]
+    if not isinstance(data, dict):
+        return data
+    if data.get("provider") == REPLAY:
+        config = {"model": "gpt-4o", "api_key": "sk-data", "base_url": url}
+        return {"provider": f"{__name__}.OnTheWire", "config": config}
+    return {key: on_the_wire(value, url) for key, value in data.items()}
+
+
+def load(component: dict[str, Any]) -> Any:
+    return ComponentLoader.load_component(component, object, tool_overrides=OVERRIDES)
+
+
+# Teams
+
+
+def calls(name: str, key: str, **arguments: Any) -> Reply:
+    return Reply(calls=[Call(name=name, arguments=arguments, id=key)])
+
+
+def texts(*answers: str) -> list[Script]:
+    return [Reply(text=answer) for answer in answers]
+
+
+def to_author_of(earlier: str, answer: str) -> Script:
+    """An answer for the agent that has said `earlier`, whenever it asks."""
+
+    def matching(request: Request) -> Reply | None:
+        return Reply(text=answer) if f"assistant: {earlier}" in said(request) else None
+
+    return matching
+
+
+@dataclass(frozen=True, kw_only=True)
+class Going:
+    """How a team goes on from the state in a file."""
+
+    file: str
+    component: str | None = None
+    """The file with the component, if it is another one."""
+
+    task: str | BaseChatMessage | None
+    answers: Sequence[Script] = ()
+    """What the models answer: the same that the file's replayed ones do."""
+
+    rules: Sequence[Script] = ()
+    trace: Trace
+    first_request: Sequence[str]
+    """What the first speaker's model is asked: its restored history, and what it had missed."""
+
+    stop_reason: str
+    side_by_side: bool = False
+    """Whether several speak at once, in no fixed order."""
+
+    tools: Sequence[str] = field(default=())
+
+
+ADDING = (calls("add", "c1", a=1, b=2), Reply(text="Three."))
+WRITER_ADDS = [
+    ("ToolCallRequestEvent", "writer"),
+    ("ToolCallExecutionEvent", "writer"),
+    ("TextMessage", "writer"),
+]
+WRITER_KNOWS = [
+    "system: You write.",
+    "user[user]: Add.",
+    'assistant calls add({"a": 1, "b": 2})',
+    "tool: 3",
+    "assistant: Three.",
+]
+DESK_HANDS_OFF = [
+    ("ToolCallRequestEvent", "desk"),
+    ("ToolCallExecutionEvent", "desk"),
+    ("HandoffMessage", "desk", "expert"),
+]
+EXPERT_ADDS_AND_ASKS = [
+    ("ToolCallRequestEvent", "expert"),
+    ("ToolCallExecutionEvent", "expert"),
+    ("ToolCallRequestEvent", "expert"),
+    ("ToolCallExecutionEvent", "expert"),
+    ("HandoffMessage", "expert", "user"),
+]
+TO_EXPERT = "Transferred to expert, adopting the role of expert immediately."
+TO_USER = "Transferred to user, adopting the role of user immediately."
+EXPERT_KNOWS = [
+    "system: You help.",
+    "user[user]: I need three.",
+    f"user[desk]: {TO_EXPERT}",
+    'assistant calls add({"a": 1, "b": 2})',
+    "tool: 3",
+    "assistant calls transfer_to_user({})",
+    f"tool: {TO_USER}",
+]
+USER = ("TextMessage", "user")
+APPROVED = "Text 'APPROVE' mentioned"
+ASKED = "Handoff to user from expert detected."
+
+GOING = [
+    Going(
+        file="round-robin-new",
+        task="Add.",
+        answers=[*ADDING, *texts("Shorter.", "Two.", "APPROVE")],
+        trace=[
+            USER,
+            *WRITER_ADDS,
+            ("TextMessage", "critic"),
+            ("TextMessage", "writer"),
+            ("TextMessage", "critic"),
+        ],
+        first_request=["system: You write.", "user[user]: Add."],
+        stop_reason=APPROVED,
+        tools=["add"],
+    ),
+    Going(
+        file="round-robin-rest",
+        task="Again.",
+        answers=[*ADDING, *texts("Shorter.", "Two.", "APPROVE")],
+        trace=[
+            USER,
+            *WRITER_ADDS,
+            ("TextMessage", "critic"),
+            ("TextMessage", "writer"),
+            ("TextMessage", "critic"),
+        ],
+        first_request=[
+            *WRITER_KNOWS,
+            "user[critic]: Shorter.",
+            "assistant: Two.",
+            "user[critic]: APPROVE",
+            "user[user]: Again.",
+        ],
+        stop_reason=APPROVED,
+        tools=["add"],
+    ),
+    Going(
+        file="round-robin-middle",
+        task=None,
+        answers=[Reply(text="Shorter."), *ADDING, Reply(text="APPROVE")],
+        trace=[("TextMessage", "critic"), *WRITER_ADDS, ("TextMessage", "critic")],
+        first_request=["system: You review.", "user[user]: Add.", "user[writer]: Three."],
+        stop_reason=APPROVED,
+    ),
+    Going(
+        file="swarm-new",
+        task="I need three.",
+        answers=[
+            calls("transfer_to_expert", "c1"),
+            calls("add", "c2", a=1, b=2),
+            calls("transfer_to_user", "c3"),
+        ],
+        trace=[USER, *DESK_HANDS_OFF, *EXPERT_ADDS_AND_ASKS],
+        first_request=["system: You help.", "user[user]: I need three."],
+        stop_reason=ASKED,
+        tools=["transfer_to_expert", "transfer_to_user"],
+    ),
+    Going(
+        file="swarm-rest",
+        task=HandoffMessage(source="user", target="expert", content="Here."),
+        answers=[calls("add", "c2", a=1, b=2), calls("transfer_to_user", "c3")],
+        trace=[("HandoffMessage", "user", "expert"), *EXPERT_ADDS_AND_ASKS],
+        first_request=[*EXPERT_KNOWS, "user[user]: Here."],
+        stop_reason=ASKED,
+        tools=["add", "transfer_to_desk", "transfer_to_user"],
+    ),
+    Going(
+        file="swarm-answered",
+        component="swarm-new",
+        task="Once more.",
+        answers=[calls("add", "c2", a=1, b=2), calls("transfer_to_user", "c3")],
+        trace=[USER, *EXPERT_ADDS_AND_ASKS],
+        first_request=[
+            *EXPERT_KNOWS,
+            "user[user]: Here.",
+            "assistant: Thanks, done.",
+            "user[user]: Once more.",
+        ],
+        stop_reason=ASKED,
+        tools=["add", "transfer_to_desk", "transfer_to_user"],
+    ),
+    Going(
+        file="swarm-middle",
+        task=None,
+        answers=[calls("add", "c2", a=1, b=2), calls("transfer_to_user", "c3")],
+        trace=EXPERT_ADDS_AND_ASKS,
+        first_request=EXPERT_KNOWS[:3],
+        stop_reason=ASKED,
+        tools=["add", "transfer_to_desk", "transfer_to_user"],
+    ),
+    Going(
+        file="nested-new",
+        task="Talk.",
+        answers=texts("One.", "Two.", "Good."),
+        trace=[
+            USER,
+            ("TextMessage", "inner_a"),
+            ("TextMessage", "inner_b"),
+            ("TextMessage", "judge"),
+        ],
+        first_request=["system: You help.", "user[user]: Talk."],
+        stop_reason="Maximum number of turns 2 reached.",
+    ),
+    Going(
+        file="nested-rest",
+        task="Go on.",
+        answers=texts("One.", "Two.", "Good."),
+        trace=[
+            USER,
+            ("TextMessage", "inner_a"),
+            ("TextMessage", "inner_b"),
+            ("TextMessage", "judge"),
+        ],
+        first_request=[
+            "system: You help.",
+            "user[user]: Talk.",
+            "assistant: One.",
+            "user[inner_b]: Two.",
+            "user[judge]: Good.",
+            "user[user]: Go on.",
+        ],
+        stop_reason="Maximum number of turns 2 reached.",
+    ),
+]
+
+
+@pytest.mark.parametrize("going", GOING, ids=[going.file for going in GOING])
+async def test_a_team_goes_on_where_autogen_left_it(going: Going, server: FakeOpenAI):
+    state = case(going.file)["state"]
+    component = case(going.component or going.file)["component"]
+
+    replayed = load(component)
+    await replayed.load_state(state)
+    run = await watch(replayed.run_stream(task=going.task))
+    assert in_order(run.trace, going) == in_order(going.trace, going)
+    assert run.stop_reason == going.stop_reason
+
+    team = load(on_the_wire(component, server.url))
+    await team.load_state(state)
+    server.script(*going.answers)
+    server.rule(*going.rules)
+    again = await watch(team.run_stream(task=going.task))
+    assert in_order(again.trace, going) == in_order(run.trace, going)
+    assert sorted(again.texts) == sorted(run.texts)
+    assert again.stop_reason == run.stop_reason
+    assert [request.refused for request in server.requests if request.refused] == []
+    first = server.requests[0]
+    assert said(first) == list(going.first_request)
+    assert first.tools == list(going.tools)
+
+
+def in_order(trace: Trace, going: Going) -> Trace:
+    return sorted(trace) if going.side_by_side else trace
+
+
+@pytest.mark.parametrize("going", GOING, ids=[going.file for going in GOING])
+async def test_a_loaded_state_is_saved_as_it_was(going: Going):
+    state = case(going.file)["state"]
+    team = load(case(going.component or going.file)["component"])
+    await team.load_state(state)
+    assert holds(json.loads(json.dumps(await team.save_state())), state)
+
+
+def holds(larger: Any, smaller: Any) -> bool:
+    """Whether everything in `smaller` is in `larger`, too, which may have keys of its own."""
+    if isinstance(smaller, dict):
+        return isinstance(larger, dict) and all(
+            key in larger and holds(larger[key], value) for key, value in smaller.items()
+        )
+    if isinstance(smaller, list):
+        return len(larger) == len(smaller) and all(map(holds, larger, smaller))
+    return larger == smaller
+
+
+async def test_a_cancelled_tool_call_gets_a_result_before_the_model_is_asked_again(
+    server: FakeOpenAI,
+):
+    model = OnTheWire(model="gpt-4o", api_key="sk-data", base_url=server.url)
+    worker = AssistantAgent("worker", model, tools=[add], system_message="You help.")
+    team = RoundRobinGroupChat([worker], max_turns=1)
+    await team.load_state(case("round-robin-cancelled")["state"])
+    server.script(Reply(text="After."))
+
+    run = await watch(team.run_stream(task="Never mind."))
+
+    assert run.trace == [USER, ("TextMessage", "worker")]
+    [request] = server.requests
+    assert request.refused is None
+    assert request.roles == ["system", "user", "assistant", "tool", "tool", "user", "user"]
+    assert [message["tool_call_id"] for message in request.messages[3:5]] == ["c1", "c2"]
+    assert said(request)[-2:] == ["user[user]: Do it.", "user[user]: Never mind."]
+
+
+# Agents
+
+
+async def test_an_assistant_goes_on_with_its_memory_and_context(server: FakeOpenAI):
+    data = case("agent-assistant")
+    agent = load(on_the_wire(data["component"], server.url))
+    await agent.load_state(data["state"])
+    server.script(Reply(text="Hello."))
+
+    run = await watch(agent.run_stream(task="Again."))
+
+    assert run.trace == [USER, ("MemoryQueryEvent", "helper"), ("TextMessage", "helper")]
+    remembered = "system: \nRelevant memory content (in chronological order):\n1. Likes tea.\n"
+    assert said(server.requests[0]) == [
+        "system: You help.",
+        "user[user]: Hi.",
+        remembered,
+        "assistant: Hello.",
+        "user[user]: Again.",
+        remembered,
+    ]
+
+
+async def test_a_user_proxy_asks(server: FakeOpenAI):
+    data = case("agent-user-proxy")
+    agent = load(data["component"])
+    await agent.load_state(data["state"])
+
+    async def ask(prompt: str, token: CancellationToken | None) -> str:
+        return "Yes."
+
+    with run_hooks(ask=ask):
+        run = await watch(agent.run_stream(task="Well?"))
+
+    assert run.trace == [USER, ("UserInputRequestedEvent", "human"), ("TextMessage", "human")]
+    assert run.answer == "Yes."
+
+
+# Conditions and parts
+
+
+def names(pattern: str) -> list[str]:
+    return sorted(path.stem for path in DATA.glob(f"{pattern}-*.json"))
+
+
+@pytest.mark.parametrize("name", names("condition"))
+def test_a_condition_loads_and_keeps_its_settings(name: str):
+    written = case(name)["component"]
+    condition = load(written)
+    assert isinstance(condition, TerminationCondition)
+    dumped = json.loads(condition.dump_component().model_dump_json())
+    assert holds(settings(dumped), settings(written))
+    assert load(dumped).dump_component() == condition.dump_component()
+
+
+def settings(component: Any) -> Any:
+    """The configs, at any depth, with what was left at None left out."""
+    if isinstance(component, list):
+        return [settings(entry) for entry in component]
+    if isinstance(component, dict):
+        return {
+            key: settings(value)
+            for key, value in component.items()
+            if value is not None
+            and key not in ("provider", "component_type", "description", "label", "version")
+        }
+    return component
+
+
+PARTS: dict[str, type] = {
+    "part-context-buffered": ChatCompletionContext,
+    "part-context-head-and-tail": ChatCompletionContext,
+    "part-context-unbounded": ChatCompletionContext,
+    "part-memory-list": ListMemory,
+    "part-model-openai": OpenAIChatCompletionClient,
+    "part-model-openai-compatible": OpenAIChatCompletionClient,
+    "part-model-replay": ReplayChatCompletionClient,
+    "part-tool-function": FunctionTool,
+}
+
+
+@pytest.mark.parametrize(("name", "kind"), PARTS.items(), ids=PARTS)
+def test_a_part_loads_and_keeps_its_settings(
+    name: str, kind: type, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-environment")
+    written = case(name)["component"]
+    part = load(written)
+    assert isinstance(part, kind)
+    dumped: ComponentModel = part.dump_component()
+    if "source_code" in written["config"]:
+        written["config"]["source_code"] = dumped.config["source_code"]
+    assert holds(settings(json.loads(dumped.model_dump_json())), settings(written))
+
+
+async def test_a_function_tool_runs_what_stands_in_for_its_source_code():
+    tool: FunctionTool = load(case("part-tool-function")["component"])
+    assert await tool.run_json({"a": 1, "b": 2}, CancellationToken()) == 3
+    with pytest.raises(ValueError, match="tool_overrides"):
+        ComponentLoader.load_component(case("part-tool-function")["component"], object)
+
+
+async def test_a_replayed_model_answers_what_the_file_says():
+    model: ChatCompletionClient = load(case("part-model-replay")["component"])
+    assert (await model.create([])).content == "One."
