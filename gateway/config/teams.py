@@ -124,7 +124,7 @@ class AssistantConfig(Section):
     """Import paths of memory classes or factories, called once per thread."""
 
     metadata: dict[str, str] = Field(default_factory=dict)
-    """Notes that every message of the agent carries."""
+    """Notes for whoever keeps track of agents."""
 
     @model_validator(mode="after")
     def _tools_or_workbench(self) -> Self:

@@ -1,0 +1,141 @@
+"""Writes the parts of the docs that the code knows best: settings and help texts.
+
+`python docs/generate.py` brings them up to date; a test fails while they are not.
+"""
+
+import re
+import types
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+import click
+from click.testing import CliRunner
+from pydantic import SecretStr
+from pydantic.fields import FieldInfo
+
+from gateway import config
+from gateway.cli import main
+
+NONE = type(None)
+DOCS = Path(__file__).resolve().parent
+
+TABLES: list[tuple[str, list[type[config.Section]]]] = [
+    ("At the top of the file", [config.Config]),
+    ("`[models.NAME]`", [config.ModelConfig]),
+    ("`[models.NAME.model_info]`", [config.ModelInfoConfig]),
+    ("`[teams.NAME]`, in TOML", [config.RoundRobinTeam, config.SwarmTeam]),
+    ("`[teams.NAME.agents.AGENT]`: an assistant", [config.AssistantConfig]),
+    ("`[teams.NAME.agents.AGENT]`: a human", [config.UserProxyConfig]),
+    ("An entry of `tools`", [config.ToolConfig]),
+    ("An entry of `handoffs`", [config.HandoffConfig]),
+    ("`model_context`", [config.UnboundedContextConfig, config.BufferedContextConfig]),
+    ("`[teams.NAME]`, from a component file", [config.ComponentTeam]),
+    ("`[teams.NAME]`, from Python", [config.FactoryTeam]),
+    ("`[teams.NAME]`, the demo", [config.DemoTeam]),
+    ("`[policies]`", [config.Policies]),
+    ("`[policies.tools]`", [config.ToolPolicies]),
+    ("`[policies.tools.TOOL]`", [config.ToolPolicy]),
+    ("`[limits]`", [config.Limits]),
+    ("`[store]`", [config.StoreConfig]),
+    ("`[terminal]`", [config.TerminalConfig]),
+    ("`[logging]`", [config.LoggingConfig]),
+]
+SUBTABLES = {"models", "teams", "policies", "limits", "store", "terminal", "logging", "tools"}
+
+
+def reference() -> str:
+    """Every setting, as Markdown."""
+    return "\n".join(line for title, kinds in TABLES for line in _table(title, kinds))
+
+
+def _table(title: str, kinds: list[type[config.Section]]) -> Iterator[str]:
+    yield f"### {title}\n"
+    for kind in kinds:
+        yield f"{_text(kind.__doc__)}\n"
+    yield "| key | value | default | |\n|---|---|---|---|"
+    rows: dict[str, list[FieldInfo]] = {}
+    for kind in kinds:
+        for name, field in kind.model_fields.items():
+            if not (kind in (config.Config, config.Policies) and name in SUBTABLES):
+                rows.setdefault(name, []).append(field)
+    for name, fields in rows.items():
+        value = " or ".join(dict.fromkeys(_value(field.annotation) for field in fields))
+        yield f"| `{name}` | {value} | {_default(fields[0])} | {_text(fields[0].description)} |"
+    yield ""
+
+
+def _text(text: str | None) -> str:
+    return " ".join((text or "").split()).replace("|", "\\|")
+
+
+def _value(kind: Any) -> str:
+    """How a value of this type is called."""
+    origin, arguments = get_origin(kind), get_args(kind)
+    if origin is Annotated:
+        return _value(arguments[0])
+    if origin in (Union, types.UnionType):
+        return " or ".join(dict.fromkeys(_value(each) for each in arguments if each is not NONE))
+    if origin is Literal:
+        return " or ".join(f"`{each!r}`".replace("'", '"') for each in arguments)
+    if origin in (list, dict):
+        return f"{'list' if origin is list else 'table'} of {_value(arguments[-1])}"
+    if isinstance(kind, type) and issubclass(kind, config.Section):
+        return "table"
+    names = {str: "text", int: "integer", float: "number", bool: "boolean"}
+    return {**names, SecretStr: "secret", Path: "path", Any: "anything"}[kind]
+
+
+def _default(field: FieldInfo) -> str:
+    if field.is_required():
+        return "required"
+    match field.get_default(call_default_factory=True):
+        case None | "":
+            return ""
+        case bool() as value:
+            return f"`{str(value).lower()}`"
+        case str() as value:
+            return f'`"{value}"`'
+        case list() | dict():
+            return ""
+        case value:
+            return f"`{value}`"
+
+
+def help_texts() -> str:
+    """The help of every command, as Markdown."""
+    return "\n".join(_help([], main))
+
+
+def _help(path: list[str], command: click.Command) -> Iterator[str]:
+    shown = (
+        CliRunner().invoke(main, [*path, "--help"], prog_name="parley", terminal_width=80).stdout
+    )
+    yield f"### `{' '.join(['parley', *path])}`\n\n```\n{shown.rstrip()}\n```\n"
+    if isinstance(command, click.Group):
+        for name, inner in sorted(command.commands.items()):
+            yield from _help([*path, name], inner)
+
+
+def updated(document: str, name: str, text: str) -> str:
+    """The document with the text between its two marks."""
+    pattern = rf"(<!-- {name}: .*? -->\n).*(<!-- end of {name} -->)"
+    found, count = re.subn(pattern, lambda m: f"{m[1]}\n{text}\n{m[2]}", document, flags=re.DOTALL)
+    assert count == 1, name
+    return found
+
+
+def pages() -> dict[Path, str]:
+    """The pages as they should be."""
+    return {
+        page: updated(page.read_text(encoding="utf-8"), name, text)
+        for page, name, text in [
+            (DOCS / "configuration.md", "reference", reference()),
+            (DOCS / "commands.md", "help", help_texts()),
+        ]
+    }
+
+
+if __name__ == "__main__":
+    for page, text in pages().items():
+        page.write_text(text, encoding="utf-8")

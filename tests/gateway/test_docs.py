@@ -1,0 +1,50 @@
+"""The pages about config and commands say what the code does."""
+
+import importlib.util
+import re
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from gateway.config import load_config
+from gateway.exit_codes import ExitCode
+
+pytestmark = pytest.mark.usefixtures("fresh_imports")
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+EXAMPLES = re.findall(r"```toml\n(.*?)```", (DOCS / "configuration.md").read_text(), re.DOTALL)
+
+
+def generator() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("docs_generate", DOCS / "generate.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_reference_and_the_help_texts_are_up_to_date():
+    for page, text in generator().pages().items():
+        assert page.read_text() == text, (
+            f"run `python docs/generate.py`: {page.name} is out of date"
+        )
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda text: text.splitlines()[0])
+def test_an_example_of_the_page_is_a_valid_config(tmp_path, monkeypatch, example):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+    functions = ("find_order", "pay_back", "search")
+    (tmp_path / "my_tools.py").write_text(
+        "\n".join(f"def {name}(text: str) -> str: ..." for name in functions)
+    )
+    (tmp_path / "my_team.py").write_text("def build(model_client, workdir, careful): ...")
+    (tmp_path / "team.json").write_text("{}")
+    (tmp_path / "config.toml").write_text(example)
+    assert load_config(tmp_path / "config.toml").config.teams
+
+
+def test_the_page_of_the_commands_names_every_exit_code():
+    page = (DOCS / "commands.md").read_text()
+    assert {int(code) for code in re.findall(r"^\| (\d+) \|", page, re.MULTILINE)} == set(ExitCode)
