@@ -6,7 +6,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
+from functools import partial
 from typing import Any, Generic, Literal, TypeVar
+from weakref import WeakMethod
 
 from teams._cancellation import CancellationToken
 from teams._team import TaskResult
@@ -45,6 +47,7 @@ class RunStream(AsyncGenerator[T, None], Generic[T]):
         self._task: asyncio.Task[Any] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._asked = 0
+        self._watcher: Callable[[], None] | None = None
 
     def __aiter__(self) -> RunStream[T]:
         return self
@@ -103,7 +106,10 @@ class RunStream(AsyncGenerator[T, None], Generic[T]):
         self._state = "open"
         if self._token is not None:
             self._loop = asyncio.get_running_loop()
-            self._token.add_callback(self._token_cancelled)
+            # The token must not keep a stream alive that its consumer has dropped.
+            method = WeakMethod(self._token_cancelled)
+            self._watcher = partial(_call, method)
+            self._token.add_callback(self._watcher)
 
     async def _pull_watched(self, token: CancellationToken) -> T:
         if token.is_cancelled():
@@ -162,6 +168,11 @@ class RunStream(AsyncGenerator[T, None], Generic[T]):
         self._unwatch()
 
     def _unwatch(self) -> None:
-        if self._token is not None:
-            self._token.remove_callback(self._token_cancelled)
-            self._token = None
+        if self._token is not None and self._watcher is not None:
+            self._token.remove_callback(self._watcher)
+        self._token = None
+
+
+def _call(method: WeakMethod[Callable[[], None]]) -> None:
+    if (alive := method()) is not None:
+        alive()

@@ -115,7 +115,7 @@ class ToolBatch:
                 )
                 return
             except asyncio.CancelledError:
-                if _is_being_cancelled():
+                if token.is_cancelled() or _is_being_cancelled():
                     raise
                 # The tool's own doing: it ends the call, not the run.
                 result = text_result(call.name, "Error: the call was cancelled.", is_error=True)
