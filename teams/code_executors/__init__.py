@@ -1,0 +1,27 @@
+"""Code executors: on this machine (`.local`) and in a container (`.docker`)."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+
+from teams.code_executor import CodeExecutor
+
+
+def create_default_code_executor(work_dir: Path | str | None = None) -> CodeExecutor:
+    """A Docker executor where a container engine answers, else, with a UserWarning, a local one."""
+    from teams.code_executors.docker import DockerCommandLineCodeExecutor, engine_problem
+    from teams.code_executors.local import LocalCommandLineCodeExecutor
+
+    problem = engine_problem()
+    if problem is None:
+        return DockerCommandLineCodeExecutor(work_dir=work_dir)
+    warnings.warn(
+        f"Code will be executed on this machine, with your rights, not in a container: {problem}",
+        UserWarning,
+        stacklevel=2,
+    )
+    return LocalCommandLineCodeExecutor(work_dir=work_dir)
+
+
+__all__ = ["create_default_code_executor"]

@@ -1,0 +1,176 @@
+"""What executors have in common that run code blocks as script files of a work folder."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import weakref
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+from uuid import uuid4
+
+from teams._cancellation import CancellationToken, cancellable
+from teams.code_executor import CodeBlock, CodeExecutor, CodeResult
+from teams.code_executors._functions import (
+    GivenFunction,
+    module_source,
+    offered,
+    required_packages,
+    stubs,
+)
+
+# Language -> the program that runs it, and its files' suffix.
+_LANGUAGES = {
+    "bash": ("bash", "sh"),
+    "shell": ("sh", "sh"),
+    "sh": ("sh", "sh"),
+    "pwsh": ("pwsh", "ps1"),
+    "powershell": ("pwsh", "ps1"),
+    "ps1": ("pwsh", "ps1"),
+    "python": ("python", "py"),
+}
+_FILENAME = "# filename:"
+
+
+class CommandLineCodeExecutor(CodeExecutor, ABC):
+    """Runs code blocks as scripts. A subclass says where, by `run_script` and `install`."""
+
+    SUPPORTED_LANGUAGES: ClassVar[Sequence[str]] = tuple(_LANGUAGES)
+    FUNCTION_PROMPT_TEMPLATE: ClassVar[str] = (
+        "Your code can import these functions from the module `$module_name`; for example, write "
+        "`from $module_name import a_function`.\n\n$functions"
+    )
+
+    def __init__(
+        self,
+        *,
+        timeout: int,
+        work_dir: Path | str | None,
+        functions: Sequence[GivenFunction],
+        functions_module: str,
+        delete_scripts: bool,
+    ) -> None:
+        if timeout < 1:
+            raise ValueError(f"timeout must be at least 1 second, found {timeout}.")
+        if not functions_module.isidentifier():
+            raise ValueError(f"functions_module must be an identifier, found {functions_module!r}.")
+        self._timeout = timeout
+        self._given_dir = None if work_dir is None else Path(work_dir)
+        self._temporary: tuple[Path, weakref.finalize[Any, Any]] | None = None
+        self._offered = [offered(function) for function in functions]
+        self._functions_module = functions_module
+        self._delete_scripts = delete_scripts
+        self._functions_ready = not functions
+
+    @property
+    def timeout(self) -> int:
+        """The longest a block may run, in seconds."""
+        return self._timeout
+
+    @property
+    def functions_module(self) -> str:
+        """The module from which code imports the functions it may use."""
+        return self._functions_module
+
+    @property
+    def work_dir(self) -> Path:
+        """Where scripts are kept and run; a temporary folder where none was given."""
+        if self._given_dir is not None:
+            self._given_dir.mkdir(parents=True, exist_ok=True)
+            return self._given_dir.resolve()
+        if self._temporary is None:
+            folder = Path(tempfile.mkdtemp(prefix="parley-code-")).resolve()
+            removal = weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+            self._temporary = folder, removal
+        return self._temporary[0]
+
+    def format_functions_for_prompt(self, prompt_template: str = FUNCTION_PROMPT_TEMPLATE) -> str:
+        """What a model is told of the functions; $module_name and $functions are filled in."""
+        text = prompt_template.replace("$module_name", self._functions_module)
+        return text.replace("$functions", stubs(self._offered))
+
+    async def execute_code_blocks(
+        self, code_blocks: list[CodeBlock], cancellation_token: CancellationToken
+    ) -> CodeResult:
+        """Run the blocks one after the other, up to the first that fails.
+
+        A first line `# filename: NAME` names the script, which is then kept in the work folder. A
+        block that takes longer than `timeout` ends with exit code 124. Of a block's output the
+        first and the last 64 KiB are kept. Raises RuntimeError where the functions cannot be set
+        up, CancelledError once the token is cancelled: nothing of the code runs on.
+        """
+        return await cancellable(self._execute(code_blocks), cancellation_token)
+
+    async def _execute(self, code_blocks: Sequence[CodeBlock]) -> CodeResult:
+        await self.start()
+        if not self._functions_ready:
+            await self._set_up_functions()
+            self._functions_ready = True
+        exit_code, output = 0, ""
+        for block in code_blocks:
+            result = await self._execute_block(block)
+            joint = "\n" if output and not output.endswith("\n") else ""
+            exit_code, output = result.exit_code, output + joint + result.output
+            if exit_code != 0:
+                break
+        return CodeResult(exit_code=exit_code, output=output)
+
+    async def _execute_block(self, block: CodeBlock) -> CodeResult:
+        language = _LANGUAGES.get(block.language.lower())
+        if language is None:
+            return CodeResult(1, f"Code in the language {block.language!r} cannot be run.\n")
+        program, suffix = language
+        name = _wanted_name(block.code)
+        if name is not None and not _is_within(name, self.work_dir):
+            return CodeResult(1, f"The file {name!r} is not in the work folder.\n")
+        script = self.work_dir / (name or f"code_{uuid4().hex[:12]}.{suffix}")
+        _write(script, block.code)
+        try:
+            return await self.run_script(program, script)
+        finally:
+            if name is None and self._delete_scripts:
+                script.unlink(missing_ok=True)
+
+    async def _set_up_functions(self) -> None:
+        if packages := required_packages(self._offered):
+            _demand(await self.install(packages), f"Installing {', '.join(packages)} failed")
+        module = self.work_dir / f"{self._functions_module}.py"
+        _write(module, module_source(self._offered))
+        _demand(await self.run_script("python", module), "The functions cannot be imported")
+
+    @abstractmethod
+    async def run_script(self, program: str, script: Path) -> CodeResult:
+        """Run a script of the work folder; when cancelled, leave nothing of it running."""
+
+    @abstractmethod
+    async def install(self, packages: Sequence[str]) -> CodeResult:
+        """Install Python packages where the code runs."""
+
+    def remove_temporary(self) -> None:
+        """Remove the temporary work folder, if there is one."""
+        if self._temporary is not None:
+            self._temporary[1]()
+            self._temporary = None
+            self._functions_ready = not self._offered
+
+
+def _wanted_name(code: str) -> str | None:
+    first = code.lstrip().partition("\n")[0].strip()
+    return first.removeprefix(_FILENAME).strip() or None if first.startswith(_FILENAME) else None
+
+
+def _is_within(name: str, folder: Path) -> bool:
+    path = (folder / name).resolve()
+    return path != folder and path.is_relative_to(folder)
+
+
+def _write(script: Path, code: str) -> None:
+    script.parent.mkdir(parents=True, exist_ok=True)
+    script.write_text(code, encoding="utf-8")
+
+
+def _demand(result: CodeResult, otherwise: str) -> None:
+    if result.exit_code != 0:
+        raise RuntimeError(f"{otherwise}: {result.output.strip()}")

@@ -1,0 +1,116 @@
+"""Functions that executed code may import: their module, and how a model is told of them."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from teams.code_executor import (
+    Alias,
+    FunctionWithRequirements,
+    FunctionWithRequirementsStr,
+    Import,
+    ImportFromModule,
+)
+
+GivenFunction = (
+    FunctionWithRequirements[Any, ...] | FunctionWithRequirementsStr | Callable[..., Any]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class OfferedFunction:
+    """A function as source code, ready for a module."""
+
+    name: str
+    source: str
+    stub: str
+    """Signature and docstring, for a model that shall call it."""
+    packages: tuple[str, ...] = ()
+    imports: tuple[Import, ...] = ()
+
+
+def offered(given: GivenFunction) -> OfferedFunction:
+    """The function as it is offered to code.
+
+    Raises ValueError where there is no source code, or more in it than one function.
+    """
+    match given:
+        case FunctionWithRequirementsStr():
+            source, packages, imports = given.func, given.python_packages, given.global_imports
+        case FunctionWithRequirements():
+            source = _source(given.func)
+            packages, imports = given.python_packages, given.global_imports
+        case _:
+            source, packages, imports = _source(given), (), ()
+    node, text = _only_function(textwrap.dedent(source))
+    return OfferedFunction(
+        name=node.name,
+        source=text,
+        stub=_stub(node),
+        packages=tuple(packages),
+        imports=tuple(imports),
+    )
+
+
+def module_source(functions: Iterable[OfferedFunction]) -> str:
+    """A module that defines these functions, with the imports they need, each once."""
+    functions = list(functions)
+    imports = dict.fromkeys(_import_line(item) for each in functions for item in each.imports)
+    parts = ["\n".join(imports)] if imports else []
+    return "\n\n\n".join([*parts, *(function.source for function in functions)]) + "\n"
+
+
+def required_packages(functions: Iterable[OfferedFunction]) -> list[str]:
+    """What must be installed for the functions, each once."""
+    return list(dict.fromkeys(package for function in functions for package in function.packages))
+
+
+def _source(function: Callable[..., Any]) -> str:
+    try:
+        return inspect.getsource(function)
+    except (OSError, TypeError) as error:
+        raise ValueError(f"The source code of {function!r} cannot be read: {error}") from error
+
+
+def _only_function(source: str) -> tuple[ast.FunctionDef | ast.AsyncFunctionDef, str]:
+    """The function without its decorators, which mean nothing in the module."""
+    try:
+        found = ast.parse(source).body
+    except SyntaxError as error:
+        raise ValueError(f"The source code of a function cannot be parsed: {error}") from error
+    if len(found) != 1 or not isinstance(node := found[0], ast.FunctionDef | ast.AsyncFunctionDef):
+        raise ValueError("A function's source code must hold one function and nothing else.")
+    lines = source.splitlines()[node.lineno - 1 : node.end_lineno]
+    return node, "\n".join(lines)
+
+
+def _stub(node: ast.FunctionDef | ast.AsyncFunctionDef) -> str:
+    keyword = "async def" if isinstance(node, ast.AsyncFunctionDef) else "def"
+    returns = f" -> {ast.unparse(node.returns)}" if node.returns else ""
+    lines = [f"{keyword} {node.name}({ast.unparse(node.args)}){returns}:"]
+    if docstring := ast.get_docstring(node):
+        lines.append(textwrap.indent(f'"""{docstring}"""', "    "))
+    lines.append("    ...")
+    return "\n".join(lines)
+
+
+def _import_line(wanted: Import) -> str:
+    match wanted:
+        case ImportFromModule(module=module, imports=imports):
+            return f"from {module} import {', '.join(map(_imported, imports))}"
+        case _:
+            return f"import {_imported(wanted)}"
+
+
+def _imported(wanted: str | Alias) -> str:
+    return f"{wanted.name} as {wanted.alias}" if isinstance(wanted, Alias) else wanted
+
+
+def stubs(functions: Sequence[OfferedFunction]) -> str:
+    """What a model is told of the functions."""
+    return "\n\n\n".join(function.stub for function in functions)

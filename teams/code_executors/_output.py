@@ -1,0 +1,40 @@
+"""What code prints, kept within bounds."""
+
+from __future__ import annotations
+
+KEPT = 64 * 1024
+"""Bytes kept of the beginning, and as many of the end."""
+
+
+class BoundedOutput:
+    """The beginning and the end of a stream of bytes; of what lies between, only its length."""
+
+    def __init__(self, kept: int = KEPT) -> None:
+        self._kept = kept
+        self._head = bytearray()
+        self._tail = bytearray()
+        self._left_out = 0
+
+    def add(self, data: bytes) -> None:
+        """Take the next bytes."""
+        room = self._kept - len(self._head)
+        if room > 0:
+            self._head += data[:room]
+            data = data[room:]
+        self._tail += data
+        if len(self._tail) > 2 * self._kept:  # not at each byte: cutting costs a copy
+            self._cut()
+
+    def text(self) -> str:
+        """What there is, as text; a line in its middle says what was left out."""
+        self._cut()
+        gap = f"\n[... {self._left_out} bytes left out ...]\n" if self._left_out else ""
+        # A character cut in half at the gap becomes a replacement character.
+        if not gap:
+            return (self._head + self._tail).decode(errors="replace")
+        return self._head.decode(errors="replace") + gap + self._tail.decode(errors="replace")
+
+    def _cut(self) -> None:
+        if (excess := len(self._tail) - self._kept) > 0:
+            del self._tail[:excess]
+            self._left_out += excess

@@ -1,0 +1,139 @@
+"""Code executed as processes of this machine, with the rights of the user who runs the team."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from types import SimpleNamespace
+
+from pydantic import BaseModel
+from typing_extensions import override
+
+from teams._component import Component
+from teams.code_executor import CodeResult
+from teams.code_executors._command_line import CommandLineCodeExecutor
+from teams.code_executors._functions import GivenFunction
+from teams.code_executors._process import run_process
+
+_SECRET = re.compile(r"(?i)(key|token|secret|passw|credential)")
+
+
+class LocalCommandLineCodeExecutorConfig(BaseModel, defer_build=True):
+    """See `LocalCommandLineCodeExecutor` for what the fields mean."""
+
+    timeout: int = 60
+    work_dir: str | None = None
+    functions_module: str = "functions"
+    cleanup_temp_files: bool = True
+
+
+class LocalCommandLineCodeExecutor(
+    CommandLineCodeExecutor, Component[LocalCommandLineCodeExecutorConfig]
+):
+    """Executes code on this machine. The code can do whatever you can: run only what you trust, or
+    use Docker.
+
+    Python, sh, bash and PowerShell, each script a process group of its own that is killed as a
+    whole at its end, at its timeout and when it is cancelled. Environment variables whose names
+    look like secrets (key, token, secret, password, credential) are not handed on.
+
+    Args:
+        timeout: seconds a block may run.
+        work_dir: where scripts are kept and run, made if missing; a temporary folder by default.
+        functions: what the code may import from `functions_module`.
+        functions_module: the name of that module.
+        cleanup_temp_files: remove scripts after they ran, except those the code names itself.
+        virtual_env_context: an environment of its own for Python code, as
+            `venv.EnvBuilder.ensure_directories` returns it.
+
+    Functions and a virtual environment cannot be dumped.
+    """
+
+    component_config_schema = LocalCommandLineCodeExecutorConfig
+
+    def __init__(
+        self,
+        timeout: int = 60,
+        work_dir: Path | str | None = None,
+        functions: Sequence[GivenFunction] = (),
+        functions_module: str = "functions",
+        cleanup_temp_files: bool = True,
+        virtual_env_context: SimpleNamespace | None = None,
+    ) -> None:
+        super().__init__(
+            timeout=timeout,
+            work_dir=work_dir,
+            functions=functions,
+            functions_module=functions_module,
+            delete_scripts=cleanup_temp_files,
+        )
+        self._virtual_env_context = virtual_env_context
+
+    @property
+    def cleanup_temp_files(self) -> bool:
+        """Whether scripts are removed after they ran."""
+        return self._delete_scripts
+
+    @override
+    async def start(self) -> None:
+        """Nothing needs to be started: executing makes the folder it needs."""
+
+    @override
+    async def stop(self) -> None:
+        """Remove the temporary work folder, if there is one."""
+        self.remove_temporary()
+
+    @override
+    async def restart(self) -> None:
+        """Nothing of earlier code is in memory."""
+
+    @override
+    async def run_script(self, program: str, script: Path) -> CodeResult:
+        command = [self._python, "-u"] if program == "python" else [program]
+        return await self._run([*command, str(script)])
+
+    @override
+    async def install(self, packages: Sequence[str]) -> CodeResult:
+        return await self._run([self._python, "-m", "pip", "install", "--quiet", *packages])
+
+    async def _run(self, command: Sequence[str]) -> CodeResult:
+        return await run_process(
+            command, folder=self.work_dir, environment=self._environment(), seconds=self._timeout
+        )
+
+    @property
+    def _python(self) -> str:
+        context = self._virtual_env_context
+        return sys.executable if context is None else str(context.env_exe)
+
+    def _environment(self) -> dict[str, str]:
+        found = {name: value for name, value in os.environ.items() if not _SECRET.search(name)}
+        # For scripts in subfolders, too, which the code named itself.
+        found["PYTHONPATH"] = _path(self.work_dir, found.get("PYTHONPATH"))
+        if (context := self._virtual_env_context) is not None:
+            found["PATH"] = _path(context.bin_path, found.get("PATH", os.defpath))
+            found["VIRTUAL_ENV"] = str(context.env_dir)
+        return found
+
+    @override
+    def _to_config(self) -> LocalCommandLineCodeExecutorConfig:
+        if self._offered or self._virtual_env_context is not None:
+            raise NotImplementedError(
+                "A code executor with functions or a virtual environment cannot be dumped."
+            )
+        return LocalCommandLineCodeExecutorConfig(
+            timeout=self._timeout,
+            work_dir=None if self._given_dir is None else str(self._given_dir),
+            functions_module=self._functions_module,
+            cleanup_temp_files=self._delete_scripts,
+        )
+
+
+def _path(first: Path | str, rest: str | None) -> str:
+    return os.pathsep.join([str(first), rest] if rest else [str(first)])
+
+
+__all__ = ["LocalCommandLineCodeExecutor", "LocalCommandLineCodeExecutorConfig"]
