@@ -81,6 +81,20 @@ def _is_chunk(item: Any) -> bool:
     return isinstance(item, ModelClientStreamingChunkEvent)
 
 
+def calls_tools(source: str, then: str = "ToolCallSummaryMessage") -> Trace:
+    """The trace of an agent that calls tools and then says something of this type."""
+    return [("ToolCallRequestEvent", source), ("ToolCallExecutionEvent", source), (then, source)]
+
+
+def hands_off(source: str, target: str) -> Trace:
+    """The trace of an agent that hands off to another one."""
+    return [
+        ("ToolCallRequestEvent", source),
+        ("ToolCallExecutionEvent", source),
+        ("HandoffMessage", source, target),
+    ]
+
+
 async def watch(stream: AsyncGenerator[Any, None]) -> Watched:
     """Follow a stream to its end: the result comes last, and has every item but the chunks."""
     items = [item async for item in stream]
@@ -159,38 +173,51 @@ async def goes_on_alike(
     *answers: Answer,
     task: str | BaseChatMessage | Sequence[BaseChatMessage] | None = None,
     in_new_process: bool = False,
+    side_by_side: bool = False,
 ) -> Watched:
     """Run the next task, and assert that a fresh runner with the same state does alike.
 
     `build(model)` makes the fresh one; to be found by a new process it stands at the top of its
     module. `answers` are the model's in this task. Alike are the items, the result, and every
-    request to the model.
+    request to the model; where agents speak `side_by_side`, in whatever order.
     """
     state = json.dumps(await runner.save_state())
     begin = len(server.requests)
 
-    def asked() -> list[Mapping[str, Any]]:
+    def asked() -> Any:
         nonlocal begin
         bodies = [request.body for request in server.requests[begin:]]
         begin = len(server.requests)
-        return bodies
+        return in_any_order(bodies) if side_by_side else bodies
+
+    def story_of(told: dict[str, Any]) -> Any:
+        return in_any_order(told) if side_by_side else told
 
     server.script(*answers)
     watched = await watch(runner.run_stream(task=task))
-    requests, story = asked(), tell(watched)
+    requests, story = asked(), story_of(tell(watched))
 
     async with connected(server.url) as model:
         fresh: Runner = build(model)
         await fresh.load_state(json.loads(state))
         server.script(*answers)
-        assert tell(await watch(fresh.run_stream(task=task))) == story
+        assert story_of(tell(await watch(fresh.run_stream(task=task)))) == story
         assert asked() == requests
 
     if in_new_process:
         server.script(*answers)
-        assert await _tell_in_new_process(build, server.url, state, task) == story
+        assert story_of(await _tell_in_new_process(build, server.url, state, task)) == story
         assert asked() == requests
     return watched
+
+
+def in_any_order(value: Any) -> Any:
+    """The value with every list in it sorted."""
+    if isinstance(value, dict):
+        return {key: in_any_order(entry) for key, entry in value.items()}
+    if isinstance(value, list):
+        return sorted(map(in_any_order, value), key=lambda entry: json.dumps(entry, sort_keys=True))
+    return value
 
 
 def tell(watched: Watched) -> dict[str, Any]:

@@ -6,10 +6,10 @@ from typing import Any, Self
 from openai import AsyncOpenAI
 from pydantic import BaseModel
 
-from teams import RoundRobinGroupChat
+from teams import RoundRobinGroupChat, SelectorGroupChat
 from teams.agents import AssistantAgent, BaseChatAgent
 from teams.base import Response
-from teams.conditions import TextMentionTermination
+from teams.conditions import MaxMessageTermination, TextMentionTermination
 from teams.core import CancellationToken, Component
 from teams.messages import BaseAgentEvent, BaseChatMessage, TextMessage
 from tests.fakes.openai_script import Reply
@@ -101,6 +101,57 @@ async def test_an_agent_keeps_what_it_needs_to_be_called_without_messages():
     first = await agent.on_messages([task], CancellationToken())
     second = await agent.on_messages([], CancellationToken())
     assert [first.chat_message.to_text(), second.chat_message.to_text()] == ["11", "12"]
+
+
+CALCULATOR_PROMPT = "Operations:\n{roles}\nSo far:\n{history}\nName one of {participants}."
+
+
+def calculator(model) -> SelectorGroupChat:
+    return SelectorGroupChat(
+        [
+            adder(),
+            Arithmetic("subtract", "Subtracts one.", lambda number: number - 1),
+            Arithmetic("double", "Doubles.", lambda number: number * 2),
+            Arithmetic("halve", "Halves, rounding down.", lambda number: number // 2),
+            Arithmetic("keep", "Keeps the number.", lambda number: number),
+        ],
+        model_client=model,
+        termination_condition=MaxMessageTermination(10),
+        allow_repeated_speaker=True,
+        selector_prompt=CALCULATOR_PROMPT,
+    )
+
+
+async def test_a_model_chooses_among_agents_of_ones_own(openai_server, model):
+    def chosen(*names: str) -> list[Reply]:
+        return [Reply(text=name) for name in names]
+
+    task: list[BaseChatMessage] = [
+        TextMessage(content="From 10 to 25, step by step.", source="user"),
+        TextMessage(content="10", source="user"),
+    ]
+    steps = ["add", "add", "double", "add", "keep", "keep", "keep", "keep"]
+    openai_server.script(*chosen(*steps))
+    team = calculator(model)
+
+    run = await watch(team.run_stream(task=task))
+
+    assert run.trace == [
+        *[("TextMessage", "user")] * 2,
+        *[("TextMessage", name) for name in steps],
+    ]
+    assert run.texts[2:] == ["11", "12", "24", "25", "25", "25", "25", "25"]
+    assert run.stop_reason == "Maximum number of messages 10 reached, current message count: 10"
+    assert conversations(openai_server)[1] == [
+        "system: Operations:\nadd : Adds one.\nsubtract : Subtracts one.\ndouble : Doubles.\n"
+        "halve : Halves, rounding down.\nkeep : Keeps the number.\nSo far:\n"
+        "user : From 10 to 25, step by step.\n\nuser : 10\n\nadd : 11\n"
+        'Name one of ["add", "subtract", "double", "halve", "keep"].'
+    ]
+    again = await goes_on_alike(
+        team, calculator, openai_server, *chosen(*["halve"] * 9), task="80", in_new_process=True
+    )
+    assert again.texts == ["80", "40", "20", "10", "5", "2", "1", "0", "0", "0"]
 
 
 class HouseModelConfig(BaseModel):

@@ -5,7 +5,14 @@ from teams.agents import AssistantAgent
 from teams.conditions import HandoffTermination, TextMentionTermination
 from teams.messages import HandoffMessage
 from tests.fakes.openai_script import Call, Reply
-from tests.guide.harness import Trace, connected, conversations, goes_on_alike, watch
+from tests.guide.harness import (
+    calls_tools,
+    connected,
+    conversations,
+    goes_on_alike,
+    hands_off,
+    watch,
+)
 
 # Support: a desk and a specialist, and a customer who is asked back.
 
@@ -32,22 +39,6 @@ def support(model) -> Swarm:
 
 def to(agent: str, call: str) -> Reply:
     return Reply(calls=[Call(name=f"transfer_to_{agent}", id=call)])
-
-
-def hands_off(source: str, target: str) -> Trace:
-    return [
-        ("ToolCallRequestEvent", source),
-        ("ToolCallExecutionEvent", source),
-        ("HandoffMessage", source, target),
-    ]
-
-
-def calls_a_tool(source: str) -> Trace:
-    return [
-        ("ToolCallRequestEvent", source),
-        ("ToolCallExecutionEvent", source),
-        ("ToolCallSummaryMessage", source),
-    ]
 
 
 def transferred(name: str) -> str:
@@ -93,7 +84,7 @@ async def test_support_stops_for_the_customer_and_goes_on_with_the_answer(openai
 
     assert again.trace == [
         ("HandoffMessage", "user", "rebooker"),
-        *calls_a_tool("rebooker"),
+        *calls_tools("rebooker"),
         *hands_off("rebooker", "desk"),
         ("TextMessage", "desk"),
     ]
@@ -202,10 +193,10 @@ async def test_research_runs_by_itself_until_the_planner_ends_it(openai_server, 
     assert run.trace == [
         ("TextMessage", "user"),
         *hands_off("planner", "statistician"),
-        *calls_a_tool("statistician"),
+        *calls_tools("statistician"),
         *hands_off("statistician", "planner"),
         *hands_off("planner", "journalist"),
-        *calls_a_tool("journalist"),
+        *calls_tools("journalist"),
         *hands_off("journalist", "planner"),
         *hands_off("planner", "author"),
         ("TextMessage", "author"),
