@@ -54,13 +54,16 @@ async def run_task(
     GatewayError.
     """
     thread = await _thread(client, task)
-    run = _Run(client, thread, output(thread), err, asker, _KEPT if task.session else _NOT_KEPT)
+    shown = output(thread)
+    run = _Run(client, thread, shown, err, asker, _KEPT if task.session else _NOT_KEPT)
     try:
         return await run.go(task.text)
     except (asyncio.CancelledError, BrokenPipeError):
+        with suppress(BrokenPipeError):
+            shown.pause()
         with suppress(GatewayError, TimeoutError):
             async with asyncio.timeout(STOP_SECONDS):
-                await client.stop(run.thread.id)
+                await client.stop(thread.id)
         raise
 
 

@@ -7,6 +7,7 @@ import inspect
 import json
 import weakref
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, assert_never, cast
 
@@ -213,7 +214,12 @@ class TeamFactory:
                 from gateway.demo import DEMO_AGENTS
 
                 return dict.fromkeys(DEMO_AGENTS, self._models.label(config.model))
-            case ComponentTeam() | FactoryTeam():
+            case ComponentTeam():
+                if name not in self._seen:
+                    with suppress(Exception):  # whoever builds it is told what is wrong
+                        self._seen[name] = dict(_models_of(self._component(config)))
+                return self._seen.get(name, {})
+            case FactoryTeam():
                 return self._seen.get(name, {})
             case _:
                 assert_never(config)
@@ -227,7 +233,9 @@ class TeamFactory:
 
 
 def _description(config: TeamConfig) -> str:
-    return "" if isinstance(config, DemoTeam) else config.description
+    if isinstance(config, DemoTeam):
+        return "The built-in demo: a front desk, a specialist with tools, and a reviewer."
+    return config.description
 
 
 def _parts(team: Team) -> Iterator[ChatAgent | Team]:

@@ -197,16 +197,17 @@ def _shown(expected: Any, written: dict[str, Any], path: KeyPath) -> str:
 
 
 def _remove(data: dict[str, Any], path: KeyPath) -> KeyPath:
-    """Take what stands at the path out of the data; for a list's item, the whole list.
+    """Take what stands at the path out of the data, or else what stands nearest to it.
 
-    Answers the path that is gone.
+    Of a list's item the whole list goes, so that the others keep their numbers. Answers what is
+    gone; since there always is something, validation comes to an end.
     """
     item = next((at for at, part in enumerate(path) if isinstance(part, int)), len(path))
-    path = path[:item]
-    if not path:
-        data.clear()
-        return path
-    with contextlib.suppress(LookupError):
-        table = cast("dict[str, Any]", value_at(data, path[:-1]))
-        table.pop(cast("str", path[-1]))
-    return path
+    for length in range(item, 0, -1):
+        *around, key = path[:length]
+        with contextlib.suppress(LookupError):
+            table = cast("dict[str | int, Any]", value_at(data, tuple(around)))
+            del table[key]
+            return path[:length]
+    data.clear()
+    return ()

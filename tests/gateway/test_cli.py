@@ -387,11 +387,12 @@ def test_run_stops_its_turn_when_it_is_interrupted(folder, number, code):
     with subprocess.Popen(
         [*PARLEY, "run", "--session", "s", "Hi"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as process:
-        wait_for((folder / "started").exists)
+        assert process.stdout is not None
+        assert process.stdout.read(6) == b"Well, "
         process.send_signal(number)
         out, err = process.communicate(timeout=8)
     assert process.returncode == code
-    assert out == b"Well, "
+    assert out == b"\n"
     assert b"Traceback" not in err
     assert parley("sessions", "show", "s").stdout.splitlines()[0] == "s · solo · idle"
 

@@ -406,9 +406,9 @@ async def test_a_component_file_becomes_a_team_whose_tools_are_replaced_by_name(
         tool_overrides = { search = "parts:search" }
         """,
     )
-    assert await said(await build(source, parts)) == ["user: Hi", "a: Hello"]
     info = source.info("c")
     assert (info.description, info.participants) == ("From a file", ("a",))
+    assert await said(await build(source, parts)) == ["user: Hi", "a: Hello"]
     await source.aclose()
 
 
@@ -417,6 +417,7 @@ async def test_source_code_in_a_component_file_is_never_run(parts):
     source = factory(parts, "[teams.c]\ncomponent = 'team.json'")
     with pytest.raises(TeamBuildError, match="search"):
         await build(source, parts)
+    assert source.info("c").participants == ()
 
 
 # --- Python ---
