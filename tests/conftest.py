@@ -27,6 +27,7 @@ FOREIGN_SETTINGS = (
     "TEXTUAL",
     "XDG_",
 )
+TOOLS_OWN = ("TEXTUAL_SNAPSHOT_TEMPDIR",)  # how the snapshot plugin finds its report
 FOREIGN_TERMINAL = ("CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "FORCE_COLOR", "LINES", "NO_COLOR")
 
 
@@ -34,6 +35,8 @@ FOREIGN_TERMINAL = ("CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "FORCE_COLOR", "LIN
 def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Give the test an empty home and clean environment; it may set what it needs."""
     for name in os.environ:
+        if name in TOOLS_OWN:
+            continue
         if name.startswith(FOREIGN_SETTINGS) or name in FOREIGN_TERMINAL:
             monkeypatch.delenv(name)
     folder = tmp_path_factory.mktemp("home")

@@ -58,11 +58,12 @@ class ThoughtItem(_Item):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolItem(_Item):
-    """A tool call with its outcome; `duration` is in seconds."""
+    """A tool call with its outcome; `duration` is in seconds, `summary` the arguments in a row."""
 
     agent: Agent
     tool: str
-    arguments: str
+    arguments: str = ""
+    summary: str = ""
     state: ToolState = "running"
     result: str = ""
     duration: float = 0.0

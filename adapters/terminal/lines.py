@@ -13,7 +13,7 @@ from adapters.terminal.items import (
     ToolItem,
 )
 from adapters.terminal.model import ThreadModel
-from adapters.terminal.text import duration, head, one_line, one_line_arguments, shorten
+from adapters.terminal.text import duration, head, one_line, shorten
 
 RECENT = 100
 """Items that may still change; what stands further up is printed and done with."""
@@ -91,7 +91,8 @@ def _line(item: HumanItem | ThoughtItem | HandoffItem | RequestItem | NoticeItem
         case ThoughtItem(agent=agent, text=text):
             line = f"{agent.name} thinks: {shorten(one_line(text), WIDTH)}"
         case HandoffItem(agent=agent, target=target, text=text):
-            line = f"hand-off: {agent.name} to {target.name}: {one_line(text)}"
+            said = f": {one_line(text)}" if text else ""
+            line = f"hand-off: {agent.name} to {target.name}{said}"
         case RequestItem(outcome=outcome, agent=agent):
             line = f"answered {agent.name}: {outcome}" if outcome else f"{agent.name} asks you"
         case NoticeItem(text=text, level=level, incident=incident):
@@ -120,7 +121,7 @@ def _tool(item: ToolItem, before: ToolItem | None) -> list[str]:
     who = f"tool: {item.agent.name}"
     lines: list[str] = []
     if before is None:
-        arguments = shorten(one_line_arguments(item.arguments), WIDTH)
+        arguments = shorten(item.summary, WIDTH)
         lines.append(f"{who} runs {item.tool} {arguments}".rstrip())
     if before is not None and item.state == before.state:
         return lines

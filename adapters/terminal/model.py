@@ -25,7 +25,7 @@ from adapters.terminal.items import (
     ToolItem,
 )
 from adapters.terminal.stream import StreamSanitizer
-from adapters.terminal.text import one_line, pretty_arguments
+from adapters.terminal.text import one_line, one_line_arguments, pretty_arguments
 from gateway.events import (
     HandedOff,
     HumanText,
@@ -49,6 +49,8 @@ from gateway.events import (
 from gateway.render.sanitize import sanitize, visible
 
 COLOURS = 8
+USUAL_HANDOFF = "Transferred to {target}, adopting the role of {target} immediately."
+"""What a hand-off says that was given no words of its own; the row says it already."""
 Activity: TypeAlias = Literal["idle", "working", "waiting"]
 
 
@@ -203,12 +205,13 @@ class ThreadModel:
                 )
             case HandedOff(target=target, text=text):
                 agent.doing = ""
+                said_by_default = USUAL_HANDOFF.format(target=target)
                 self._seal(
                     HandoffItem(
                         key=f"handoff-{event.seq}",
                         agent=agent.agent,
                         target=self._named(target),
-                        text=sanitize(text),
+                        text="" if text == said_by_default else sanitize(text),
                     )
                 )
 
@@ -223,13 +226,14 @@ class ThreadModel:
                         key=call,
                         agent=state.agent,
                         tool=sanitize(tool),
-                        arguments=sanitize(arguments),
+                        arguments=visible(pretty_arguments(arguments)),
+                        summary=visible(one_line_arguments(arguments)),
                     )
                 self._seal(replace(known, state="running"))
             case ToolFinished(call=call, tool=tool):
                 state.doing = "working" if self.speaker == state.agent.name else ""
                 if not isinstance(known, ToolItem):
-                    known = ToolItem(key=call, agent=state.agent, tool=sanitize(tool), arguments="")
+                    known = ToolItem(key=call, agent=state.agent, tool=sanitize(tool))
                 outcome = "unknown" if event.unknown else "failed" if event.failed else "done"
                 self._seal(
                     replace(

@@ -9,16 +9,17 @@ _TENTHS_BELOW = 10
 
 
 def pretty_arguments(arguments: str) -> str:
-    """JSON arguments one per line, and whole; text that is no plain object stays as it is.
+    """JSON arguments one per line, and whole; text that is no object stays as it is.
 
     An object that names a key twice stays as it is, too: which one counts is not ours to say.
-    Strings keep their quotes, so that a value can't look like another argument.
+    Strings keep their quotes, so that a value can't look like another argument. What JSON wrote
+    with escapes is decoded: make the result safe, not only what goes in.
     """
     try:
         parsed = json.loads(arguments, object_pairs_hook=_unique)
     except ValueError:
         return arguments
-    if not isinstance(parsed, dict) or not parsed:
+    if not isinstance(parsed, dict):
         return arguments
     return "\n".join(
         f"{name}: {json.dumps(value, ensure_ascii=False)}" for name, value in parsed.items()
@@ -26,7 +27,7 @@ def pretty_arguments(arguments: str) -> str:
 
 
 def one_line_arguments(arguments: str) -> str:
-    """Arguments in a row, for the head of a tool card."""
+    """Arguments in a row, for the head of a tool card. Decoded: make the result safe."""
     try:
         parsed = json.loads(arguments)
     except ValueError:

@@ -79,6 +79,8 @@ class ChatScreen(Screen[None]):
         self._card = RequestCard(self._guard, self._clock)
         self._transcript: Transcript | None = None
         self._side: SessionList | None = None
+        self._side_state: tuple[str, str, int] = ("", "", 0)
+        """What the list of threads says of the open one."""
         self._dirty = asyncio.Event()
         self._urgent = asyncio.Event()
         self._drawn: ThreadModel | None = None
@@ -180,6 +182,9 @@ class ChatScreen(Screen[None]):
         queued = list(model.queued.values())
         self._composer.takes_back = bool(queued)
         self.query_one(Queue).show(queued, conversation.outbox)
+        if (state := (model.activity, model.title, len(requests))) != self._side_state:
+            self._side_state = state
+            self._refresh_side()
         self._draw_status()
         self.query_one(Status).show_usage(model.prompt_tokens, model.completion_tokens)
         await self._card.show(requests)
@@ -504,6 +509,8 @@ class ChatScreen(Screen[None]):
         if self._transcript is None:
             return
         rows = event.lines + event.pages * max(1, self._transcript.size.height - 2)
+        if not self._transcript.max_scroll_y:
+            return  # all of it is in view, at the bottom
         if rows:
             self._transcript.scroll_relative(y=rows, animate=False)
         else:

@@ -25,7 +25,7 @@ from adapters.terminal.items import (
     ThoughtItem,
     ToolItem,
 )
-from adapters.terminal.text import duration, head, one_line, one_line_arguments, pretty_arguments
+from adapters.terminal.text import duration, head, one_line
 
 CARD_LINES = 20
 MUTED = "$muted"
@@ -169,7 +169,7 @@ class ToolEntry(Card):
     def action_fold(self) -> None:
         """Closed, open, and for a long result the whole of it."""
         if not self.folded and self._more():
-            text = f"{pretty_arguments(self.item.arguments)}\n\n{self.item.result}"
+            text = f"{self.item.arguments}\n\n{self.item.result}".strip()
             self.post_message(self.Details(f"{self.item.agent.name} · {self.item.tool}", text))
             self.folded = True
         else:
@@ -184,7 +184,7 @@ class ToolEntry(Card):
         if item.decision:
             parts.append((f" {one_line(item.decision)}", MUTED))
         if self.folded:
-            parts.append((f"  {one_line_arguments(item.arguments)}", MUTED))
+            parts.append((f"  {item.summary}", MUTED))
         else:
             parts += self._opened()
         self.set_class(not self.folded, "-unfolded")
@@ -209,8 +209,8 @@ class ToolEntry(Card):
 
     def _opened(self) -> list[tuple[str, str]]:
         parts: list[tuple[str, str]] = []
-        if arguments := pretty_arguments(self.item.arguments):
-            parts.append((_indented(arguments), MUTED))
+        if self.item.arguments:
+            parts.append((_indented(self.item.arguments), MUTED))
         shown, more = head(self.item.result, CARD_LINES)
         if shown:
             parts.append((_indented(shown), ""))

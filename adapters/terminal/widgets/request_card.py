@@ -228,8 +228,9 @@ class RequestCard(Vertical, can_focus=True):
 
 def _body(item: RequestItem) -> Content:
     if item.kind == "approval":
-        prompt = f"{item.prompt}\n" if item.prompt else ""
-        return Content.assemble((prompt, MUTED), item.arguments)
+        said_above = item.agent.name in item.prompt and item.tool in item.prompt
+        prompt = f"{item.prompt}\n" if item.prompt and not said_above else ""
+        return Content.assemble((prompt, MUTED), item.arguments or ("no arguments", MUTED))
     rows = [
         Content.assemble((f"\n{number} ", "bold $primary"), option)
         for number, option in zip(_numbers(item), item.options, strict=True)

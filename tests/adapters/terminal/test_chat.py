@@ -314,6 +314,9 @@ async def test_hand_offs_thoughts_and_notices_have_rows_of_their_own(tmp_path: P
 HOSTILE = "\x1b]52;c;aGk=\x07\x1b[2J\x9b31m[/nope] [bold]x[/] \u202egnp.exe <b>tag</b>"
 
 
+ESCAPED = '{"a": "\\u001b]52;c;aGk=\\u0007", "b": "\\u202e\\u009b2J"}'
+
+
 async def test_hostile_text_is_shown_as_text_and_steers_nothing(tmp_path: Path):
     client = ScriptedClient()
     thread = client.add_thread(f"T {HOSTILE}")
@@ -326,6 +329,7 @@ async def test_hostile_text_is_shown_as_text_and_steers_nothing(tmp_path: Path):
         delta(name, "m0", HOSTILE),
         said(name, "m1", HOSTILE),
         called(name, "c1", HOSTILE, HOSTILE),
+        called(name, "c2", "escaped", ESCAPED),
         returned(name, "c1", HOSTILE, HOSTILE, failed=True),
         events.HandedOff(thread="", agent=name, target=HOSTILE, text=HOSTILE),
         events.Notice(thread="", text=HOSTILE, level="error", incident=HOSTILE),
@@ -336,7 +340,7 @@ async def test_hostile_text_is_shown_as_text_and_steers_nothing(tmp_path: Path):
             agent=name,
             prompt=HOSTILE,
             tool=HOSTILE,
-            arguments=HOSTILE,
+            arguments=ESCAPED,
         ),
         events.MessageQueued(
             thread="", message=events.HumanText(inbox=900, author=HOSTILE, text=HOSTILE)

@@ -1,0 +1,161 @@
+"""A conversation over any client: what is followed, sent and taken back, and what a break does."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+
+import pytest
+
+from adapters.terminal import conversation as module
+from adapters.terminal.conversation import Conversation
+from gateway.errors import Closing, GatewayError, NotFound, StoreFull
+from gateway.events import SessionEvent
+from tests.adapters.terminal.running import began, delta, said
+from tests.fakes.scripted_client import ScriptedClient
+
+
+def conversation_with(client: ScriptedClient) -> Conversation:
+    return Conversation(client, changed=lambda: None, opened=lambda: None)
+
+
+async def until(ready) -> None:
+    async with asyncio.timeout(5):
+        while True:
+            if ready():
+                return
+            await asyncio.sleep(0)
+
+
+@pytest.mark.parametrize(
+    ("start", "opened"),
+    [({}, "new"), ({"thread": "old"}, "old"), ({"new": True}, None)],
+    ids=["the last", "a named", "an empty"],
+)
+async def test_it_starts_with_the_thread_asked_for(start, opened):
+    client = ScriptedClient()
+    client.add_thread("Old", id="old", ago=100)
+    client.add_thread("New", id="new")
+    conversation = conversation_with(client)
+    await conversation.start(**start)
+    assert (conversation.thread.id if conversation.thread else None) == opened
+
+
+async def test_a_thread_that_is_not_there_is_an_error():
+    with pytest.raises(NotFound):
+        await conversation_with(ScriptedClient()).start(thread="gone")
+
+
+async def test_messages_are_sent_in_order_also_when_the_gateway_is_slow():
+    client = ScriptedClient()
+    client.gate.clear()
+    conversation = conversation_with(client)
+    async with asyncio.TaskGroup() as group:
+        for number in range(5):
+            group.create_task(conversation.send(str(number)))
+        await until(lambda: len(conversation.outbox) == 5)
+        client.gate.set()
+    assert [text for _, text in client.sent] == list("01234")
+    assert len(client.all) == 1
+    assert conversation.outbox == []
+
+
+async def test_a_message_that_was_not_stored_is_not_in_the_outbox_any_more():
+    client = ScriptedClient()
+    client.add_thread("a")
+    conversation = conversation_with(client)
+    await conversation.start()
+    client.fail = StoreFull()
+    with pytest.raises(StoreFull):
+        await conversation.send("hello")
+    assert conversation.outbox == []
+
+
+class Breaking(ScriptedClient):
+    """Its streams of events break off after so many events."""
+
+    def __init__(self, *after: int, error: type[GatewayError] = GatewayError) -> None:
+        super().__init__()
+        self.after = list(after)
+        self.error = error
+        self.asked: list[int] = []
+
+    async def events(self, thread: str, *, after: int = 0) -> AsyncGenerator[SessionEvent, None]:
+        self.asked.append(after)
+        left = self.after.pop(0) if self.after else 1000
+        async for event in super().events(thread, after=after):
+            if not left:
+                raise self.error() if self.error is Closing else self.error("The line is down.")
+            left -= 1
+            yield event
+
+
+async def test_a_broken_stream_is_taken_up_where_it_broke(monkeypatch):
+    monkeypatch.setattr(module, "FIRST_RETRY", 0.0)
+    client = Breaking(2, 0)
+    thread = client.add_thread("a")
+    script = (began("go"), delta("a", "m", "one "), delta("a", "m", "two"), began("next", first=7))
+    await client.happen(thread, *script)
+    conversation = conversation_with(client)
+    await conversation.start()
+    following = asyncio.get_running_loop().create_task(conversation.follow())
+    await until(lambda: "human-7" in conversation.model.items)
+    await client.happen(thread, said("a", "m", "one two"))
+    await until(lambda: conversation.model.last_seq == 3)
+    following.cancel()
+    assert conversation.model.last_reply() == "one two"
+    assert client.asked == [0, 1, 1]
+    assert conversation.trouble == ""
+    await asyncio.wait([following])
+
+
+async def test_a_gateway_that_closes_is_not_asked_again():
+    client = Breaking(0, error=Closing)
+    thread = client.add_thread("a")
+    await client.happen(thread, began("go"))
+    conversation = conversation_with(client)
+    await conversation.start()
+    await conversation.follow()
+    assert "shutting down" in conversation.trouble
+
+
+async def test_a_long_replay_lets_others_run():
+    client = ScriptedClient()
+    thread = client.add_thread("a")
+    await client.happen(thread, *(began(str(n), first=n) for n in range(1000)))
+    conversation = conversation_with(client)
+    await conversation.start()
+    following = asyncio.get_running_loop().create_task(conversation.follow())
+    breaths = 0
+    while conversation.model.last_seq < 1000:
+        await asyncio.sleep(0)
+        breaths += 1
+    assert breaths >= 9
+    following.cancel()
+    await asyncio.wait([following])
+
+
+async def test_taking_back_gives_the_newest_waiting_message():
+    client = ScriptedClient()
+    conversation = conversation_with(client)
+    assert await conversation.take_back() is None
+    await conversation.send("start")
+    following = asyncio.get_running_loop().create_task(conversation.follow())
+    await conversation.send("first")
+    await conversation.send("second")
+    await until(lambda: len(conversation.model.queued) == 2)
+    assert await conversation.take_back() == "second"
+    await until(lambda: len(conversation.model.queued) == 1)
+    assert await conversation.take_back() == "first"
+    following.cancel()
+    await asyncio.wait([following])
+
+
+async def test_deleting_the_open_thread_shows_an_empty_one_and_others_leave_it():
+    client = ScriptedClient()
+    client.add_thread("Old", id="old", ago=100)
+    client.add_thread("New", id="new")
+    conversation = conversation_with(client)
+    await conversation.start()
+    await conversation.delete("old")
+    assert conversation.thread is not None
+    await conversation.delete("new")
+    assert conversation.thread is None

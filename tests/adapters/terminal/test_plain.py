@@ -1,0 +1,264 @@
+"""The line mode: plain lines in and out, for pipes, screen readers and dumb terminals."""
+
+import asyncio
+import io
+import os
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from adapters.terminal.plain import PlainChat, typed_answer
+from gateway import events
+from gateway.client import Answer, Receipt
+from gateway.errors import StoreFull
+from tests.adapters.terminal.running import (
+    approval,
+    asked,
+    began,
+    called,
+    delta,
+    ended,
+    returned,
+    said,
+    speaker,
+)
+from tests.fakes.scripted_client import ScriptedClient
+
+
+class Team(ScriptedClient):
+    """A client whose team plays one scene per message or answer."""
+
+    def __init__(self, *scenes: list[events.SessionEvent]) -> None:
+        super().__init__()
+        self.scenes = list(scenes)
+
+    async def send(self, thread: str, text: str) -> Receipt:
+        receipt = await super().send(thread, text)
+        if receipt.outcome == "turn":
+            await self._play(thread)
+        return receipt
+
+    async def answer(self, request: str, answer: Answer) -> str | None:
+        refusal = await super().answer(request, answer)
+        await self._play(next(iter(self.all)))
+        return refusal
+
+    async def _play(self, thread: str) -> None:
+        if self.scenes:
+            await self.happen(thread, *self.scenes.pop(0))
+
+
+async def chat(client: ScriptedClient, *lines: str, **how: Any) -> tuple[int, str, str]:
+    """Exit code, output and complaints of a chat that is given these lines through a pipe."""
+    out, err = io.StringIO(), io.StringIO()
+    plain = PlainChat(stdin=io.StringIO("\n".join(lines)), stdout=out, stderr=err, **how)
+
+    @asynccontextmanager
+    async def connect() -> AsyncGenerator[ScriptedClient, None]:
+        yield client
+        await client.aclose()
+
+    async with asyncio.timeout(8):
+        code = await plain.run(connect)
+    return code, out.getvalue(), err.getvalue()
+
+
+async def test_a_turn_is_printed_as_lines_with_roles():
+    client = Team(
+        [
+            speaker("planner"),
+            events.Thought(thread="", agent="planner", text="Hm.\nYes."),
+            delta("planner", "m", "First "),
+            delta("planner", "m", "line.\n\nSecond"),
+            said("planner", "m", "First line.\n\nSecond line.\n"),
+            events.HandedOff(thread="", agent="planner", target="coder", text="go"),
+            called("coder", "c", "shell", '{"command": "ls"}'),
+            returned("coder", "c", "shell", "a\nb", duration=0.42),
+            called("coder", "d", "shell", '{"command": "rm"}'),
+            returned("coder", "d", "shell", "no", failed=True, duration=3),
+            events.Notice(thread="", text="Careful.", level="warning", incident="ab"),
+            ended(),
+        ]
+    )
+    code, out, err = await chat(client, "hello")
+    assert (code, err) == (0, "")
+    assert out.splitlines() == [
+        "you: hello",
+        "planner thinks: Hm. Yes.",
+        "planner: First line.",
+        "",
+        "Second line.",
+        "hand-off: planner to coder: go",
+        "tool: coder runs shell ls",
+        "tool: coder shell done in 0.4s",
+        "tool: coder runs shell rm",
+        "tool: coder shell failed after 3.0s: no",
+        "warning: Careful. (log: ab)",
+    ]
+    assert client.closed
+
+
+async def test_each_line_of_a_pipe_has_its_turn_and_a_backslash_goes_on():
+    client = Team([said("a", "m1", "one"), ended()], [said("a", "m2", "two"), ended()])
+    code, out, _ = await chat(client, "first", "", "second\\", "line")
+    assert code == 0
+    assert [text for _, text in client.sent] == ["first", "second\nline"]
+    assert out.splitlines() == ["you: first", "a: one", "you: second", "line", "a: two"]
+
+
+@pytest.mark.parametrize(
+    ("typed", "answer"),
+    [
+        ("approve", Answer(kind="approve")),
+        ("Approve always", Answer(kind="approve_always")),
+        ("deny", Answer(kind="deny")),
+        ("deny too risky", Answer(kind="deny", text="too risky")),
+    ],
+)
+async def test_an_approval_is_given_by_typed_words(typed: str, answer: Answer):
+    ask = approval("coder", "r", "rm", '{"path": "a\u202e"}', prompt="Deletes.")
+    client = Team([ask, ended("waiting")], [said("coder", "m", "done"), ended()])
+    code, out, _ = await chat(client, "go", typed)
+    assert code == 0
+    assert client.answers == [("r", answer)]
+    for line in ("coder asks to run rm", "  Deletes.", '  path: "a⟨U+202E⟩"', "coder: done"):
+        assert line in out.splitlines()
+
+
+async def test_other_words_are_no_approval():
+    client = Team([approval("coder", "r", "rm"), ended("waiting")], [ended("waiting")])
+    code, _, err = await chat(client, "go", "yes please")
+    assert client.answers == []
+    assert [text for _, text in client.sent] == ["go", "yes please"]
+    assert code == 3
+    assert "waits for an answer" in err
+
+
+async def test_a_choice_and_a_free_text_are_answered_by_lines():
+    client = Team(
+        [asked("a", "r1", "Which?", "red", "green"), ended("waiting")],
+        [asked("a", "r2", "Why?"), ended("waiting")],
+        [said("a", "m", "Good."), ended()],
+    )
+    code, out, _ = await chat(client, "go", "2", "because")
+    assert code == 0
+    assert [answer.text for _, answer in client.answers] == ["green", "because"]
+    assert "  2. green" in out.splitlines()
+    assert "a: Good." in out.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("typed", "expected"),
+    [("0", "0"), ("3", "3"), ("red", "red"), ("other", "other"), (" 1 ", "red")],
+)
+def test_what_is_no_number_of_a_choice_is_an_answer_of_its_own(typed: str, expected: str):
+    request = item_of(asked("a", "r", "Which?", "red", "green"))
+    assert typed_answer(request, typed) == ("text", expected)
+
+
+def item_of(event: events.SessionEvent):
+    from adapters.terminal.model import ThreadModel
+
+    model = ThreadModel()
+    model.apply(event)
+    return model.requests["r"]
+
+
+async def test_the_end_of_an_old_thread_is_printed_first():
+    client = Team()
+    thread = client.add_thread("Old")
+    for number in range(20):
+        await client.happen(thread, began(f"q{number}", first=number), ended())
+    await client.happen(thread, asked("a", "r", "Still there?"), ended("waiting"))
+    code, out, _ = await chat(client)
+    assert code == 3
+    assert "you: q19" in out.splitlines()
+    assert "you: q5" not in out.splitlines()
+    assert "a asks: Still there?" in out.splitlines()
+
+
+async def test_commands_list_open_rename_and_delete_threads():
+    client = Team()
+    client.add_thread("Apples", id="a")
+    client.add_thread("Bananas", id="b", ago=60)
+    _, out, _ = await chat(
+        client, "/sessions", "/sessions 2", "/rename Plums", "/delete", "/delete yes", "/help"
+    )
+    assert "1. Apples, idle" in out
+    assert "Type “/delete yes”" in out
+    assert "/quit" in out
+    assert "/copy" not in out
+    assert list(client.all) == ["a"]
+
+
+async def test_a_new_thread_is_begun_and_gateway_commands_are_sent():
+    client = Team([ended()], [ended()])
+    client.add_thread("Old", id="old")
+    _, out, _ = await chat(client, "hi", "/new", "/status", "hello")
+    assert "note: did /status" in out.splitlines()
+    assert [thread == "old" for thread, _ in client.sent] == [True, False, False]
+
+
+async def test_quit_leaves_at_once():
+    client = Team()
+    code, _, _ = await chat(client, "/quit", "never sent")
+    assert code == 0
+    assert client.sent == []
+
+
+async def test_a_message_that_could_not_be_sent_is_a_complaint_and_an_exit_code():
+    client = Team()
+    client.add_thread("a")
+    chatting = chat(client, "hello")
+    client.fail = StoreFull()
+    code, _, err = await chatting
+    assert code == 1
+    assert "The disk is full" in err
+
+
+async def test_a_thread_that_is_not_there_is_a_complaint():
+    code, _, err = await chat(ScriptedClient(), "hello", thread="gone")
+    assert code == 1
+    assert "gone" in err
+
+
+async def test_hostile_text_is_printed_as_text():
+    hostile = "\x1b]52;c;aGk=\x07\x1b[2J[/nope]\u202e"
+    client = Team([speaker(hostile), said(hostile, "m", hostile), ended("failed", hostile)])
+    client.add_thread(hostile)
+    _, out, _ = await chat(client, hostile, "/sessions")
+    assert not {"\x1b", "\x07", "\u202e"} & set(out)
+    assert "[/nope]" in out
+
+
+async def test_two_who_speak_at_once_are_printed_one_after_the_other():
+    client = Team(
+        [
+            delta("a", "m1", "a1\n"),
+            delta("b", "m2", "b1\n"),
+            delta("a", "m1", "a2\n"),
+            said("b", "m2", "b1\nb2"),
+            said("a", "m1", "a1\na2\na3"),
+            ended(),
+        ]
+    )
+    _, out, _ = await chat(client, "go")
+    assert out.splitlines() == ["you: go", "a: a1", "a2", "a3", "b: b1", "b2"]
+
+
+async def test_a_reader_who_goes_away_ends_the_chat():
+    client = Team([said("a", "m", "x" * 100_000), ended()])
+    read, write = os.pipe()
+    os.close(read)
+    with os.fdopen(write, "w") as out:
+        plain = PlainChat(stdin=io.StringIO("go\nmore\n"), stdout=out, stderr=io.StringIO())
+
+        @asynccontextmanager
+        async def connect() -> AsyncGenerator[ScriptedClient, None]:
+            yield client
+
+        async with asyncio.timeout(8):
+            assert await plain.run(connect) == 141
+    assert len(client.sent) == 1

@@ -1,0 +1,171 @@
+"""What the chat looks like, at both sizes. `pytest --snapshot-update` takes new pictures."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+
+from adapters.terminal.app import ChatApp, Settings
+from adapters.terminal.screens.chat import ChatScreen
+from gateway import events
+from tests.adapters.terminal.running import (
+    approval,
+    began,
+    called,
+    delta,
+    ended,
+    returned,
+    said,
+    speaker,
+)
+from tests.fakes.hand_clock import HandClock
+from tests.fakes.scripted_client import NOW, ScriptedClient
+
+SIZES = [(80, 24), (120, 40)]
+PLAN = """I will split the work:
+
+1. reproduce the failure
+2. fix it, then have it **reviewed**
+
+```python
+def wait_for(condition, timeout):
+    while not condition():
+        time.sleep(0.1)
+```
+
+The test *sleeps*; see `queue.py`.
+"""
+
+Act = Callable[[Pilot[Any], ScriptedClient, str], Awaitable[None]]
+
+
+async def settled(pilot: Pilot[Any]) -> None:
+    """Wait until the picture has stayed the same for longer than a redraw may wait."""
+    before, same = "", 0
+    async with asyncio.timeout(8):
+        while same < 7:
+            await pilot.pause(0.1)
+            now = pilot.app.export_screenshot(simplify=True)
+            same = same + 1 if now == before else 0
+            before = now
+
+
+async def nothing(pilot: Pilot[Any], client: ScriptedClient, thread: str) -> None:
+    pass
+
+
+async def streaming(pilot: Pilot[Any], client: ScriptedClient, thread: str) -> None:
+    await client.happen(
+        thread,
+        began("please fix the flaky test in tests/test_queue.py"),
+        speaker("planner"),
+        events.Thought(thread="", agent="planner", text="A sleep in a test is a smell."),
+        said("planner", "m1", PLAN),
+        events.Usage(thread="", agent="planner", prompt_tokens=812, completion_tokens=120),
+        events.HandedOff(thread="", agent="planner", target="coder", text="reproduce, then fix"),
+        speaker("coder"),
+        called("coder", "c1", "shell", '{"command": "pytest -q tests/test_queue.py"}'),
+        returned("coder", "c1", "shell", "1 failed", duration=1.4),
+        delta("coder", "m2", "It fails now and then. I change the sl"),
+        events.MessageQueued(
+            thread="", message=events.HumanText(inbox=9, author="you", text="also the changelog")
+        ),
+    )
+
+
+async def tool_failed(pilot: Pilot[Any], client: ScriptedClient, thread: str) -> None:
+    await client.happen(
+        thread,
+        began("run the tests"),
+        speaker("coder"),
+        called("coder", "c1", "shell", '{"command": "pytest", "cwd": "/srv"}'),
+        returned(
+            "coder", "c1", "shell", "sh: pytest: not found\nexit 127", failed=True, duration=0.1
+        ),
+        called("coder", "c2", "deploy", "{}"),
+        returned("coder", "c2", "deploy", "It is not known whether it ran.", unknown=True),
+        said("coder", "m", "There is no pytest here."),
+        ended(),
+    )
+
+
+async def request_card(pilot: Pilot[Any], client: ScriptedClient, thread: str) -> None:
+    arguments = '{"path": "no\\u202etes.txt", "mode": "w"}'
+    await client.happen(
+        thread,
+        began("write it down"),
+        speaker("coder"),
+        called("coder", "c1", "write_file", arguments),
+        approval("coder", "r1", "write_file", arguments, "c1", "It changes a file."),
+        approval("coder", "r2", "shell", '{"command": "sync"}'),
+        ended("waiting"),
+    )
+    await settled(pilot)
+    await pilot.press("ctrl+t")
+
+
+async def sessions(pilot: Pilot[Any], client: ScriptedClient, thread: str) -> None:
+    client.add_thread("Quarterly report", ago=3700)
+    client.add_thread("Trip to Lisbon", ago=90_000)
+    waiting = client.add_thread("Release 1.2", ago=40_000)
+    await client.happen(waiting, ended("waiting"))
+    await pilot.press("ctrl+s")
+
+
+async def error(pilot: Pilot[Any], client: ScriptedClient, thread: str) -> None:
+    wrong = "The model refused the key. Set OPENAI_API_KEY and send again."
+    await client.happen(
+        thread,
+        began("hello"),
+        speaker("helper", "gpt-x"),
+        events.Notice(thread="", text=wrong, level="error", incident="3f9a"),
+        ended("failed"),
+    )
+
+
+@pytest.mark.parametrize("size", SIZES, ids=["80x24", "120x40"])
+@pytest.mark.parametrize(
+    "act",
+    [nothing, streaming, tool_failed, request_card, sessions, error],
+    ids=["empty", "streaming", "tool-failed", "request", "sessions", "error"],
+)
+def test_the_chat_looks_as_before(
+    snap_compare: Any, tmp_path: Path, size: tuple[int, int], act: Act
+):
+    assert picture(snap_compare, tmp_path, size, act)
+
+
+def test_the_chat_looks_as_before_in_light_colours(snap_compare: Any, tmp_path: Path):
+    assert picture(snap_compare, tmp_path, (80, 24), streaming, theme="parley-light")
+
+
+def picture(
+    snap_compare: Any, folder: Path, size: tuple[int, int], act: Act, theme: str = ""
+) -> bool:
+    client = ScriptedClient()
+    app = ChatApp(
+        Settings(data_dir=folder, clock=HandClock(), now=lambda: NOW + 12, new=act is nothing),
+        theme=theme,
+    )
+    app.animation_level = "none"
+
+    @asynccontextmanager
+    async def connect() -> AsyncGenerator[ScriptedClient, None]:
+        yield client
+
+    async def run_before(pilot: Pilot[Any]) -> None:
+        thread = "" if act is nothing else client.add_thread("Fix flaky test")
+        pilot.app.run_worker(app.hold(connect))
+        screen = app.screen_stack[0]
+        assert isinstance(screen, ChatScreen)
+        async with asyncio.timeout(5):
+            while screen.conversation is None:
+                await pilot.pause(0.01)
+        await act(pilot, client, thread)
+        await settled(pilot)
+
+    return snap_compare(app, terminal_size=size, run_before=run_before)
