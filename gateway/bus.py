@@ -1,4 +1,5 @@
-"""How events reach whoever watches: best effort within the process; what must not be lost is in the store.
+"""How events reach whoever watches: best effort within the process; what must not be lost is in the
+store.
 
 A feed holds a bounded number of events. One that is read too slowly forgets them and says so; its
 reader then takes what it missed from the store. Text of one message that waits is joined.
@@ -60,7 +61,9 @@ class Feed:
         return [replace(text.delta(), replace=True) for text in self._opened.values()]
 
     async def take(self) -> list[SessionEvent] | None:
-        """Wait for events and take all there are. None: events were lost, or none will come any more."""
+        """Wait for events and take all there are. None: events were lost, or none will come any
+        more.
+        """
         while not (self._items or self._gap or self._closed):
             self._arrived.clear()
             await self._arrived.wait()
@@ -125,7 +128,7 @@ class EventBus(Protocol):
 
 
 class LocalBus:
-    """The bus within one process. It remembers the text of open messages for those who come later."""
+    """The bus within one process. It remembers the text of open messages for latecomers."""
 
     def __init__(self) -> None:
         self._feeds: dict[str, set[Feed]] = {}

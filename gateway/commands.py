@@ -1,4 +1,4 @@
-"""The commands that people type, in one registry: what the help, the palette and the parser know."""
+"""The commands that people type, in one registry: for the help, the palette and the parser."""
 
 from __future__ import annotations
 
@@ -13,6 +13,9 @@ _SLASH = re.compile(r"/([A-Za-z_]+)(?:\s+(.*))?", re.DOTALL)
 _VERDICT = re.compile(r"/?(approve|deny)\s+([0-9a-f]{12})\b\s*(.*)", re.DOTALL | re.IGNORECASE)
 
 
+NO_ANSWER = Answer(kind="text")
+
+
 @dataclass(frozen=True, slots=True)
 class Command:
     """A command as it was typed. One that names a request answers it."""
@@ -20,7 +23,7 @@ class Command:
     name: str
     decide: Callable[[Situation], Decision]
     request: str = ""
-    answer: Answer = Answer(kind="text")
+    answer: Answer = NO_ANSWER
 
 
 def _new(situation: Situation) -> Decision:

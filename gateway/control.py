@@ -1,9 +1,9 @@
 """The owner's Unix socket: a second process sees and does through it what people of the first can.
 
-One connection is one call. The caller writes a line, `{"method": "send", "params": {...}}`, and reads
-`{"result": ...}` or `{"error": {"kind": "NotFound", "text": "..."}}`. `events` is answered by a line
-`{"event": {...}}` for each event before that; hanging up ends it. The socket lies in the store's
-folder: whoever can open it is the operator.
+One connection is one call. The caller writes a line, `{"method": "send", "params": {...}}`, and
+reads `{"result": ...}` or `{"error": {"kind": "NotFound", "text": "..."}}`. `events` is answered by
+a line `{"event": {...}}` for each event before that; hanging up ends it. The socket lies in the
+store's folder: whoever can open it is the operator.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Who speaks where: conversations, people and what they send, as every part of the gateway knows them."""
+"""Who speaks where: conversations, people and what they send, as every part of the gateway knows
+them.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,8 @@ from urllib.parse import quote, unquote
 from gateway.client import Answer
 
 LOCAL = "local"
-"""The platform of conversations that live on the gateway alone: the terminal's and `parley run`'s."""
+"""The platform of conversations that live on the gateway alone: the terminal's and `parley run`'s.
+"""
 
 PlatformEvent: TypeAlias = Literal["create", "edit", "delete", "click"]
 
@@ -18,8 +21,8 @@ PlatformEvent: TypeAlias = Literal["create", "edit", "delete", "click"]
 class ConversationKey:
     """The identity of a conversation; its text form never changes between releases.
 
-    `root` is the message or thread that the conversation hangs on, `user` is set where a route gives
-    each person a conversation of their own.
+    `root` is the message or thread that the conversation hangs on, `user` is set where a route
+    gives each person a conversation of their own.
     """
 
     platform: str
@@ -45,10 +48,12 @@ class ConversationKey:
 
     @property
     def is_local(self) -> bool:
+        """Whether no platform knows the conversation."""
         return self.platform == LOCAL
 
     def dedupe(self, event: PlatformEvent, message_id: str, at: str = "") -> str:
-        """The key under which a platform event is taken once, however often and by whatever way it arrives.
+        """The key under which a platform event is taken once, however often and by whatever way it
+        arrives.
 
         `at` tells the edits of one message apart.
         """
@@ -57,7 +62,8 @@ class ConversationKey:
 
 
 def order_key(mark: str) -> str:
-    """A platform's own ordering mark (Slack's ts, Discord's snowflake) as text that sorts as the marks do.
+    """A platform's own ordering mark (Slack's ts, Discord's snowflake) as text that sorts as the
+    marks do.
 
     Raises ValueError for what is not a decimal number.
     """
@@ -102,8 +108,8 @@ class InboundMessage:
     """What a person sent, parsed by an adapter and addressed to the team.
 
     It is taken once for all of its `dedupe` keys. `thread` is given by surfaces that know the
-    gateway's own id and wins over `key`. `reply_to` is the request, or the platform message, that it
-    replies to. `team` is for a conversation that has none yet; "" is the default team.
+    gateway's own id and wins over `key`. `reply_to` is the request, or the platform message, that
+    it replies to. `team` is for a conversation that has none yet; "" is the default team.
     """
 
     key: ConversationKey

@@ -1,4 +1,4 @@
-"""Which thread works next: one turn per thread at a time, threads side by side, people in rotation."""
+"""Which thread works next: one turn per thread, threads side by side, people in rotation."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ class Dispatcher(Protocol):
 class LocalDispatcher:
     """Runs up to `limit` threads at a time in this process.
 
-    Who waits is served person by person, so that someone with many busy threads delays others by one
-    turn at most; a thread that has more to do goes to the end of its person's line.
+    Who waits is served person by person, so that someone with many busy threads delays others by
+    one turn at most; a thread that has more to do goes to the end of its person's line.
     """
 
     def __init__(self, limit: int) -> None:

@@ -1,4 +1,5 @@
-"""What can go wrong, drawn by what the caller does about it. Every message is a sentence for people.
+"""What can go wrong, drawn by what the caller does about it. Every message is a sentence for
+people.
 
 GatewayError
 ├── StoreError          the store can't be used; say so and end
@@ -24,6 +25,10 @@ from pathlib import Path
 from typing import cast
 
 LOG = logging.getLogger("gateway")
+
+OUR_FAULT = (
+    "Something went wrong on our side. What was said is kept; your next message goes on from here."
+)
 
 
 class GatewayError(Exception):
@@ -67,7 +72,9 @@ class NotFound(GatewayError):
 
 
 class TeamUnusable(GatewayError):
-    """The thread's team is not configured any more, can't be built, or its saved state does not fit."""
+    """The thread's team is not configured any more, can't be built, or its saved state does not
+    fit.
+    """
 
 
 class Refused(GatewayError):
@@ -90,7 +97,9 @@ class Closing(GatewayError):
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """What people are told of an error: a fixed sentence, and the id under which the log has the rest."""
+    """What people are told of an error: a fixed sentence, and the id under which the log has the
+    rest.
+    """
 
     text: str
     incident: str
@@ -114,7 +123,7 @@ def causes(error: BaseException) -> Iterator[BaseException]:
 
 
 def _sentence(error: BaseException) -> str:
-    from teams.models import (  # noqa: PLC0415 (only for those who meet an error)
+    from teams.models import (
         BadAnswer,
         BadCredentials,
         BadRequest,
@@ -129,10 +138,10 @@ def _sentence(error: BaseException) -> str:
     )
 
     sentences: dict[type[BaseException], str] = {
-        BadCredentials: "The model's key is missing or was not accepted. Set it right and try again.",
+        BadCredentials: "The model's key is missing or was refused. Set it right and try again.",
         OutOfQuota: "The model's account has no credit left. Top it up and try again.",
         UnknownModel: "The model is not known to its provider. Set its name right and try again.",
-        ContextOverflow: "The conversation has grown too long for the model. Begin a new one with /new.",
+        ContextOverflow: "The thread has grown too long for the model. Begin a new one with /new.",
         BadRequest: "The model's provider did not take the request.",
         ModelRefused: "The model refused to answer. Ask differently.",
         RateLimited: "The model is busy. Try again in a minute.",
@@ -147,4 +156,4 @@ def _sentence(error: BaseException) -> str:
         for kind, sentence in sentences.items():
             if isinstance(cause, kind):
                 return sentence
-    return "Something went wrong on our side. What was said is kept; your next message goes on from here."
+    return OUR_FAULT

@@ -69,8 +69,8 @@ class Status:
 class Gateway:
     """Sessions of people with teams, on one store.
 
-    `access` says who may write and answer; without one only operators may. Raises StoreError when it
-    is entered and the store can't be owned; every method raises Closing before and after that.
+    `access` says who may write and answer; without one only operators may. Raises StoreError when
+    it is entered and the store can't be owned; every method raises Closing before and after that.
     """
 
     def __init__(
@@ -108,7 +108,7 @@ class Gateway:
         return self._store
 
     async def __aenter__(self) -> Self:
-        from gateway.control import serve_control  # noqa: PLC0415 (it is a client of this module)
+        from gateway.control import serve_control  # it imports this module
 
         async with AsyncExitStack() as stack:
             await stack.enter_async_context(self._store.own())
@@ -117,8 +117,8 @@ class Gateway:
             self._open = True
             await stack.enter_async_context(serve_control(self))
             stack.callback(self._bus.close)
-            # The gateway may be entered by one task and left by another (a terminal's callbacks), so
-            # its lanes hang on a task of their own, which `_shut_down` ends.
+            # The gateway may be entered by one task and left by another (a terminal's callbacks),
+            # so its lanes hang on a task of their own, which `_shut_down` ends.
             lanes = asyncio.get_running_loop().create_task(
                 self._dispatcher.serve(self._sessions.drain), name="gateway lanes"
             )
@@ -167,9 +167,9 @@ class Gateway:
     async def accept(self, message: InboundMessage) -> Receipt:
         """Take a message: once this returns, it is safely stored and has its outcome.
 
-        The same message again, by any of its dedupe keys, gives the same receipt and does nothing. Raises
-        StoreFull or another GatewayError if it was not taken, NotFound for a thread or team that
-        is not there.
+        The same message again, by any of its dedupe keys, gives the same receipt and does nothing.
+        Raises StoreFull or another GatewayError if it was not taken, NotFound for a thread or team
+        that is not there.
         """
         return self._receipt(await self._accept(message))
 
@@ -276,7 +276,7 @@ class Gateway:
         self._check_open()
         await self._store.delete_thread(thread)
         self._bus.end(thread)
-        await self._sessions.forget(thread)
+        self._sessions.forget(thread)
 
     def events(self, thread: str, *, after: int = 0) -> AsyncGenerator[SessionEvent]:
         """What happened in a thread after a seq, then what happens, until the gateway ends.

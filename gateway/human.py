@@ -1,4 +1,5 @@
-"""What agents ask of humans: requests that are rows, found again with their answers when a turn goes on.
+"""What agents ask of humans: requests that are rows, found again with their answers when a turn
+goes on.
 
 Nothing waits here. A question without an answer is stored, shown, and suspends the run.
 """

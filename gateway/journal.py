@@ -1,4 +1,5 @@
-"""The gate that every tool call of a turn passes: policy, approval, and a journal that survives a crash.
+"""The gate that every tool call of a turn passes: policy, approval, and a journal that survives a
+crash.
 
 A call's line is committed before the call runs and again with its result, so that no finished call
 is ever run twice, and one whose outcome a crash hid is repeated only if it may be.
@@ -53,25 +54,29 @@ class Journal:
         row = self._calls.get(call.key)
         if row is not None and row.result is not None:
             return ToolResult.model_validate_json(row.result)
+        settled = await self._settled(call, row)
+        return await self._run(call, proceed) if settled is None else settled
+
+    async def _settled(self, call: ToolCall, row: CallRow | None) -> ToolResult | None:
+        """The result of a call that is not to run, or not again; None for one that is."""
         if (told := self._humans.told(call)) is not None:
             return await self._finish(call, _text(call, told))
         rule = self._rule(call)
         if row is not None and row.status == "started" and not rule.idempotent:
             return await self._unknown(call)
         if rule.action == "deny":
-            why = f": {rule.reason}" if rule.reason else ""
-            return await self._finish(
-                call, _text(call, f"The policy forbids this{why}.", error=True)
-            )
-        if rule.action == "ask" and call.name not in self._granted:
-            started = self._started(call)
-            answer = await self._humans.approval(call, self._row(call, "shown"), started)
-            if answer.kind == "deny":
-                note = f": {answer.text}" if answer.text else ""
-                return await self._finish(
-                    call, _text(call, f"A person denied this{note}.", error=True)
-                )
-        return await self._run(call, proceed)
+            return await self._refuse(call, "The policy forbids this", rule.reason)
+        if rule.action == "allow" or call.name in self._granted:
+            return None
+        started = self._started(call)
+        answer = await self._humans.approval(call, self._row(call, "shown"), started)
+        if answer.kind == "deny":
+            return await self._refuse(call, "A person denied this", answer.text)
+        return None
+
+    async def _refuse(self, call: ToolCall, why: str, note: str) -> ToolResult:
+        text = f"{why}: {note}" if note else f"{why}."
+        return await self._finish(call, _text(call, text, error=True))
 
     async def _run(
         self, call: ToolCall, proceed: Callable[[ToolCall], Awaitable[ToolResult]]

@@ -9,8 +9,10 @@ from gateway.store.protocols import Checkpoint
 from teams.base import DurableTeam
 
 CHAIN = 1 << 20
-"""Deltas may always grow to this many bytes, and to four times their snapshot, before a new snapshot
-is written: so loading stays cheap, and a saved turn costs what it added, on average and nearly always."""
+"""Deltas may always grow to this many bytes, and to four times their snapshot, before a new
+snapshot is written: so loading stays cheap, and a saved turn costs what it added, on average and
+nearly always.
+"""
 
 
 class LiveTeam:
@@ -23,7 +25,7 @@ class LiveTeam:
 
     @classmethod
     async def load(cls, team: DurableTeam, checkpoints: Sequence[Checkpoint]) -> LiveTeam:
-        """The team as it stood at the last checkpoint. Raises TeamUnusable if that does not fit it."""
+        """The team as it stood at the last checkpoint. Raises TeamUnusable if it does not fit."""
         live = cls(team)
         if not checkpoints:
             return live
@@ -40,7 +42,7 @@ class LiveTeam:
         return live
 
     async def checkpoint(self) -> Checkpoint | None:
-        """What to add to the chain; None if nothing changed. Whoever can't store it drops the team."""
+        """What to add to the chain, None for nothing. Whoever can't store it drops the team."""
         if self._deltas is None or self._deltas > max(CHAIN, 4 * self._snapshot):
             data = await self.team.save_snapshot()
             self._snapshot, self._deltas = len(data), 0

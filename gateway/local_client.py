@@ -11,7 +11,8 @@ from gateway.gateway import Gateway
 
 
 class LocalClient:
-    """The Client of `author`, who is the operator unless said otherwise. The gateway must be entered.
+    """The Client of `author`, who is the operator unless said otherwise. The gateway must be
+    entered.
 
     async with Gateway(SqliteStore(folder), teams) as gateway:
         client = LocalClient(gateway)

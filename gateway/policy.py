@@ -55,7 +55,9 @@ class OperatorsOnly:
         return message.author.id in self.operators
 
     def may_answer(self, author: Author, request: Request) -> bool:
-        """An operator may answer anything; whose message the team works on, anything but an approval."""
+        """An operator may answer anything; whose message the team works on, anything but an
+        approval.
+        """
         if author.id in self.operators:
             return True
         return request.kind != "approval" and author.id == request.asker

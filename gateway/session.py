@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
-import shutil
 from collections import OrderedDict
 from collections.abc import Callable
 
@@ -111,10 +109,9 @@ class Sessions:
             return TeamInfo(name=team, description="", participants=(), models={}, definition="")
 
     async def _build(self, thread: Thread) -> LiveTeam:
-        folder = self._store.folder / "work" / thread.id
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if thread.team not in self._teams.names():
             raise TeamUnusable(f"The team {thread.team!r} is not configured any more.")
+        folder = await self._store.work_folder(thread.id)
         team = await self._teams.build(thread.team, workdir=folder)
         if not isinstance(team, DurableTeam):
             raise TeamUnusable(
@@ -136,11 +133,9 @@ class Sessions:
         for turn in self._running.values():
             turn.leave()
 
-    async def forget(self, thread: str) -> None:
-        """Drop what a deleted thread has in memory and on disk."""
+    def forget(self, thread: str) -> None:
+        """Stop the work of a thread that was deleted, and drop what it has in memory."""
         if turn := self._running.get(thread):
             turn.stop()
         self._live.pop(thread, None)
         self._delays.pop(thread, None)
-        folder = self._store.folder / "work" / thread
-        await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)

@@ -1,4 +1,6 @@
-"""What people's messages are to a team: text with its origin, images, or the way back from a hand-off."""
+"""What people's messages are to a team: text with its origin, images, or the way back from a
+hand-off.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +24,8 @@ def task_of(
 ) -> list[BaseChatMessage]:
     """The messages as the team's task.
 
-    In a `shared` thread each says who wrote it. `handoff_to` is the agent that handed the work to the
-    user and now gets it back.
+    In a `shared` thread each says who wrote it. `handoff_to` is the agent that handed the work to
+    the user and now gets it back.
     """
     return [_message(message, key, shared, handoff_to) for message in messages]
 

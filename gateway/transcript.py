@@ -35,8 +35,9 @@ USER = "user"
 class _Growing:
     """A message of an agent that is not finished.
 
-    `source` is the engine's id of what it is built from. It is None once that will be replaced: after
-    an interruption, and when a model's thought turned out to have been part of what was shown.
+    `source` is the engine's id of what it is built from. It is None once that will be replaced:
+    after an interruption, and when a model's thought turned out to have been part of what was
+    shown.
     """
 
     def __init__(self, message: str, source: str | None, text: str) -> None:
@@ -53,9 +54,9 @@ class _Growing:
 class Transcript:
     """Turns items of one turn into events. At most one message of each agent grows at a time.
 
-    `models` names each agent's model; `people` are the agents that stand for a human, whose words are
-    the answers to requests and are shown as such; `resumed` are messages that an interrupted attempt
-    had begun: what the agents say now takes their place.
+    `models` names each agent's model; `people` are the agents that stand for a human, whose words
+    are the answers to requests and are shown as such; `resumed` are messages that an interrupted
+    attempt had begun: what the agents say now takes their place.
     """
 
     def __init__(

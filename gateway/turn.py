@@ -1,7 +1,7 @@
 """One turn: a run of the team, shown as it goes, saved at each safe point that matters.
 
-The team is pulled at its own pace: nothing moves while an item is being stored. What a turn needs to
-go on after a crash, a shutdown or days of waiting is in the store before anybody sees it.
+The team is pulled at its own pace: nothing moves while an item is being stored. What a turn needs
+to go on after a crash, a shutdown or days of waiting is in the store before anybody sees it.
 """
 
 from __future__ import annotations
@@ -229,7 +229,7 @@ class Turn:
 
 
 def _matters(item: BaseAgentEvent | BaseChatMessage) -> bool:
-    """Whether the team's state is worth saving here: before tools run, after them, after a message."""
+    """Whether to save the team here: before tools run, after them, after a message."""
     return isinstance(item, BaseChatMessage | ToolCallRequestEvent | ToolCallExecutionEvent)
 
 

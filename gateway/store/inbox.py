@@ -1,9 +1,12 @@
-"""Units of work around messages: taking them once, deciding about them, taking them back, making threads."""
+"""Units of work around messages: taking them once, deciding about them, taking them back, making
+threads.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import sqlite3
+from dataclasses import replace
 
 from gateway.conversation import ConversationKey, InboundMessage
 from gateway.errors import NotFound
@@ -49,6 +52,7 @@ TITLE = 60
 def create_thread(
     connection: sqlite3.Connection, new: NewThread, key: ConversationKey, title: str, now: float
 ) -> Thread:
+    """Make a thread."""
     connection.execute(
         "INSERT INTO threads (id, key, title, team, definition, created_at, updated_at)"
         " VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -60,12 +64,14 @@ def create_thread(
 def rename_thread(
     connection: sqlite3.Connection, thread: str, title: str, now: float
 ) -> list[SessionEvent]:
+    """Give a thread another title. Raises NotFound."""
     find_thread(connection, thread)
     connection.execute("UPDATE threads SET title = ? WHERE id = ?", (title, thread))
     return list(add_events(connection, thread, [ThreadRenamed(thread=thread, title=title)], now))
 
 
 def delete_thread(connection: sqlite3.Connection, thread: str) -> None:
+    """Remove a thread and every row that hangs on it. Raises NotFound."""
     if connection.execute("DELETE FROM threads WHERE id = ?", (thread,)).rowcount == 0:
         raise NotFound(f"There is no thread {thread!r}.")
 
@@ -73,6 +79,7 @@ def delete_thread(connection: sqlite3.Connection, thread: str) -> None:
 def withdraw(
     connection: sqlite3.Connection, thread: str, inbox: int, now: float
 ) -> tuple[str, list[SessionEvent]] | None:
+    """Take back a message that still waits."""
     row = connection.execute(
         "SELECT text FROM inbox WHERE id = ? AND thread = ? AND outcome = 'queued'", (inbox, thread)
     ).fetchone()
@@ -195,27 +202,26 @@ class _Acceptance:
         self._now = now
 
     def carry_out(self, decision: Decision) -> Accepted:
+        """Do what was decided."""
         match decision:
             case Enqueue():
-                return self._enqueue(decision)
+                accepted = self._enqueue(decision)
             case Resolve():
-                return self._resolve(decision)
+                accepted = self._resolve(decision)
             case Begin():
-                return self._begin(decision)
+                accepted = self._begin(decision)
             case Stop():
-                return self._stop(decision)
-            case Say(reply=reply):
-                thread = self._situation.thread
-                inbox = self._insert(thread.id if thread else None, "command", reply=reply)
-                return self._accepted(
-                    inbox, thread.id if thread else "", "command", decision, reply
-                )
-            case Refuse(reason=reason, reply=reply):
-                thread = self._situation.thread
-                inbox = self._insert(thread.id if thread else None, "refused", reply, reason)
-                return self._accepted(
-                    inbox, thread.id if thread else "", "refused", decision, reply
-                )
+                accepted = self._stop(decision)
+            case Say():
+                accepted = self._closed("command", reply=decision.reply)
+            case Refuse():
+                accepted = self._closed("refused", reply=decision.reply, reason=decision.reason)
+        return replace(accepted, decision=decision)
+
+    def _closed(self, outcome: InboxOutcome, *, reply: str, reason: str = "") -> Accepted:
+        thread = self._situation.thread
+        inbox = self._insert(thread.id if thread else None, outcome, reply, reason)
+        return self._accepted(inbox, thread.id if thread else "", outcome, reply)
 
     def _enqueue(self, decision: Enqueue) -> Accepted:
         message, busy = self._message, self._situation.busy
@@ -233,9 +239,8 @@ class _Acceptance:
         if decision.notice:
             waiting.append(Notice(thread=thread.id, text=decision.notice))
         events += add_events(self._connection, thread.id, waiting, self._now)
-        return self._accepted(
-            inbox, thread.id, "queued", decision, events=events, wake=self._situation.status is None
-        )
+        accepted = self._accepted(inbox, thread.id, "queued")
+        return replace(accepted, events=tuple(events), wake=self._situation.status is None)
 
     def _resolve(self, decision: Resolve) -> Accepted:
         request = find_request(self._connection, decision.request)
@@ -262,14 +267,9 @@ class _Acceptance:
         )
         events = add_events(self._connection, request.thread, [event], self._now)
         inbox = self._insert(request.thread, "answer", turn=request.turn)
-        return self._accepted(
-            inbox,
-            request.thread,
-            "answer",
-            decision,
-            events=events,
-            wake=mark_ready(self._connection, request.turn),
-        )
+        accepted = self._accepted(inbox, request.thread, "answer")
+        ready = mark_ready(self._connection, request.turn)
+        return replace(accepted, events=events, wake=ready)
 
     def _begin(self, decision: Begin) -> Accepted:
         old, key = self._situation.thread, self._message.key
@@ -285,26 +285,18 @@ class _Acceptance:
             )
             stop = self._request_stop(old.id)
         thread = create_thread(self._connection, self._new, key, "", self._now)
-        inbox = self._insert(old.id if old else thread.id, "command", decision.reply)
-        return self._accepted(
-            inbox,
-            thread.id,
-            "command",
-            decision,
-            decision.reply,
-            lane=old.id if old else thread.id,
-            wake=bool(stop),
-            stop=stop,
-        )
+        lane = old.id if old else thread.id
+        inbox = self._insert(lane, "command", decision.reply)
+        accepted = self._accepted(inbox, thread.id, "command", decision.reply)
+        return replace(accepted, lane=lane, wake=bool(stop), stop=stop)
 
     def _stop(self, decision: Stop) -> Accepted:
         assert self._situation.thread is not None  # the judge stops what is there
         thread = self._situation.thread.id
         stop = self._request_stop(thread)
         inbox = self._insert(thread, "command", decision.reply)
-        return self._accepted(
-            inbox, thread, "command", decision, decision.reply, stop=stop, wake=bool(stop)
-        )
+        accepted = self._accepted(inbox, thread, "command", decision.reply)
+        return replace(accepted, stop=stop, wake=bool(stop))
 
     def _request_stop(self, thread: str) -> str:
         turn = self._connection.execute(
@@ -318,29 +310,16 @@ class _Acceptance:
         return turn["id"]
 
     def _accepted(
-        self,
-        inbox: int,
-        thread: str,
-        outcome: InboxOutcome,
-        decision: Decision,
-        reply: str = "",
-        *,
-        events: list[SessionEvent] | tuple[SessionEvent, ...] = (),
-        wake: bool = False,
-        stop: str = "",
-        lane: str | None = None,
+        self, inbox: int, thread: str, outcome: InboxOutcome, reply: str = ""
     ) -> Accepted:
         return Accepted(
             inbox=inbox,
             thread=thread,
-            lane=thread if lane is None else lane,
+            lane=thread,
             outcome=outcome,
             reply=reply,
-            decision=decision,
+            decision=None,
             person=self._message.author.id,
-            events=tuple(events),
-            wake=wake,
-            stop=stop,
             busy=self._situation.busy,
         )
 
@@ -385,7 +364,9 @@ class _Acceptance:
         return cursor.lastrowid
 
     def _order(self, thread: str | None) -> tuple[str, bool]:
-        """Its place among the thread's messages. One without a mark of its own goes behind all others."""
+        """Its place among the thread's messages. One without a mark of its own goes behind all
+        others.
+        """
         newest, begun = (
             self._connection.execute(
                 f"SELECT COALESCE(MAX(order_key), '') FROM (SELECT order_key FROM inbox"
@@ -416,7 +397,9 @@ class _Acceptance:
 
 
 def mark_ready(connection: sqlite3.Connection, turn: str) -> bool:
-    """Let a turn go on once one of its agents has all its answers; says whether its lane can do so now."""
+    """Let a turn go on once one of its agents has all its answers; says whether its lane can do so
+    now.
+    """
     connection.execute(
         "UPDATE turns SET ready = 1 WHERE id = :turn AND EXISTS (SELECT 1 FROM requests"
         " WHERE turn = :turn AND NOT taken AND state <> 'closed'"

@@ -12,7 +12,9 @@ NAME = "lock"
 
 
 class StoreLock:
-    """Held while the process owns the store's folder; the system lets go of it however the process ends."""
+    """Held while the process owns the store's folder; the system lets go of it however the process
+    ends.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -32,7 +34,7 @@ class StoreLock:
         self._descriptor = descriptor
 
     def release(self) -> None:
-        """Let go. The file stays: removing it would let two processes lock two files of that name."""
+        """Let go. The file stays: without it two processes could lock two files of that name."""
         if self._descriptor is not None:
             os.ftruncate(self._descriptor, 0)
             os.close(self._descriptor)

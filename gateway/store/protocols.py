@@ -1,8 +1,8 @@
 """What the gateway asks of a store, and the values that pass between them.
 
 A store keeps its word at each of these calls: what it returned from is on disk, what it raised from
-left nothing behind. Every write of a turn carries a `Lease` and is refused (`Fenced`) once the thread
-was claimed anew or deleted.
+left nothing behind. Every write of a turn carries a `Lease` and is refused (`Fenced`) once the
+thread was claimed anew or deleted.
 """
 
 from __future__ import annotations
@@ -31,7 +31,9 @@ MAX_RESUMES = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Thread(ThreadInfo):
-    """A thread as the gateway needs it. `handoff_from` is the agent that handed the work to the user."""
+    """A thread as the gateway needs it. `handoff_from` is the agent that handed the work to the
+    user.
+    """
 
     key: ConversationKey
     current: bool = True
@@ -45,9 +47,9 @@ class Thread(ThreadInfo):
 class Request:
     """A question to a human: open, or with its answer.
 
-    `engine_id` is the id under which the team asks again; `call` is the key of the tool call that asks
-    or is to be approved, and the request is bound to `arguments_hash`. `expires_at`: seconds since the
-    epoch.
+    `engine_id` is the id under which the team asks again; `call` is the key of the tool call that
+    asks or is to be approved, and the request is bound to `arguments_hash`. `expires_at`: seconds
+    since the epoch.
     """
 
     id: str
@@ -73,6 +75,7 @@ class Request:
 
     @property
     def answer(self) -> Answer | None:
+        """The answer, None while there is none."""
         return Answer(kind=self.answer_kind, text=self.answer_text) if self.answer_kind else None
 
 
@@ -202,6 +205,7 @@ class Situation:
 
     @property
     def busy(self) -> bool:
+        """Whether a message has to wait its turn."""
         return self.status is not None or self.waiting > 0
 
 
@@ -268,7 +272,8 @@ class NewThread:
 class Accepted:
     """What became of a message. `decision` is None for one that had been taken before.
 
-    `thread` is where its author goes on, `lane` the thread that `events`, `wake` and `stop` are about.
+    `thread` is where its author goes on, `lane` the thread that `events`, `wake` and `stop` are
+    about.
     """
 
     inbox: int
@@ -308,26 +313,33 @@ class Counts:
 class SessionReader(Protocol):
     """The part of a store that only reads; the CLI has it without being the owner."""
 
-    async def threads(
-        self, *, search: str = "", limit: int = 50, offset: int = 0
-    ) -> list[Thread]: ...
+    async def threads(self, *, search: str = "", limit: int = 50, offset: int = 0) -> list[Thread]:
+        """Threads, the last used first; `search` looks into titles and texts."""
+        ...
+
     async def thread(self, thread: str) -> Thread:
         """Raises NotFound."""
         ...
 
-    async def events(
-        self, thread: str, *, after: int = 0, limit: int = 500
-    ) -> list[SessionEvent]: ...
-    async def open_messages(self, thread: str) -> list[OpenMessage]: ...
+    async def events(self, thread: str, *, after: int = 0, limit: int = 500) -> list[SessionEvent]:
+        """The first `limit` events after a seq."""
+        ...
+
+    async def open_messages(self, thread: str) -> list[OpenMessage]:
+        """What was shown of messages that are not finished."""
+        ...
+
     async def request(self, request: str) -> Request:
         """Raises NotFound."""
         ...
 
     async def checkpoints(self, thread: str) -> list[Checkpoint]:
-        """The newest snapshot and the deltas after it, in order; empty for a team that never ran."""
+        """The newest snapshot and the deltas after it; none for a team that never ran."""
         ...
 
-    async def counts(self) -> Counts: ...
+    async def counts(self) -> Counts:
+        """Figures over all threads."""
+        ...
 
 
 class SessionStore(SessionReader, Protocol):
@@ -335,7 +347,7 @@ class SessionStore(SessionReader, Protocol):
 
     @property
     def folder(self) -> Path:
-        """Where work folders and the control socket live."""
+        """Where the control socket lives."""
         ...
 
     def own(self) -> AbstractAsyncContextManager[None]:
@@ -344,13 +356,20 @@ class SessionStore(SessionReader, Protocol):
 
     async def create_thread(
         self, new: NewThread, *, key: ConversationKey, title: str = ""
-    ) -> Thread: ...
+    ) -> Thread:
+        """Make a thread."""
+        ...
+
     async def rename_thread(self, thread: str, title: str) -> list[SessionEvent]:
         """Raises NotFound."""
         ...
 
     async def delete_thread(self, thread: str) -> None:
-        """Remove all its rows. Raises NotFound."""
+        """Remove all its rows and its work folder. Raises NotFound."""
+        ...
+
+    async def work_folder(self, thread: str) -> Path:
+        """Where the thread's tools may write; made if it is not there, removed with the thread."""
         ...
 
     async def accept(
@@ -379,7 +398,9 @@ class SessionStore(SessionReader, Protocol):
         ...
 
     async def begin(self, thread: str, boot: str) -> Work | None:
-        """Claim the thread and its next turn: one that goes on, or that of the first waiting message."""
+        """Claim the thread and its next turn: one that goes on, or that of the first waiting
+        message.
+        """
         ...
 
     async def record(self, lease: Lease, record: Record) -> Recorded:

@@ -32,6 +32,7 @@ def new_id() -> str:
 
 
 def thread_of(row: sqlite3.Row) -> Thread:
+    """A row of threads."""
     return Thread(
         id=row["id"],
         title=row["title"],
@@ -50,6 +51,7 @@ def thread_of(row: sqlite3.Row) -> Thread:
 
 
 def request_of(row: sqlite3.Row) -> Request:
+    """A row with REQUEST_COLUMNS."""
     values = {name: row[name] for name in row.keys()}  # noqa: SIM118 (a Row iterates over its values)
     values["agent"] = tuple(json.loads(values["agent"]))
     values["options"] = tuple(json.loads(values["options"]))
@@ -57,6 +59,7 @@ def request_of(row: sqlite3.Row) -> Request:
 
 
 def call_of(row: sqlite3.Row) -> CallRow:
+    """A row of tool_calls."""
     return CallRow(
         key=row["key"],
         agent=tuple(json.loads(row["agent"])),
@@ -68,6 +71,7 @@ def call_of(row: sqlite3.Row) -> CallRow:
 
 
 def open_message_of(row: sqlite3.Row) -> OpenMessage:
+    """A row of open_messages."""
     return OpenMessage(
         message=row["message"], turn=row["turn"], agent=row["agent"], text=row["text"]
     )
@@ -82,6 +86,7 @@ def find_thread(connection: sqlite3.Connection, thread: str) -> Thread:
 
 
 def find_request(connection: sqlite3.Connection, request: str) -> Request | None:
+    """The request, None if there is none."""
     row = connection.execute(f"SELECT {REQUEST_COLUMNS} WHERE r.id = ?", (request,)).fetchone()
     return None if row is None else request_of(row)
 
@@ -94,7 +99,9 @@ def add_events(
     *,
     epoch: int | None = None,
 ) -> tuple[SessionEvent, ...]:
-    """Give the events their place in the thread. Raises Fenced unless the thread is there, at this epoch."""
+    """Give the events their place in the thread. Raises Fenced unless the thread is there, at this
+    epoch.
+    """
     added = list(events)
     counted = connection.execute(
         "UPDATE threads SET last_seq = last_seq + :n, updated_at = :now"

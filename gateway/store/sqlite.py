@@ -25,7 +25,8 @@ import aiosqlite
 from gateway.conversation import ConversationKey, InboundMessage
 from gateway.errors import Closing, NotFound, StoreFull, StoreUnwritable
 from gateway.events import SessionEvent, load_event
-from gateway.store import inbox, turns
+from gateway.store import inbox as messages
+from gateway.store import turns
 from gateway.store.lock import StoreLock
 from gateway.store.protocols import (
     Accepted,
@@ -57,8 +58,8 @@ T = TypeVar("T")
 class SqliteStore:
     """A SessionStore in `folder`, which is made when it is first owned.
 
-    Each read opens a connection of its own: no idle thread is left that could hold the process at its
-    end, and no reader stays in the way of a checkpoint.
+    Each read opens a connection of its own: no idle thread is left that could hold the process at
+    its end, and no reader stays in the way of a checkpoint.
     """
 
     def __init__(
@@ -76,6 +77,7 @@ class SqliteStore:
 
     @property
     def folder(self) -> Path:
+        """Where everything lies."""
         return self._folder
 
     @property
@@ -85,7 +87,9 @@ class SqliteStore:
 
     @asynccontextmanager
     async def own(self) -> AsyncGenerator[None]:
-        """Be its only owner. Raises StoreInUse, StoreUnwritable, StoreTooNew, StoreCorrupt or StoreFull."""
+        """Be its only owner. Raises StoreInUse, StoreUnwritable, StoreTooNew, StoreCorrupt or
+        StoreFull.
+        """
         lock = StoreLock(self._folder)
         self._prepare(lock)
         try:
@@ -128,15 +132,28 @@ class SqliteStore:
     async def create_thread(
         self, new: NewThread, *, key: ConversationKey, title: str = ""
     ) -> Thread:
+        """Make a thread."""
         now = self._clock()
-        return await self.write(lambda c: inbox.create_thread(c, new, key, title, now))
+        return await self.write(lambda c: messages.create_thread(c, new, key, title, now))
 
     async def rename_thread(self, thread: str, title: str) -> list[SessionEvent]:
+        """Give a thread another title. Raises NotFound."""
         now = self._clock()
-        return await self.write(lambda c: inbox.rename_thread(c, thread, title, now))
+        return await self.write(lambda c: messages.rename_thread(c, thread, title, now))
 
     async def delete_thread(self, thread: str) -> None:
-        await self.write(lambda c: inbox.delete_thread(c, thread))
+        """Remove everything of a thread. Raises NotFound."""
+        await self.write(lambda c: messages.delete_thread(c, thread))
+        await asyncio.to_thread(shutil.rmtree, self._work_folder(thread), ignore_errors=True)
+
+    async def work_folder(self, thread: str) -> Path:
+        """Where the thread's tools may write; made if it is not there, removed with the thread."""
+        folder = self._work_folder(thread)
+        await asyncio.to_thread(folder.mkdir, mode=0o700, parents=True, exist_ok=True)
+        return folder
+
+    def _work_folder(self, thread: str) -> Path:
+        return self._folder / "work" / thread
 
     async def accept(
         self,
@@ -148,28 +165,34 @@ class SqliteStore:
         named: str = "",
         then: Callable[[Accepted], None],
     ) -> Accepted:
+        """Take a message once; see SessionStore."""
         now = self._clock()
         return await self.write(
-            lambda c: inbox.accept(c, message, judge, new, kind, named, now), then
+            lambda c: messages.accept(c, message, judge, new, kind, named, now), then
         )
 
-    async def withdraw(self, thread: str, inbox_id: int) -> tuple[str, list[SessionEvent]] | None:
+    async def withdraw(self, thread: str, inbox: int) -> tuple[str, list[SessionEvent]] | None:
+        """Take back a message that still waits."""
         now = self._clock()
-        return await self.write(lambda c: inbox.withdraw(c, thread, inbox_id, now))
+        return await self.write(lambda c: messages.withdraw(c, thread, inbox, now))
 
     async def recover(self, boot: str) -> list[Recovered]:
+        """Judge what earlier boots left behind."""
         now = self._clock()
         return await self.write(lambda c: turns.recover(c, boot, now))
 
     async def begin(self, thread: str, boot: str) -> Work | None:
+        """Claim the thread and its next turn."""
         now = self._clock()
         return await self.write(lambda c: turns.begin(c, thread, boot, now))
 
     async def record(self, lease: Lease, record: Record) -> Recorded:
+        """Add to a turn. Raises Fenced."""
         now = self._clock()
         return await self.write(lambda c: turns.record(c, lease, record, now))
 
     async def threads(self, *, search: str = "", limit: int = 50, offset: int = 0) -> list[Thread]:
+        """Threads, the last used first; `search` looks into titles and texts."""
         rows = await self._rows(
             "SELECT * FROM threads AS t WHERE :search = '' OR instr(fold(title), :search)"
             " OR EXISTS (SELECT 1 FROM inbox WHERE thread = t.id AND instr(fold(text), :search))"
@@ -181,12 +204,14 @@ class SqliteStore:
         return [thread_of(row) for row in rows]
 
     async def thread(self, thread: str) -> Thread:
+        """One thread. Raises NotFound."""
         rows = await self._rows("SELECT * FROM threads WHERE id = ?", (thread,))
         if not rows:
             raise NotFound(f"There is no thread {thread!r}.")
         return thread_of(rows[0])
 
     async def events(self, thread: str, *, after: int = 0, limit: int = 500) -> list[SessionEvent]:
+        """The first `limit` events after a seq."""
         rows = await self._rows(
             "SELECT body FROM events WHERE thread = ? AND seq > ? ORDER BY seq LIMIT ?",
             (thread, after, limit),
@@ -194,26 +219,34 @@ class SqliteStore:
         return [load_event(row["body"]) for row in rows]
 
     async def open_messages(self, thread: str) -> list[OpenMessage]:
+        """What was shown of messages that are not finished."""
         rows = await self._rows(
             "SELECT * FROM open_messages WHERE thread = ? ORDER BY rowid", (thread,)
         )
         return [open_message_of(row) for row in rows]
 
     async def request(self, request: str) -> Request:
+        """One request. Raises NotFound."""
         rows = await self._rows(f"SELECT {REQUEST_COLUMNS} WHERE r.id = ?", (request,))
         if not rows:
             raise NotFound(f"There is no request {request!r}.")
         return request_of(rows[0])
 
     async def checkpoints(self, thread: str) -> list[Checkpoint]:
+        """The newest snapshot and the deltas after it."""
         rows = await self._rows(
             "SELECT kind, data FROM checkpoints WHERE thread = ? ORDER BY n", (thread,)
         )
         return [Checkpoint(kind=row["kind"], data=row["data"]) for row in rows]
 
     async def counts(self) -> Counts:
+        """Figures over all threads."""
+
         def group(table: str, column: str) -> str:
-            return f"SELECT '{table}' AS name, {column} AS value, COUNT(*) AS n FROM {table} GROUP BY 2"
+            return (
+                f"SELECT '{table}' AS name, {column} AS value, COUNT(*) AS n"
+                f" FROM {table} GROUP BY {column}"
+            )
 
         groups = (
             ("threads", "state"),
@@ -245,7 +278,9 @@ class SqliteStore:
     ) -> list[sqlite3.Row]:
         async with self._readers, aiosqlite.connect(path, isolation_level=None) as connection:
             connection.row_factory = sqlite3.Row
-            await connection.create_function("fold", 1, _fold, deterministic=True)
+            await connection.create_function(  # pyright: ignore[reportUnknownMemberType]
+                "fold", 1, _fold, deterministic=True
+            )
             await connection.execute("PRAGMA query_only = ON")
             await connection.execute("PRAGMA busy_timeout = 5000")
             return list(await connection.execute_fetchall(query, parameters))

@@ -1,4 +1,6 @@
-"""Units of work around turns: claiming the next one, adding to it, and judging what a crash left behind."""
+"""Units of work around turns: claiming the next one, adding to it, and judging what a crash left
+behind.
+"""
 
 from __future__ import annotations
 
@@ -63,7 +65,7 @@ class _Turn:
 
 
 def begin(connection: sqlite3.Connection, thread: str, boot: str, now: float) -> Work | None:
-    """Claim the thread's next turn: the open one if it can go on, else that of the first message."""
+    """Claim the thread's next turn: the open one if it can go on, else the first message's."""
     row = connection.execute(
         f"SELECT * FROM turns WHERE thread = ? AND status IN {OPEN_STATUSES}", (thread,)
     ).fetchone()
@@ -118,9 +120,7 @@ def _open(connection: sqlite3.Connection, thread: str, now: float) -> _Turn | No
     return _Turn(turn, "running", first["author"], delivered=False, stop=False)
 
 
-def _messages(
-    connection: sqlite3.Connection, thread: str, turn: str
-) -> tuple[QueuedMessage, ...]:
+def _messages(connection: sqlite3.Connection, thread: str, turn: str) -> tuple[QueuedMessage, ...]:
     """The turn's messages, after those that failed before the team got them."""
     rows = connection.execute(
         "SELECT i.* FROM inbox i JOIN turns t ON t.id = i.turn WHERE i.outcome = 'turn'"
@@ -352,7 +352,9 @@ def _close_requests(
 
 
 def recover(connection: sqlite3.Connection, boot: str, now: float) -> list[Recovered]:
-    """Count the attempt of each turn that an earlier boot left running, and park what failed too often."""
+    """Count the attempt of each turn that an earlier boot left running, and park what failed too
+    often.
+    """
     left = connection.execute(
         "SELECT id, thread, attempts FROM turns WHERE status = 'running'"
     ).fetchall()

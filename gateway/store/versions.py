@@ -1,4 +1,6 @@
-"""The version of a store: making a new one, and bringing an older one up to date, with a copy before each step."""
+"""The version of a store: making a new one, and bringing an older one up to date, with a copy
+before each step.
+"""
 
 from __future__ import annotations
 
@@ -33,8 +35,8 @@ async def bring_up_to_date(path: Path, steps: Mapping[int, str]) -> None:
         version = await _version(connection, path)
         if version > newest:
             raise StoreTooNew(
-                f"The store {str(path)!r} was made by a newer Parley (format {version}, this one knows "
-                f"{newest}). Update Parley to open it."
+                f"The store {str(path)!r} was made by a newer Parley (format {version}, "
+                f"this one knows {newest}). Update Parley to open it."
             )
         if version == 0:
             await _apply(connection, f"PRAGMA application_id = {APPLICATION_ID};\n{schema}", 1)
@@ -75,7 +77,7 @@ async def _apply(connection: aiosqlite.Connection, script: str, version: int) ->
 
 
 async def _copy(connection: aiosqlite.Connection, target: Path) -> None:
-    target.unlink(missing_ok=True)
-    os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    # A copy that is there already is of an attempt that failed: it is written anew.
+    os.close(os.open(target, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600))
     async with aiosqlite.connect(target) as copy:
         await connection.backup(copy)

@@ -1,7 +1,8 @@
-"""The one connection that writes, in the one thread that owns it: units of work, committed in groups.
+"""The one connection that writes, in the one thread that owns it: units of work, committed in
+groups.
 
-A unit is a plain function of the connection. Those that wait are run in one transaction, each under a savepoint
-of its own, and their callers go on once that transaction is on disk.
+A unit is a plain function of the connection. Those that wait are run in one transaction, each under
+a savepoint of its own, and their callers go on once that transaction is on disk.
 """
 
 from __future__ import annotations
@@ -37,8 +38,8 @@ class _Job:
 class Writer:
     """Runs units of work on its own connection; `commits` counts the transactions so far.
 
-    The thread is a daemon: a process that ends without `close` is not held by it, and loses only what
-    nobody was told is stored.
+    The thread is a daemon: a process that ends without `close` is not held by it, and loses only
+    what nobody was told is stored.
     """
 
     def __init__(self, connect: Callable[[], sqlite3.Connection]) -> None:
@@ -51,17 +52,20 @@ class Writer:
         self.commits = 0
 
     async def start(self) -> None:
-        """Open the connection. Raises what `connect` raises, as a StoreError where it is one of SQLite's."""
+        """Open the connection. Raises what `connect` raises, as a StoreError where it is one of
+        SQLite's.
+        """
         self._loop = asyncio.get_running_loop()
         self._opened, self._ended = self._loop.create_future(), self._loop.create_future()
         self._thread.start()
         await self._opened
 
     async def write(self, unit: Unit[T], then: Callable[[T], None] | None = None) -> T:
-        """Run `unit` and return its result once it is committed; an exception of its own undoes the unit alone.
+        """Run `unit` and return its result once it is committed; an exception of its own undoes the
+        unit alone.
 
-        A caller that is cancelled leaves: the unit is run all the same, and `then` is called with its
-        result on the event loop. Raises StoreFull where there is no space.
+        A caller that is cancelled leaves: the unit is run all the same, and `then` is called with
+        its result on the event loop. Raises StoreFull where there is no space.
         """
         if self._ended is None or self._ended.done():
             raise Closing
@@ -128,8 +132,8 @@ class Writer:
                 job = left.pop(0)
                 answers.append((job, *_savepoint(connection, job.unit)))
                 if not connection.in_transaction:
-                    # SQLite itself gave the whole transaction up (disk full, I/O error): so did all units before.
-                    raise answers[-1][2] or sqlite3.OperationalError("the transaction ended early")  # noqa: TRY301
+                    # SQLite gave up the whole transaction (disk full, I/O error).
+                    raise answers[-1][2] or _ended_early()  # noqa: TRY301
             connection.execute("COMMIT")
             self.commits += 1
         except BaseException as error:
@@ -151,6 +155,10 @@ class Writer:
         assert self._loop is not None
         assert future is not None
         _call(self._loop, _set, future, None, error)
+
+
+def _ended_early() -> sqlite3.Error:
+    return sqlite3.OperationalError("the transaction ended early")
 
 
 def _savepoint(
@@ -210,7 +218,7 @@ def _translate(error: BaseException) -> BaseException:
             return StoreUnwritable(f"The store can't be written: {error}.")
         case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB:
             return StoreCorrupt(
-                f"The store is damaged: {error}. Restore a backup, or move it away to start a new one."
+                f"The store is damaged: {error}. Restore a backup, or move it away to start anew."
             )
         case _:
             return error

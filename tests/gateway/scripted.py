@@ -1,12 +1,13 @@
-"""What the tests of the gateway share: teams on prepared answers, and people who watch and answer."""
+"""What the tests of the gateway share: teams on prepared answers, people who watch and answer."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import cast
 
 from gateway.client import Client
 from gateway.events import SessionEvent, TurnFinished
@@ -110,7 +111,8 @@ async def until(
 ) -> list[SessionEvent]:
     """The thread's events up to the first for which `stop` holds."""
     seen: list[SessionEvent] = []
-    async with aclosing(client.events(thread, after=after)) as events:
+    stream = cast("AsyncGenerator[SessionEvent]", client.events(thread, after=after))
+    async with aclosing(stream) as events:
         async for event in events:
             seen.append(event)
             if stop(event):

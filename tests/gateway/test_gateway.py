@@ -180,9 +180,7 @@ async def test_threads_run_side_by_side(tmp_path):
             await until(client, thread, ends)
 
 
-async def test_a_failing_model_is_said_in_a_sentence_and_the_next_message_goes_on(
-    tmp_path, caplog
-):
+async def test_a_failing_model_is_said_in_a_sentence_and_the_next_message_goes_on(tmp_path, caplog):
     teams = ScriptedTeams(lambda: solo("never", messages=3))
 
     class Busy:

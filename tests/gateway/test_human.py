@@ -168,9 +168,7 @@ async def test_a_request_is_answered_exactly_once_under_races(tmp_path):
     async with opened(tmp_path, deleting(tools, "done")) as client:
         thread, request = await asked(client)
         answers = [APPROVE, Answer(kind="deny"), Answer(kind="approve_always")] * 5
-        said = await asyncio.gather(
-            *(client.answer(request.request, answer) for answer in answers)
-        )
+        said = await asyncio.gather(*(client.answer(request.request, answer) for answer in answers))
         events = await until(client, thread, lambda e: ends(e) and not waits(e))
     assert said.count(None) == 1
     assert all("settled already: approved" in why for why in said if why is not None)
@@ -222,7 +220,9 @@ async def test_other_text_waits_behind_an_approval_and_says_so(tmp_path):
         assert events[-1].text == WAITS_FOR_APPROVAL
         assert tools.done == []
         await client.answer(request.request, APPROVE)
-        events = await until(client, thread, lambda e: e.kind == "message_finished" and "hello" in e.text)
+        events = await until(
+            client, thread, lambda e: e.kind == "message_finished" and "hello" in e.text
+        )
     assert tools.done == ["delete a"]
 
 
@@ -299,10 +299,14 @@ def swarm() -> Swarm:
     desk = AssistantAgent(
         "desk", model(calls("transfer_to_user"), "Thanks, noted."), handoffs=["user"]
     )
-    return Swarm([desk], termination_condition=HandoffTermination("user") | TextMentionTermination("noted"))
+    return Swarm(
+        [desk], termination_condition=HandoffTermination("user") | TextMentionTermination("noted")
+    )
 
 
-async def test_a_swarm_that_handed_off_to_the_user_gets_the_next_message_as_a_handoff_back(tmp_path):
+async def test_a_swarm_that_handed_off_to_the_user_gets_the_next_message_as_a_handoff_back(
+    tmp_path,
+):
     teams = ScriptedTeams(swarm, participants=("desk",))
     built = []
 

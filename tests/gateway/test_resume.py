@@ -105,7 +105,9 @@ async def crashed_in_a_batch(tmp_path, steps: Steps, **rules) -> tuple[str, Scri
     return thread, teams
 
 
-async def test_finished_calls_are_not_run_again_and_unfinished_ones_are_said_to_be_unknown(tmp_path):
+async def test_finished_calls_are_not_run_again_and_unfinished_ones_are_said_to_be_unknown(
+    tmp_path,
+):
     steps = Steps()
     thread, teams = await crashed_in_a_batch(tmp_path, steps)
     async with opened(tmp_path, teams) as client:
@@ -191,7 +193,9 @@ async def test_a_crash_before_the_first_checkpoint_gives_the_team_the_message_ag
         events = await until(client, thread, ends)
         went_on = await turn(client, thread, "and on")
     assert events[-1].outcome == "done"
-    assert [message.text for event in of(TurnStarted, events) for message in event.messages] == ["go"]
+    assert [message.text for event in of(TurnStarted, events) for message in event.messages] == [
+        "go"
+    ]
     assert went_on[-1].outcome == "failed"  # the replayed model has nothing left to say
 
 

@@ -170,7 +170,9 @@ async def test_threads_are_found_by_title_and_text_whatever_the_case(tmp_path):
         await store.create_thread(NEW, key=KEY, title="\u00c4rger mit 100% Rabatt")
         other = NewThread(id="t2", team="demo", definition="d")
         await store.create_thread(other, key=ConversationKey.local("t2"), title="Lunch")
-        found = [[t.id for t in await store.threads(search=s)] for s in ("\u00e4RGER", "0%", "", "x")]
+        found = [
+            [t.id for t in await store.threads(search=s)] for s in ("\u00e4RGER", "0%", "", "x")
+        ]
     assert found == [["t1"], ["t1"], ["t2", "t1"], []]
 
 

@@ -1,0 +1,78 @@
+"""A thread as a document: what was said, by whom, and what was done, as Markdown."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+
+from gateway.client import ThreadInfo
+from gateway.events import (
+    HandedOff,
+    HumanText,
+    InputRequested,
+    InputResolved,
+    MessageFinished,
+    Notice,
+    SessionEvent,
+    ToolFinished,
+    ToolStarted,
+    TurnFinished,
+    TurnStarted,
+)
+
+
+def markdown(thread: ThreadInfo, events: Iterable[SessionEvent]) -> str:
+    """The transcript. Messages keep their own Markdown; what the gateway adds is in quotes."""
+    title = " ".join(thread.title.split()) or thread.id
+    parts = [f"# {title}", f"Team: {thread.team}"]
+    for event in events:
+        parts += _parts(event)
+    return "\n\n".join(parts) + "\n"
+
+
+def _parts(event: SessionEvent) -> list[str]:
+    match event:
+        case TurnStarted():
+            return [part for message in event.messages for part in _human(message)]
+        case MessageFinished() if event.text:
+            return [f"## {event.agent}", event.text]
+        case ToolStarted():
+            return [_quote(f"{event.agent} uses {event.tool}: {_one_line(event.arguments)}")]
+        case ToolFinished():
+            ending = "failed" if event.failed else "answered"
+            return [_quote(f"{event.tool} {ending}:"), _fenced(event.result)]
+        case HandedOff():
+            return [_quote(f"{event.agent} hands off to {event.target}")]
+        case InputRequested():
+            return [_quote(f"{event.agent or 'the team'} asks: {event.prompt}")]
+        case InputResolved():
+            return [_quote(f"{event.by or 'nobody'}: {event.outcome}")]
+        case Notice():
+            return [_quote(event.text)]
+        case TurnFinished(outcome="failed" | "stopped" | "interrupted"):
+            return [_quote(f"the turn was {event.outcome}")]
+        case _:
+            return []
+
+
+def _human(message: HumanText) -> list[str]:
+    return [f"## {message.author or 'user'}", message.text]
+
+
+def _quote(text: str) -> str:
+    return "\n".join(f"> {line}" for line in text.splitlines())
+
+
+def _fenced(text: str) -> str:
+    """A code block whose fence the text can't close."""
+    fence = "```"
+    while fence in text:
+        fence += "`"
+    return f"{fence}\n{text}\n{fence}"
+
+
+def _one_line(arguments: str) -> str:
+    try:
+        return json.dumps(json.loads(arguments), ensure_ascii=False)
+    except ValueError:
+        return " ".join(arguments.split())

@@ -1,0 +1,166 @@
+"""Messages are taken once, in their platform's order, each with one outcome."""
+
+import asyncio
+import tempfile
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from gateway.conversation import Attachment, Author, ConversationKey, InboundMessage, order_key
+from gateway.errors import NotFound
+from gateway.store import SqliteStore
+from gateway.store.protocols import Enqueue, NewThread, Record, Refuse, TurnEnd
+
+KEY = ConversationKey(platform="x", root="1")
+ANN, BOB = Author(id="ann", name="Ann"), Author(id="bob", name="Bob")
+
+
+@asynccontextmanager
+async def store():
+    with tempfile.TemporaryDirectory() as folder:
+        store = SqliteStore(Path(folder))
+        async with store.own():
+            yield store
+
+
+async def send(store, text="hi", *dedupe, author=ANN, mark="", decision=None, **more):
+    message = InboundMessage(
+        key=KEY,
+        author=author,
+        text=text,
+        dedupe=dedupe,
+        order_key=order_key(mark) if mark else "",
+        **more,
+    )
+    return await store.accept(
+        message,
+        lambda _: decision or Enqueue(),
+        new=NewThread(id="t", team="demo", definition=""),
+        kind="message",
+        then=lambda _: None,
+    )
+
+
+async def work_off(store):
+    """Run all turns of the thread; the texts they began with."""
+    texts = []
+    while (work := await store.begin("t", "boot")) is not None:
+        texts.append(work.messages[-1].text)
+        await store.record(work.lease, Record(end=TurnEnd(status="done")))
+    return texts
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.permutations([n for n in range(8) for _ in range(3)]), st.integers(1, 6))
+def test_any_interleaving_of_duplicates_yields_one_of_each(order, together):
+    async def run():
+        async with store() as kept:
+            receipts = {}
+            for start in range(0, len(order), together):
+                numbers = order[start : start + together]
+                taken = await asyncio.gather(
+                    *(send(kept, str(n), f"create/{n}", f"other/{n}") for n in numbers)
+                )
+                for n, accepted in zip(numbers, taken, strict=True):
+                    receipts.setdefault(n, set()).add(accepted.inbox)
+            assert all(len(inboxes) == 1 for inboxes in receipts.values())
+            assert sorted(await work_off(kept)) == [str(n) for n in range(8)]
+
+    asyncio.run(run())
+
+
+async def test_one_known_key_is_enough_and_the_other_keys_are_spent_with_it():
+    async with store() as kept:
+        first = await send(kept, "hi", "socket/1")
+        again = await send(kept, "hi", "socket/1", "poll/1")
+        polled = await send(kept, "hi", "poll/1")
+        assert first.inbox == again.inbox == polled.inbox
+        assert [a.decision is None for a in (first, again, polled)] == [False, True, True]
+
+
+async def test_an_edit_and_its_message_are_two_events():
+    async with store() as kept:
+        await send(kept, "hi", KEY.dedupe("create", "1"))
+        for at in ("2", "3", "3"):
+            await send(kept, f"edited {at}", KEY.dedupe("edit", "1", at))
+        assert await work_off(kept) == ["hi", "edited 2", "edited 3"]
+
+
+async def test_messages_run_in_the_platforms_order_and_a_straggler_is_flagged():
+    async with store() as kept:
+        await send(kept, "second", mark="2.5")
+        await send(kept, "third", mark="10")
+        await send(kept, "first", mark="1")
+        await send(kept, "from the terminal")
+        texts = [(await begin_and_end(kept)) for _ in range(2)]
+        late = await send(kept, "late", mark="2")
+        texts += await work_off(kept)
+        rows = await kept.write(
+            lambda c: c.execute("SELECT id FROM inbox WHERE straggler").fetchall()
+        )
+    assert texts == ["first", "second", "late", "third", "from the terminal"]
+    assert [row["id"] for row in rows] == [late.inbox]
+
+
+async def begin_and_end(store):
+    work = await store.begin("t", "boot")
+    await store.record(work.lease, Record(end=TurnEnd(status="done")))
+    return work.messages[-1].text
+
+
+async def test_a_refused_message_leaves_neither_text_nor_thread():
+    async with store() as kept:
+        accepted = await send(kept, "secret", "1", decision=Refuse(reason="no", reply="Go away."))
+        again = await send(kept, "secret", "1")
+        assert (accepted.outcome, accepted.reply) == (again.outcome, again.reply)
+        assert accepted.outcome == "refused"
+        assert await kept.threads() == []
+        rows = await kept.write(lambda c: c.execute("SELECT text FROM inbox").fetchall())
+    assert [row["text"] for row in rows] == [None]
+
+
+async def test_a_message_whose_decision_fails_spends_no_key():
+    async with store() as kept:
+        with pytest.raises(NotFound):
+            await send(kept, "hi", "1", thread="no such thread")
+        assert (await send(kept, "hi", "1")).decision == Enqueue()
+
+
+async def test_a_thread_knows_whether_it_is_shared():
+    async with store() as kept:
+        await send(kept, "a")
+        work = await kept.begin("t", "boot")
+        assert not work.shared
+        await kept.record(work.lease, Record(end=TurnEnd(status="done")))
+        await send(kept, "no", author=BOB, decision=Refuse(reason="no"))
+        await send(kept, "b")
+        work = await kept.begin("t", "boot")
+        assert not work.shared
+        await kept.record(work.lease, Record(end=TurnEnd(status="done")))
+        await send(kept, "c", author=BOB)
+        work = await kept.begin("t", "boot")
+    assert work.shared
+    assert work.asker == "bob"
+
+
+async def test_a_turn_gets_the_images_of_its_message():
+    files = (
+        Attachment(name="a.png", media_type="image/png", data=b"png"),
+        Attachment(name="b.pdf", media_type="application/pdf", data=b"pdf"),
+    )
+    async with store() as kept:
+        await send(kept, "look", attachments=files)
+        work = await kept.begin("t", "boot")
+    assert work.messages[0].images == (("image/png", b"png"),)
+
+
+async def test_the_first_message_is_the_title():
+    async with store() as kept:
+        await send(kept, "  A question\nabout many " + "long " * 40)
+        title = (await kept.thread("t")).title
+    assert title.startswith("A question about many long")
+    assert len(title) <= 60
+    assert title.endswith("\u2026")

@@ -1,0 +1,80 @@
+"""What a turn costs does not grow with what was said before it."""
+
+import sqlite3
+
+from gateway.events import MessageFinished, TextDelta
+from gateway.live_team import LiveTeam
+from gateway.store import SqliteStore
+from gateway.store.protocols import Checkpoint
+from teams.messages import TextMessage
+from tests.gateway.scripted import ScriptedTeams, model, of, opened, solo, turn
+
+SAYING = "a sentence of some length that stands for what people say " * 4
+
+
+def stored_bytes(folder) -> int:
+    """Bytes of all rows."""
+    connection = sqlite3.connect(folder / "parley.db")
+    try:
+        tables = [
+            row[0]
+            for row in connection.execute("SELECT name FROM sqlite_master WHERE type='table'")
+        ]
+        total = 0
+        for table in tables:
+            names = [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]
+            sizes = " + ".join(f"LENGTH(CAST(COALESCE({name}, '') AS BLOB))" for name in names)
+            total += connection.execute(
+                f"SELECT COALESCE(SUM({sizes}), 0) FROM {table}"
+            ).fetchone()[0]
+        return total
+    finally:
+        connection.close()
+
+
+async def test_the_rows_of_a_turn_are_as_large_after_400_messages_as_after_20(tmp_path):
+    shared = model(*[SAYING] * 220)
+    grown = {}
+    async with opened(tmp_path, lambda: solo(shared)) as client:
+        thread = (await client.create_thread()).id
+        for number in range(1, 206):
+            before = stored_bytes(tmp_path)
+            await turn(client, thread, SAYING)
+            grown[number] = stored_bytes(tmp_path) - before
+    early, late = ([grown[number] for number in range(n, n + 5)] for n in (10, 200))
+    assert sum(late) < 1.1 * sum(early)
+
+
+async def test_chunks_are_never_rows(tmp_path):
+    text = "word " * 2000
+    async with opened(tmp_path, lambda: solo(text, model_client_stream=True)) as client:
+        thread = (await client.create_thread()).id
+        before = (await client.thread(thread)).last_seq
+        events = await turn(client, thread, "go")
+        store = client._gateway.store
+        assert isinstance(store, SqliteStore)
+        stored = await store.events(thread, after=before)
+        assert store.commits < 20
+    assert of(TextDelta, events)
+    assert of(MessageFinished, events)[0].text == text
+    assert "text_delta" not in {event.kind for event in stored}
+    assert len(stored) < 10
+
+
+async def test_a_long_chain_of_deltas_is_folded_into_a_snapshot_and_loads_the_same(monkeypatch):
+    monkeypatch.setattr("gateway.live_team.CHAIN", 0)
+    teams = ScriptedTeams(lambda: solo(*[SAYING] * 60, messages=1))
+    live = LiveTeam(teams.make())
+    chain: list[Checkpoint] = []
+    written = 0
+    for number in range(60):
+        live.team.add_messages([TextMessage(content=f"{number} {SAYING}", source="user")])
+        checkpoint = await live.checkpoint()
+        assert checkpoint is not None
+        written += len(checkpoint.data)
+        chain = [checkpoint] if checkpoint.kind == "snapshot" else [*chain, checkpoint]
+    loaded = await LiveTeam.load(teams.make(), chain)
+    assert await loaded.team.save_state() == await live.team.save_state()
+    assert 1 < len(chain) < 60
+    assert written < 2 * len(await live.team.save_snapshot())
+    assert await live.checkpoint() is None

@@ -1,0 +1,124 @@
+import asyncio
+from contextlib import asynccontextmanager
+
+from gateway.dispatch import LocalDispatcher
+
+
+class Lanes:
+    """Threads whose turns the test ends one by one; `more` says what they have left to do."""
+
+    def __init__(self, **more: int) -> None:
+        self.more = more
+        self.begun: list[str] = []
+        self.running: dict[str, asyncio.Event] = {}
+        self._changed = asyncio.Event()
+
+    async def drain(self, thread: str) -> bool:
+        assert thread not in self.running, "two turns of a thread at a time"
+        self.begun.append(thread)
+        self.running[thread] = asyncio.Event()
+        self._changed.set()
+        await self.running[thread].wait()
+        del self.running[thread]
+        self.more[thread] = self.more.get(thread, 1) - 1
+        return self.more[thread] > 0
+
+    async def until(self, count: int) -> list[str]:
+        """The threads that have begun, once there are this many."""
+        while len(self.begun) < count:
+            self._changed.clear()
+            await self._changed.wait()
+        return self.begun
+
+    async def end(self, thread: str, count: int) -> list[str]:
+        self.running[thread].set()
+        return await self.until(count)
+
+
+@asynccontextmanager
+async def serving(limit: int, **more: int):
+    dispatcher, lanes = LocalDispatcher(limit), Lanes(**more)
+    task = asyncio.ensure_future(dispatcher.serve(lanes.drain))
+    try:
+        yield dispatcher, lanes
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+async def test_threads_run_side_by_side_up_to_the_limit():
+    async with serving(2) as (dispatcher, lanes):
+        for thread in "abc":
+            dispatcher.wake(thread)
+        assert await lanes.until(2) == ["a", "b"]
+        assert await lanes.end("b", 3) == ["a", "b", "c"]
+
+
+async def test_people_take_turns_however_many_threads_one_of_them_has():
+    async with serving(1) as (dispatcher, lanes):
+        for thread in ("a1", "a2", "a3"):
+            dispatcher.wake(thread, person="ann")
+        dispatcher.wake("b1", person="bob")
+        await lanes.until(1)
+        for count, thread in enumerate(("a1", "b1", "a2"), start=2):
+            await lanes.end(thread, count)
+        assert lanes.begun == ["a1", "b1", "a2", "a3"]
+
+
+async def test_a_thread_that_has_more_to_do_goes_to_the_end_of_the_line():
+    async with serving(1, a=2) as (dispatcher, lanes):
+        dispatcher.wake("a")
+        dispatcher.wake("b")
+        await lanes.until(1)
+        await lanes.end("a", 2)
+        assert await lanes.end("b", 3) == ["a", "b", "a"]
+
+
+async def test_a_thread_woken_during_its_turn_has_another_one_and_only_one():
+    async with serving(1) as (dispatcher, lanes):
+        dispatcher.wake("a")
+        await lanes.until(1)
+        dispatcher.wake("a")
+        dispatcher.wake("a")
+        await lanes.end("a", 2)
+        dispatcher.wake("b")
+        assert await lanes.end("a", 3) == ["a", "a", "b"]
+
+
+async def test_a_delayed_thread_comes_later():
+    async with serving(1) as (dispatcher, lanes):
+        dispatcher.wake("late", delay=0.01)
+        dispatcher.wake("soon")
+        assert await lanes.until(1) == ["soon"]
+        assert await lanes.end("soon", 2) == ["soon", "late"]
+
+
+async def test_a_lane_that_fails_does_not_stop_the_others(caplog):
+    async def drain(thread):
+        if thread == "bad":
+            raise RuntimeError("a bug")
+        done.set()
+        return False
+
+    done = asyncio.Event()
+    dispatcher = LocalDispatcher(1)
+    task = asyncio.ensure_future(dispatcher.serve(drain))
+    dispatcher.wake("bad")
+    dispatcher.wake("good")
+    await done.wait()
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    assert "thread bad: its lane failed" in caplog.text
+
+
+async def test_at_rest_nothing_new_begins():
+    async with serving(2) as (dispatcher, lanes):
+        dispatcher.wake("a")
+        await lanes.until(1)
+        resting = asyncio.ensure_future(dispatcher.rest())
+        await asyncio.sleep(0)
+        dispatcher.wake("b")
+        assert not resting.done()
+        lanes.running["a"].set()
+        await resting
+        assert lanes.begun == ["a"]

@@ -1,0 +1,172 @@
+import pytest
+
+from gateway.events import (
+    HandedOff,
+    MessageFinished,
+    SpeakerStarted,
+    TextDelta,
+    Thought,
+    Usage,
+)
+from gateway.store.protocols import OpenMessage
+from gateway.transcript import Transcript
+from teams.core import FunctionCall
+from teams.messages import (
+    HandoffMessage,
+    ModelClientStreamingChunkEvent,
+    SelectSpeakerEvent,
+    StopMessage,
+    TextMessage,
+    ThoughtEvent,
+    ToolCallRequestEvent,
+    UserInputRequestedEvent,
+)
+from teams.models import RequestUsage
+
+
+def transcript(**more) -> Transcript:
+    return Transcript("t", "u", {"ann": "gpt"}, **more)
+
+
+def chunk(text, source="ann", message="m1"):
+    return ModelClientStreamingChunkEvent(content=text, source=source, full_message_id=message)
+
+
+def text(content, source="ann", message="m1"):
+    return TextMessage(id=message, content=content, source=source)
+
+
+def thought(content, message="m1"):
+    return ThoughtEvent(id=message, content=content, source="ann")
+
+
+REQUEST = ToolCallRequestEvent(
+    content=[FunctionCall(id="1", name="add", arguments="{}")], source="ann"
+)
+
+
+def play(script: Transcript, *items):
+    """What is shown: deltas and messages in short, and the names of the rest."""
+    shown = []
+    for event in (event for item in items for event in script.take(item)):
+        match event:
+            case TextDelta():
+                shown.append(("=" if event.replace else "+", event.message, event.text))
+            case MessageFinished():
+                shown.append(("!", event.message, event.text))
+            case Thought():
+                shown.append(("thought", event.text))
+            case SpeakerStarted():
+                shown.append(("speaker", event.agent, event.model))
+            case _:
+                shown.append(event.kind)
+    return shown
+
+
+def test_chunks_grow_the_message_that_the_final_text_finishes():
+    shown = play(transcript(), chunk("Hel"), chunk("lo"), text("Hello"))
+    speaker = ("speaker", "ann", "gpt")
+    assert shown == [speaker, ("+", "m1", "Hel"), ("+", "m1", "lo"), ("!", "m1", "Hello")]
+
+
+def test_agents_that_speak_side_by_side_keep_to_their_own_messages():
+    script = transcript()
+    shown = play(
+        script, chunk("A"), chunk("B", "bob", "m2"), chunk("a"), text("Bb", "bob", "m2"), text("Aa")
+    )
+    assert [line for line in shown if line[0] != "speaker"] == [
+        ("+", "m1", "A"),
+        ("+", "m2", "B"),
+        ("+", "m1", "a"),
+        ("!", "m2", "Bb"),
+        ("!", "m1", "Aa"),
+    ]
+    assert shown.count(("speaker", "bob", "")) == 1
+    assert script.open_messages() == []
+
+
+def test_text_said_before_a_tool_is_called_becomes_a_message_of_its_own():
+    script = transcript()
+    shown = play(script, chunk("Let me see."), thought("Let me see."), REQUEST)
+    assert shown[1:] == [("+", "m1", "Let me see."), ("!", "m1", "Let me see.")]
+    assert play(script, chunk("Three.", message="m2"))[-1] == ("+", "m2", "Three.")
+
+
+def test_reasoning_that_was_streamed_is_taken_out_of_the_message():
+    shown = play(
+        transcript(), chunk("<think>hm</think>Yes"), thought("hm"), text("Yes", message="m2")
+    )
+    assert shown[2:] == [("thought", "hm"), ("!", "m1", "Yes")]
+
+
+def test_reasoning_that_was_not_streamed_is_shown_before_the_message():
+    assert play(transcript(), thought("hm"), text("Yes", message="m2"))[1:] == [
+        ("thought", "hm"),
+        ("!", "m2", "Yes"),
+    ]
+
+
+OLD = OpenMessage(message="old", turn="u", agent="ann", text="Half an")
+
+
+def test_what_an_interrupted_attempt_had_begun_is_replaced_in_place():
+    script = transcript(resumed=[OLD])
+    assert script.open_messages() == [OLD]
+    shown = play(script, chunk("A new "), chunk("one"), text("A new one"))
+    assert shown[1:] == [("=", "old", "A new "), ("+", "old", "one"), ("!", "old", "A new one")]
+
+
+def test_what_an_interrupted_attempt_had_begun_is_void_if_the_agent_acts_instead():
+    assert play(transcript(resumed=[OLD]), REQUEST)[1:] == [("!", "old", "")]
+
+
+@pytest.mark.parametrize(("done", "left"), [(True, ""), (False, "Half an")])
+def test_what_was_not_said_again_stays_only_if_the_turn_was_cut_off(done, left):
+    closed = transcript(resumed=[OLD]).close(done=done)
+    assert [(event.message, event.text) for event in closed] == [("old", left)]
+
+
+def test_a_message_that_was_cut_off_ends_as_it_stands():
+    script = transcript()
+    play(script, chunk("Hel"))
+    assert [(event.message, event.text) for event in script.close(done=False)] == [("m1", "Hel")]
+    assert script.open_messages() == []
+
+
+def test_a_handoff_is_told_and_ends_the_speakers_turn():
+    script = transcript()
+    handoff = HandoffMessage(source="ann", target="bob", content="Take it.")
+    [_, handed] = script.take(handoff)
+    assert isinstance(handed, HandedOff)
+    assert (handed.agent, handed.target, handed.text) == ("ann", "bob", "Take it.")
+    assert play(script, text("I have it.", "bob", "m2"), text("Me again."))[0::2] == [
+        ("speaker", "bob", ""),
+        ("speaker", "ann", "gpt"),
+    ]
+
+
+def test_words_of_people_are_not_shown_as_an_agents():
+    script = transcript(people=["person"])
+    asked = UserInputRequestedEvent(request_id="1", source="other")
+    shown = play(
+        script, text("one", "person"), text("task", "user"), asked, text("two", "other"), chunk("x")
+    )
+    assert shown == [("speaker", "ann", "gpt"), ("+", "m1", "x")]
+
+
+def test_chosen_speakers_are_named_before_they_speak():
+    script = transcript()
+    chosen = SelectSpeakerEvent(content=["ann", "bob"], source="manager")
+    assert play(script, chosen, chunk("x")) == [
+        ("speaker", "ann", "gpt"),
+        ("speaker", "bob", ""),
+        ("+", "m1", "x"),
+    ]
+
+
+def test_the_models_usage_is_told():
+    usage = RequestUsage(prompt_tokens=7, completion_tokens=3)
+    message = StopMessage(source="ann", content="Enough.", models_usage=usage)
+    *_, last = transcript().take(message)
+    assert isinstance(last, Usage)
+    assert (last.agent, last.prompt_tokens, last.completion_tokens) == ("ann", 7, 3)
