@@ -1,0 +1,60 @@
+"""What `parley check` finds out about models, and the demo team on a server of the user's own."""
+
+import asyncio
+import sys
+from pathlib import Path
+
+import pytest
+
+from gateway.check import Finding, check_config
+from gateway.config import load_config
+from tests.fakes.openai_script import Reply
+from tests.fakes.openai_server import FakeOpenAI
+
+
+async def probes(folder: Path, text: str) -> list[Finding]:
+    path = folder / "config.toml"
+    path.write_text(text)
+    findings = await check_config(load_config(path), offline=False)
+    return [finding for finding in findings if finding.kind == "model"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "good", "said"),
+    [
+        pytest.param("api_key = 'sk-good'", True, "gpt-4o answered in ", id="answers"),
+        pytest.param("api_key = 'bad-key'", False, "", id="bad-key"),
+        pytest.param("api_key = 'sk-good'\nmodel = 'gpt-5'", False, "gpt-5", id="unknown-model"),
+        pytest.param("options = { colour = 1 }", False, "colour", id="unknown-option"),
+        pytest.param("base_url = 'http://127.0.0.1:1/v1'\nmax_retries = 0", False, "", id="nobody"),
+    ],
+)
+async def test_each_model_is_asked_once_and_its_error_is_told(tmp_path, settings, good, said):
+    async with FakeOpenAI(Reply(text="ok")) as server:
+        defaults = {"model": "gpt-4o", "base_url": server.url}
+        lines = [f"{key} = '{value}'" for key, value in defaults.items() if key not in settings]
+        [finding] = await probes(tmp_path, "\n".join(["[models.m]", *lines, settings]))
+    assert (finding.name, finding.good) == ("m", good)
+    assert said in finding.text
+    assert "bad-key" not in finding.text
+    assert "Traceback" not in finding.text
+
+
+async def test_the_demo_team_runs_on_the_server_that_the_environment_names(tmp_path):
+    async with FakeOpenAI(Reply(text="Hello from the server")) as server:
+        process = await asyncio.create_subprocess_exec(
+            *[sys.executable, "-m", "gateway.cli", "run", "Hi"],
+            cwd=tmp_path,
+            env={
+                "HOME": str(tmp_path),
+                "PYTHONPATH": str(Path(__file__).parents[2]),
+                "OPENAI_BASE_URL": server.url,
+                "OPENAI_MODEL": "gpt-4o",
+            },
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        out, err = await process.communicate()
+    assert (process.returncode, err.decode()) == (0, "")
+    assert out.decode() == "front_desk:\nHello from the server\n"
+    assert server.requests[0].roles[0] == "system"
