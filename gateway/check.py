@@ -98,7 +98,7 @@ def table(findings: Sequence[Finding]) -> str:
     width = max(len(each.name) for each in findings)
     return "\n".join(
         f"{each.kind:6}  {each.name:{width}}  {'ok    ' if each.good else 'FAILED'}  "
-        f"{sanitize(each.text)}"
+        f"{' '.join(sanitize(each.text).split())}"
         for each in findings
     )
 

@@ -7,6 +7,8 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, assert_never, cast
 
+from pydantic import ValidationError
+
 from gateway._suggest import did_you_mean
 from gateway.agent_factory import make_tool
 from gateway.conditions import build_condition
@@ -25,6 +27,7 @@ from gateway.config.teams import (
 from gateway.config.toml import KeyPath
 from gateway.expressions import AllOf, AnyOf, Condition, Expression, ExpressionError, parse
 from gateway.imports import ImportPathError, Imports
+from teams.models.openai import OpenAIClientConfigurationConfigModel
 
 PROVIDERS = ("openai", "demo", "auto")
 
@@ -82,6 +85,7 @@ class _Checker:
                 yield from self._import((*path, "provider"), model.provider)
             else:
                 yield from _known((*path, "provider"), model.provider, PROVIDERS, "a provider")
+                yield from _options((*path, "options"), model.options)
         for name, team in config.teams.items():
             path = ("teams", name)
             match team:
@@ -190,6 +194,22 @@ class _Checker:
             self._imports.load_callable(target)
         except ImportPathError as error:
             yield Problem(path=path, text=str(error))
+
+
+def _options(path: KeyPath, options: dict[str, Any]) -> Iterator[Problem]:
+    """What the OpenAI client would not take; the demo model takes and ignores the same."""
+    known = OpenAIClientConfigurationConfigModel.model_fields
+    try:
+        OpenAIClientConfigurationConfigModel.model_validate({"model": "any", **options})
+    except ValidationError as error:
+        for details in error.errors():
+            place: KeyPath = (*path, *details["loc"])
+            if details["type"] == "extra_forbidden":
+                name = str(details["loc"][-1])
+                hint = did_you_mean(name, known) or "anything the API takes can stand in extra_body"
+                yield Problem(path=place, text=f"there is no option {name!r}; {hint}")
+            else:
+                yield Problem(path=place, text=f"{details['msg']}, found {details['input']!r}")
 
 
 def _known(path: KeyPath, name: str, known: Iterable[str], what: str) -> Iterator[Problem]:

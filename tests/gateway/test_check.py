@@ -25,7 +25,6 @@ async def probes(folder: Path, text: str) -> list[Finding]:
         pytest.param("api_key = 'sk-good'", True, "gpt-4o answered in ", id="answers"),
         pytest.param("api_key = 'bad-key'", False, "", id="bad-key"),
         pytest.param("api_key = 'sk-good'\nmodel = 'gpt-5'", False, "gpt-5", id="unknown-model"),
-        pytest.param("options = { colour = 1 }", False, "colour", id="unknown-option"),
         pytest.param("base_url = 'http://127.0.0.1:1/v1'\nmax_retries = 0", False, "", id="nobody"),
     ],
 )

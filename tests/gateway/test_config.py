@@ -436,6 +436,21 @@ def test_a_mistake_in_a_team_is_said_at_its_place(tmp_path, change, path, said):
         ("teams.t.factory = 'json:nope'", "teams.t.factory", "there is no 'nope' in "),
         ("models.m.provider = 'json:x'", "models.m.provider", "there is no 'x' in "),
         ("models.m.provider = 'openai'", "models.m.model", "is missing"),
+        (
+            "models.m = { model = 'gpt-4o', options = { temperatur = 1 } }",
+            "models.m.options.temperatur",
+            "there is no option 'temperatur'; did you mean 'temperature'?",
+        ),
+        (
+            "models.m = { model = 'gpt-4o', options = { colour = 1 } }",
+            "models.m.options.colour",
+            "there is no option 'colour'; anything the API takes can stand in extra_body",
+        ),
+        (
+            "models.m = { model = 'gpt-4o', options = { seed = 'x' } }",
+            "models.m.options.seed",
+            "Input should be a valid integer",
+        ),
     ],
 )
 def test_a_mistake_anywhere_is_said_at_its_place(tmp_path, text, path, said):
