@@ -36,23 +36,32 @@ def _parts(event: SessionEvent) -> list[str]:
             return [part for message in event.messages for part in _human(message)]
         case MessageFinished() if event.text:
             return [f"## {event.agent}", event.text]
-        case ToolStarted():
-            return [_quote(f"{event.agent} uses {event.tool}: {_one_line(event.arguments)}")]
         case ToolFinished():
             ending = "failed" if event.failed else "answered"
             return [_quote(f"{event.tool} {ending}:"), _fenced(event.result)]
-        case HandedOff():
-            return [_quote(f"{event.agent} hands off to {event.target}")]
-        case InputRequested():
-            return [_quote(f"{event.agent or 'the team'} asks: {event.prompt}")]
-        case InputResolved():
-            return [_quote(f"{event.by or 'nobody'}: {event.outcome}")]
-        case Notice():
-            return [_quote(event.text)]
-        case TurnFinished(outcome="failed" | "stopped" | "interrupted"):
-            return [_quote(f"the turn was {event.outcome}")]
         case _:
-            return []
+            line = _line(event)
+            return [_quote(line)] if line else []
+
+
+def _line(event: SessionEvent) -> str:
+    line = ""
+    match event:
+        case ToolStarted():
+            line = f"{event.agent} uses {event.tool}: {_one_line(event.arguments)}"
+        case HandedOff():
+            line = f"{event.agent} hands off to {event.target}"
+        case InputRequested():
+            line = f"{event.agent or 'the team'} asks: {event.prompt}"
+        case InputResolved():
+            line = f"{event.by or 'nobody'}: {event.outcome}"
+        case Notice():
+            line = event.text
+        case TurnFinished(outcome="failed" | "stopped" | "interrupted"):
+            line = f"the turn was {event.outcome}"
+        case _:
+            pass
+    return line
 
 
 def _human(message: HumanText) -> list[str]:

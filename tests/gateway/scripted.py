@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 from gateway.client import Client
 from gateway.events import SessionEvent, TurnFinished
@@ -107,8 +107,8 @@ async def opened(folder: Path, make: Callable[[], Team] | ScriptedTeams, **more)
 
 
 async def until(
-    client: Client, thread: str, stop: Callable[[SessionEvent], bool], after: int = 0
-) -> list[SessionEvent]:
+    client: Client, thread: str, stop: Callable[[Any], bool], after: int = 0
+) -> list[Any]:
     """The thread's events up to the first for which `stop` holds."""
     seen: list[SessionEvent] = []
     stream = cast("AsyncGenerator[SessionEvent]", client.events(thread, after=after))
@@ -120,7 +120,7 @@ async def until(
     raise AssertionError(f"the events ended: {kinds(seen)}")
 
 
-async def turn(client: Client, thread: str, text: str) -> list[SessionEvent]:
+async def turn(client: Client, thread: str, text: str) -> list[Any]:
     """Say something and see what comes of it, to the end of the turn."""
     after = (await client.thread(thread)).last_seq
     await client.send(thread, text)
