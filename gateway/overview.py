@@ -12,17 +12,8 @@ from datetime import datetime
 from gateway.client import ThreadInfo
 from gateway.control import SocketClient
 from gateway.errors import Closing, NotFound
-from gateway.events import (
-    HandedOff,
-    InputRequested,
-    InputResolved,
-    MessageFinished,
-    Notice,
-    SessionEvent,
-    ToolFinished,
-    TurnFinished,
-    TurnStarted,
-)
+from gateway.events import SessionEvent
+from gateway.export import markdown
 from gateway.render.sanitize import sanitize
 from gateway.store.protocols import SessionReader
 from gateway.store.sqlite import SqliteStore
@@ -66,36 +57,9 @@ async def stored_events(store: SessionReader, thread: str) -> AsyncGenerator[Ses
 
 
 async def transcript(store: SessionReader, thread: ThreadInfo) -> str:
-    """The thread for people to read."""
-    blocks = [f"{thread.title or thread.id} · {thread.team} · {thread.state}"]
-    async for event in stored_events(store, thread.id):
-        blocks += [sanitize(block) for block in _blocks(event)]
-    return "\n\n".join(blocks) + "\n"
-
-
-def _blocks(event: SessionEvent) -> list[str]:
-    """What the event says in a transcript; nothing for what only matters while it happens."""
-    line = ""
-    match event:
-        case TurnStarted():
-            return [f"{message.author or 'you'}:\n{message.text}" for message in event.messages]
-        case MessageFinished():
-            return [f"{event.agent}:\n{event.text}"] if event.text else []
-        case HandedOff():
-            line = f"{event.agent} -> {event.target}"
-        case ToolFinished():
-            line = f"{event.agent} used {event.tool}{' (failed)' if event.failed else ''}"
-        case InputRequested():
-            line = f"{event.agent} asked: {event.prompt or event.tool}"
-        case InputResolved():
-            line = f"answer: {event.outcome}"
-        case Notice():
-            line = event.text
-        case TurnFinished(outcome="failed" | "stopped" | "interrupted"):
-            line = f"the turn was {event.outcome}: {event.reason}".rstrip(": ")
-        case _:
-            pass
-    return [f"  {line}"] if line else []
+    """The thread as Markdown for people to read."""
+    events = [event async for event in stored_events(store, thread.id)]
+    return sanitize(markdown(thread, events))
 
 
 async def delete_thread(store: SqliteStore, thread: str) -> None:

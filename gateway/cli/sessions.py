@@ -35,7 +35,7 @@ def list_(config: Path | None, search: str, limit: int) -> None:
 @config_option
 @click.argument("session")
 def show(config: Path | None, session: str) -> None:
-    """Show what was said in the thread with this id or title."""
+    """Show the thread with this id or title, as Markdown."""
     from gateway.overview import find_thread, transcript
 
     async def shown() -> str:
