@@ -174,7 +174,7 @@ class ThreadModel:
                 state = self._agent(agent)
                 self.speaker, state.doing = state.agent.name, "working"
                 state.model = sanitize(model)
-            case TurnFinished(outcome=outcome, reason=reason):
+            case TurnFinished(outcome=outcome):
                 self._rest()
                 self.activity, self.speaker = "idle", ""
                 if outcome == "waiting":
@@ -183,9 +183,17 @@ class ThreadModel:
                     return
                 self._close_what_stands_open()
                 if outcome != "done":
-                    level: Level = "error" if outcome == "failed" else "warning"
-                    text = f"{outcome}: {sanitize(reason)}" if reason else outcome
-                    self._seal(NoticeItem(key=f"end-{event.seq}", text=text, level=level))
+                    self._seal_end(event)
+
+    def _seal_end(self, event: TurnFinished) -> None:
+        """Say why the turn did not reach its end, unless a notice just did."""
+        reason = sanitize(event.reason)
+        last = self.items[next(reversed(self._sealed))] if self._sealed else None
+        if reason and isinstance(last, NoticeItem) and last.text == reason:
+            return
+        level: Level = "error" if event.outcome == "failed" else "warning"
+        text = event.outcome if reason in ("", event.outcome) else f"{event.outcome}: {reason}"
+        self._seal(NoticeItem(key=f"end-{event.seq}", text=text, level=level))
 
     def _said(self, event: TextDelta | MessageFinished | Thought | HandedOff) -> None:
         agent = self._agent(event.agent)

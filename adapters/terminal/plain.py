@@ -52,6 +52,7 @@ class PlainChat:
         self._news = asyncio.Event()
         self._left = False
         self._unread = False
+        self._prompted = False
         self._replaying = False
         self._interrupted = False
         self._listed: list[ThreadInfo] = []
@@ -128,11 +129,13 @@ class PlainChat:
 
     async def _next(self, conversation: Conversation) -> str | None:
         """The next message; one that goes on after a backslash is one. None at the end."""
-        if self._interactive and conversation.model.settled:
-            self._prompt()
         parts: list[str] = []
+        if self._interactive:
+            await self._until(lambda: bool(self._input) or conversation.model.settled)
+            self._prompt()
         while True:
             await self._until(lambda: bool(self._input))
+            self._prompted = False
             line = self._input.popleft() if self._input and not self._left else None
             if line is None:
                 return "\n".join(parts) or None
@@ -166,7 +169,8 @@ class PlainChat:
         except GatewayError as error:
             self._complain(error)
             return False
-        if not self._interactive and receipt.outcome in ("turn", "queued", "merged"):
+        waits = receipt.outcome in ("queued", "merged") and not self._interactive
+        if waits or receipt.outcome == "turn":
             key = f"human-{receipt.inbox}"
             await self._until(lambda: key in conversation.model.items)
         return True
@@ -281,10 +285,14 @@ class PlainChat:
         self._say("A line that ends in a backslash goes on in the next one.")
 
     def _prompt(self) -> None:
-        self._write(self._out, "> ")
+        if not self._input and not self._left:
+            self._write(self._out, "> ")
+            self._prompted = True
 
     def _say(self, text: str) -> None:
-        self._write(self._out, f"{text}\n")
+        start = "\n" if self._prompted else ""
+        self._prompted = False
+        self._write(self._out, f"{start}{text}\n")
 
     def _complain(self, problem: object) -> None:
         self._write(self._err, f"{sanitize(str(problem))}\n")

@@ -216,6 +216,16 @@ def test_a_stopped_turn_leaves_nothing_open():
     assert last.text == "stopped"
 
 
+def test_an_end_whose_reason_a_notice_has_just_given_is_not_said_twice():
+    notice = events.Notice(thread="", text="No network.", level="error", incident="ab")
+    twice = model_of(began("go"), notice, ended("failed", "No network."))
+    assert len(twice.keys) == 2
+    other = model_of(began("go"), notice, ended("stopped", "stopped"))
+    last = other.items[other.keys[-1]]
+    assert isinstance(last, NoticeItem)
+    assert last.text == "stopped"
+
+
 def test_an_agent_keeps_its_colour_and_two_agents_never_share_one():
     names = [f"agent {number}" for number in range(COLOURS)]
     model = model_of(*(speaker(name) for name in names))

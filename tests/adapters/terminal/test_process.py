@@ -1,0 +1,142 @@
+"""The chat as a real process on a real terminal: what it paints, and how it leaves."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.pty_process import ROOT, PtyProcess
+
+PARLEY = ("-c", "from gateway.cli import main; main()")
+SCRIPT = str(Path(__file__).with_name("scripted_chat.py"))
+ALT_SCREEN_OFF = b"\x1b[?1049l"
+MOUSE_OFF = b"\x1b[?1003l"
+CURSOR_ON = b"\x1b[?25h"
+PASTE_OFF = b"\x1b[?2004l"
+
+pytestmark = pytest.mark.timeout(60)
+
+
+def is_sane(terminal: PtyProcess) -> bool:
+    left = terminal.output.rfind(ALT_SCREEN_OFF)
+    off = all(code in terminal.output for code in (MOUSE_OFF, CURSOR_ON, PASTE_OFF))
+    return left >= 0 and off and terminal.restored()
+
+
+def test_a_person_chats_with_the_demo_team_and_comes_back_to_it(tmp_path: Path):
+    with PtyProcess(*PARLEY, "chat", folder=tmp_path) as terminal:
+        terminal.until("ready")
+        terminal.type("hello\n")  # ctrl+j: a new line in the draft
+        terminal.type("there\r")
+        terminal.until("demo model")
+        terminal.forget()
+        terminal.resize(120, 40)
+        terminal.until("enter open")
+        terminal.type("what is 6*7?\r")
+        terminal.until("42")
+        terminal.type("\x03")
+        terminal.until("ctrl+c again to leave")
+        terminal.type("\x03")
+        assert terminal.ended() == 0
+        assert is_sane(terminal)
+    with PtyProcess(*PARLEY, "chat", folder=tmp_path) as terminal:
+        terminal.until("42")
+        terminal.until("ready")
+        terminal.type("/quit\r")
+        assert terminal.ended() == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_a_signal_in_the_middle_of_a_stream_leaves_a_sane_terminal(
+    tmp_path: Path, number: signal.Signals
+):
+    with PtyProcess(SCRIPT, str(tmp_path), "stream", folder=tmp_path) as terminal:
+        terminal.until("word word")
+        terminal.signal(number)
+        assert terminal.ended(within=5) == 128 + number
+        assert is_sane(terminal)
+        assert (tmp_path / "closed").exists()
+
+
+def test_a_terminal_that_goes_away_in_the_middle_of_a_stream_ends_the_chat(tmp_path: Path):
+    with PtyProcess(SCRIPT, str(tmp_path), "stream", folder=tmp_path) as terminal:
+        terminal.until("word word")
+        terminal.hang_up()
+        assert terminal.ended(within=5) == 128 + signal.SIGHUP
+        assert (tmp_path / "closed").exists()
+
+
+def test_a_gateway_that_does_not_close_does_not_hold_the_process(tmp_path: Path):
+    with PtyProcess(SCRIPT, str(tmp_path), "hangs", folder=tmp_path) as terminal:
+        terminal.until("ctrl+t")
+        began = time.monotonic()
+        terminal.signal(signal.SIGTERM)
+        terminal.until(lambda: ALT_SCREEN_OFF in terminal.output)
+        assert time.monotonic() - began < 2
+        assert terminal.ended(within=5.5) == 128 + signal.SIGTERM
+
+
+def test_hostile_text_never_reaches_the_terminal_raw(tmp_path: Path):
+    with PtyProcess(SCRIPT, str(tmp_path), "ask", folder=tmp_path, size=(120, 40)) as terminal:
+        terminal.until("[/nope]")
+        terminal.until("⟨U+202E⟩")
+        terminal.type("\x14\x1b[Z\r\x13\x0f")  # ctrl+t, shift+tab, enter, ctrl+s, ctrl+o
+        terminal.type("\x1b\x1b")
+        terminal.type("\x03")
+        terminal.until("ctrl+c again")
+        for raw in (b"\x1b]52;c;aGk=", b"\x1b]0;title", "\x9b31m".encode(), "\u202e".encode()):
+            assert raw not in terminal.output
+        terminal.type("\x03")
+        assert terminal.ended() == 0
+
+
+def test_what_keeps_the_chat_from_starting_is_said_on_the_restored_terminal(tmp_path: Path):
+    with PtyProcess(SCRIPT, str(tmp_path), "refused", folder=tmp_path) as terminal:
+        assert terminal.ended() == 1
+        assert is_sane(terminal)
+        said = terminal.output.rpartition(ALT_SCREEN_OFF)[2]
+        assert b"The folder can't be written." in said
+
+
+def test_the_composer_is_painted_before_anything_heavy_is_imported(tmp_path: Path):
+    with PtyProcess(SCRIPT, str(tmp_path), "ask", folder=tmp_path) as terminal:
+        terminal.until("Message the team")
+        terminal.until("ctrl+t")
+    loaded = set(json.loads((tmp_path / "modules.json").read_text()))
+    heavy = {"gateway.events", "gateway.client", "openai", "pydantic", "aiosqlite", "markdown_it"}
+    assert not loaded & heavy
+
+
+def test_a_pipe_gets_the_line_mode(tmp_path: Path):
+    run = subprocess.run(
+        [sys.executable, *PARLEY, "chat", "--new"],
+        input="what is 6*7?\n",
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        timeout=30,
+        check=False,
+    )
+    assert (run.returncode, run.stderr) == (0, "")
+    assert "reviewer: `6*7` = **42**" in run.stdout
+    assert "\x1b" not in run.stdout
+
+
+def test_a_dumb_terminal_gets_the_line_mode_and_ctrl_c_twice_leaves(tmp_path: Path):
+    with PtyProcess(*PARLEY, "chat", folder=tmp_path, term="dumb") as terminal:
+        terminal.until("by lines")
+        terminal.type("what is 6*7?\n")
+        terminal.until("reviewer: `6*7` = **42**")
+        terminal.forget()
+        terminal.until("> ")
+        terminal.type("\x03")
+        terminal.until("ctrl+c again leaves")
+        terminal.type("\x03")
+        assert terminal.ended() == 0
+        assert b"\x1b" not in terminal.output
