@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from teams._graph import DiGraph, DiGraphBuilder, DiGraphEdge, DiGraphNode
     from teams._graph_flow import GraphFlow
     from teams._group_chat import BaseGroupChat
+    from teams._magentic_one import MagenticOneGroupChat
     from teams._round_robin import RoundRobinGroupChat
     from teams._selector import SelectorGroupChat
     from teams._swarm import Swarm
@@ -24,6 +25,7 @@ __all__ = [
     "DiGraphEdge",
     "DiGraphNode",
     "GraphFlow",
+    "MagenticOneGroupChat",
     "RoundRobinGroupChat",
     "SelectorGroupChat",
     "Swarm",
@@ -37,6 +39,7 @@ _HOMES = {
     "DiGraphEdge": "teams._graph",
     "DiGraphNode": "teams._graph",
     "GraphFlow": "teams._graph_flow",
+    "MagenticOneGroupChat": "teams._magentic_one",
     "RoundRobinGroupChat": "teams._round_robin",
     "SelectorGroupChat": "teams._selector",
     "Swarm": "teams._swarm",

@@ -68,10 +68,10 @@ class BaseGroupChat(StatefulTeam, ABC):
 
     def selecting(
         self, thread: Sequence[BaseAgentEvent | BaseChatMessage]
-    ) -> AsyncGenerator[BaseAgentEvent | Chosen, None] | None:
-        """A selection whose events belong into the run's stream; `Chosen` comes last.
+    ) -> AsyncGenerator[Item | Chosen, None] | None:
+        """A selection that says something in the run's stream; `Chosen` comes last.
 
-        Used in place of `select_speaker` unless it is None. It may be closed at any event and begun
+        Used in place of `select_speaker` unless it is None. It may be closed at any item and begun
         again later, in another process, too.
         """
         return None

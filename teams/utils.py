@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from teams._json_text import extract_json_from_str
 from teams._schema import schema_to_pydantic_model
 from teams.core import FunctionCall, Image
 from teams.models import FunctionExecutionResult, LLMMessage, UserMessage
@@ -28,4 +29,4 @@ def remove_images(messages: Sequence[LLMMessage]) -> list[LLMMessage]:
     ]
 
 
-__all__ = ["content_to_str", "remove_images", "schema_to_pydantic_model"]
+__all__ = ["content_to_str", "extract_json_from_str", "remove_images", "schema_to_pydantic_model"]
