@@ -11,14 +11,24 @@ from teams._snapshot import SnapshotReader, SnapshotWriter
 from teams._turn import Item
 from teams.base import TaskResult
 from teams.core import CancellationToken
-from teams.messages import BaseChatMessage
+from teams.messages import BaseAgentEvent, BaseChatMessage
+from teams.tools._base import Tool
 
 T = TypeVar("T")
 
 
 @runtime_checkable
 class ResumableTeam(Protocol):
-    """A team whose run can stand still and go on inside of another team's run."""
+    """A team whose run can stand still and go on inside of another run."""
+
+    @property
+    def participant_names(self) -> list[str]:
+        """In the order the participants were given."""
+        ...
+
+    def message_types(self) -> list[type[BaseAgentEvent | BaseChatMessage]]:
+        """All message types that can occur in the team."""
+        ...
 
     def begin(self, messages: Sequence[BaseChatMessage]) -> None:
         """Start a run with these messages, or add them to the unfinished one.
@@ -41,6 +51,34 @@ class ResumableTeam(Protocol):
 
     async def write_state(self, path: str, writer: SnapshotWriter) -> None:
         """Write the team's state in the compact format."""
+        ...
+
+    async def read_state(self, path: str, reader: SnapshotReader) -> None:
+        """Take over what `write_state` wrote."""
+        ...
+
+
+@runtime_checkable
+class ResumableTool(Tool, Protocol):
+    """A tool whose calls are runs that can stand still and go on.
+
+    It knows a call by the key of its `ToolCall`.
+    """
+
+    def message_types(self) -> list[type[BaseAgentEvent | BaseChatMessage]]:
+        """What a call can stream, besides the built-in types."""
+        ...
+
+    async def end_call(self, key: str) -> None:
+        """This call is over, whatever came of it; an unfinished run is given up."""
+        ...
+
+    async def reset(self) -> None:
+        """Forget what it was told in earlier calls."""
+        ...
+
+    async def write_state(self, path: str, writer: SnapshotWriter) -> None:
+        """Write what it remembers, unfinished calls included, in the compact format."""
         ...
 
     async def read_state(self, path: str, reader: SnapshotReader) -> None:

@@ -11,8 +11,19 @@ TRUST_VARIABLE = "PARLEY_TRUSTED_PROVIDERS"
 
 # Public module -> its component classes. The provider name is `module.Class`.
 _OURS: Mapping[str, tuple[str, ...]] = {
-    "teams": ("GraphFlow", "RoundRobinGroupChat", "SelectorGroupChat", "Swarm"),
-    "teams.agents": ("AssistantAgent", "UserProxyAgent"),
+    "teams": (
+        "GraphFlow",
+        "MagenticOneGroupChat",
+        "RoundRobinGroupChat",
+        "SelectorGroupChat",
+        "Swarm",
+    ),
+    "teams.agents": (
+        "AssistantAgent",
+        "MessageFilterAgent",
+        "SocietyOfMindAgent",
+        "UserProxyAgent",
+    ),
     "teams.base": ("AndTerminationCondition", "OrTerminationCondition"),
     "teams.code_executors.docker": ("DockerCommandLineCodeExecutor",),
     "teams.code_executors.local": ("LocalCommandLineCodeExecutor",),
@@ -39,7 +50,13 @@ _OURS: Mapping[str, tuple[str, ...]] = {
     ),
     "teams.models.openai": ("AzureOpenAIChatCompletionClient", "OpenAIChatCompletionClient"),
     "teams.models.replay": ("ReplayChatCompletionClient",),
-    "teams.tools": ("FunctionTool", "StaticStreamWorkbench", "StaticWorkbench"),
+    "teams.tools": (
+        "AgentTool",
+        "FunctionTool",
+        "StaticStreamWorkbench",
+        "StaticWorkbench",
+        "TeamTool",
+    ),
 }
 
 # AutoGen's public module -> ours, where the same class names are found.

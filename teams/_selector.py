@@ -389,7 +389,7 @@ def _paragraph(message: LLMMessage) -> str | None:
 
 def _text(answer: CreateResult) -> str:
     if not isinstance(answer.content, str):
-        raise RuntimeError("The selecting model answered with tool calls, but was given no tools.")
+        raise RuntimeError("The selecting model called tools, but it was given none.")
     return answer.content
 
 

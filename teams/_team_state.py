@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, ClassVar, Literal
 
 from pydantic import BaseModel, TypeAdapter
@@ -19,6 +20,7 @@ from teams._history import History
 from teams._participant import Participant
 from teams._snapshot import SnapshotReader, SnapshotWriter
 from teams._turn import Item
+from teams.agents._base import BaseChatAgent
 from teams.base import ChatAgent, Team, TerminationCondition
 from teams.core import ComponentBase
 from teams.messages import BaseAgentEvent, BaseChatMessage, MessageFactory, StructuredMessage
@@ -95,6 +97,11 @@ class StatefulTeam(Team, ABC, ComponentBase[BaseModel]):
     async def reset_manager(self) -> None:
         """Forget what `manager_state` would return."""
 
+    @property
+    def participant_names(self) -> list[str]:
+        """In the order the participants were given."""
+        return list(self._places)
+
     def message_types(self) -> list[type[BaseAgentEvent | BaseChatMessage]]:
         """All message types that can occur in the team."""
         return list(self._message_factory.registered())
@@ -131,20 +138,23 @@ class StatefulTeam(Team, ABC, ComponentBase[BaseModel]):
         """
         if not await self._stands_still():
             raise RuntimeError(f"Team {self.name!r} is running: stop it before you load a state.")
-        states = TeamState.model_validate(state).agent_states
-        if missing := [name for name in (*self._places, self.manager_name) if name not in states]:
-            raise ValueError(
-                f"The state has nothing for {', '.join(missing)}; "
-                f"it holds {', '.join(states) or 'nothing'}."
-            )
-        saved = self.manager_state_type.model_validate(states[self.manager_name])
-        thread = [self._message_factory.create(data) for data in saved.message_thread]
-        for name, place in self._places.items():
-            await place.load_state(states[name], self._message_factory)
-        self._thread.replace(thread)
-        self._turn_count = saved.current_turn
-        self.load_manager(saved.model_dump())
-        await self._load_run(states[self.manager_name].get("run"), self._message_factory.create)
+        with _malformed_is_value_error(self.name):
+            states = TeamState.model_validate(state).agent_states
+            expected = (*self._places, self.manager_name)
+            if missing := [name for name in expected if name not in states]:
+                raise ValueError(
+                    f"The state has nothing for {', '.join(missing)}; "
+                    f"it holds {', '.join(states) or 'nothing'}."
+                )
+            saved = self.manager_state_type.model_validate(states[self.manager_name])
+            thread = [self._message_factory.create(data) for data in saved.message_thread]
+            for name, place in self._places.items():
+                await place.load_state(states[name], self._message_factory)
+            self._thread.replace(thread)
+            self._turn_count = saved.current_turn
+            self.load_manager(saved.model_dump())
+            run = states[self.manager_name].get("run")
+            await self._load_run(run, self._message_factory.create)
 
     async def save_snapshot(self) -> bytes:
         """The whole state in the compact format; `save_delta` then adds to it."""
@@ -171,8 +181,10 @@ class StatefulTeam(Team, ABC, ComponentBase[BaseModel]):
         """
         if not await self._stands_still():
             raise RuntimeError(f"Team {self.name!r} is running: stop it before you load a state.")
-        reader = SnapshotReader(parts, self._message_factory.create, _LLM_MESSAGE.validate_python)
-        await self.read_state("", reader)
+        create, create_llm = self._message_factory.create, _LLM_MESSAGE.validate_python
+        with _malformed_is_value_error(self.name):
+            reader = SnapshotReader(parts, create, create_llm)
+            await self.read_state("", reader)
         self._writer = SnapshotWriter.after(reader)
         await self.write_state("", self._writer)
         self._writer.discard()
@@ -233,6 +245,14 @@ class StatefulTeam(Team, ABC, ComponentBase[BaseModel]):
             await self._termination_condition.reset()
 
 
+@contextmanager
+def _malformed_is_value_error(team: str) -> Generator[None]:
+    try:
+        yield
+    except (AttributeError, IndexError, KeyError, TypeError) as error:
+        raise ValueError(f"The saved state of team {team!r} is malformed: {error!r}") from error
+
+
 def _factory(
     participants: Sequence[ChatAgent | Team],
     custom: Sequence[type[BaseAgentEvent | BaseChatMessage]],
@@ -249,6 +269,8 @@ def _factory(
                 for kind in participant.produced_message_types
                 if issubclass(kind, StructuredMessage)
             ]
+            if isinstance(participant, BaseChatAgent):
+                types += participant.inner_message_types
     for kind in types:
         if not factory.is_registered(kind):
             factory.register(kind)

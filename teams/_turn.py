@@ -58,8 +58,6 @@ class Turn:
         default_factory=dict[str, FunctionExecutionResult]
     )
     """Results by call key."""
-    runs: dict[str, Any] = field(default_factory=dict[str, Any])
-    """States of the runs inside of unfinished calls, by call key."""
     final: BaseChatMessage | None = None
     """The answer, when only handing it out is left."""
 
@@ -93,7 +91,6 @@ class Turn:
             "results": {
                 key: result.model_dump(mode="json") for key, result in self.results.items()
             },
-            "runs": dict(self.runs),
             "final": None if self.final is None else encode(self.final),
         }
 
@@ -120,6 +117,5 @@ class Turn:
                 key: FunctionExecutionResult.model_validate(value)
                 for key, value in data["results"].items()
             },
-            runs=dict(data["runs"]),
             final=final,
         )

@@ -5,6 +5,12 @@ from __future__ import annotations
 from teams.agents._approval import ApprovalFuncType, ApprovalRequest, ApprovalResponse
 from teams.agents._assistant import AssistantAgent
 from teams.agents._base import BaseChatAgent
+from teams.agents._message_filter import (
+    MessageFilterAgent,
+    MessageFilterConfig,
+    PerSourceFilter,
+)
+from teams.agents._society_of_mind import SocietyOfMindAgent
 from teams.agents._user_proxy import UserProxyAgent
 
 __all__ = [
@@ -13,5 +19,9 @@ __all__ = [
     "ApprovalResponse",
     "AssistantAgent",
     "BaseChatAgent",
+    "MessageFilterAgent",
+    "MessageFilterConfig",
+    "PerSourceFilter",
+    "SocietyOfMindAgent",
     "UserProxyAgent",
 ]

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self, cast
 
 from pydantic import BaseModel, TypeAdapter
 
+from teams._context_state import read_context, write_context
 from teams._hooks import AGENT_PATH
 from teams._ids import new_id
 from teams._messages.events import stream_chunk
@@ -171,6 +172,10 @@ class AssistantAgent(BaseChatAgent, Component[AssistantAgentConfig]):
         return types
 
     @property
+    def inner_message_types(self) -> Sequence[type[BaseAgentEvent | BaseChatMessage]]:
+        return self._tools.states.message_types()
+
+    @property
     def model_context(self) -> ChatCompletionContext:
         """The context that is sent to the model."""
         return self._model_context
@@ -236,8 +241,7 @@ class AssistantAgent(BaseChatAgent, Component[AssistantAgentConfig]):
     ) -> AsyncGenerator[Item | Suspended, None]:
         """Run what calls are left of the round, and settle the turn's next phase."""
         path = (*AGENT_PATH.get(), self.name)
-        handoffs = frozenset(self._tools.handoffs)
-        batch = ToolBatch(turn, path, handoffs, self._tools.execute, token)
+        batch = ToolBatch(turn, path, self._tools, token)
         async with aclosing(batch.run()) as items:
             async for item in items:
                 yield item
@@ -388,6 +392,7 @@ class AssistantAgent(BaseChatAgent, Component[AssistantAgentConfig]):
         """Forget everything that was said."""
         self._turn, self._taken = None, {}
         await self._model_context.clear()
+        await self._tools.states.reset()
 
     async def close(self) -> None:
         """Stop the workbenches. The model client may be shared and stays open."""
@@ -403,6 +408,8 @@ class AssistantAgent(BaseChatAgent, Component[AssistantAgentConfig]):
     async def abandon_turn(self) -> None:
         turn, self._turn = self._turn, None
         if turn is not None:
+            for position in range(len(turn.calls)):
+                await self._tools.states.end_call(turn.key(position))
             await self._close_open_calls(turn)
 
     async def _close_open_calls(self, turn: Turn | None = None) -> None:
@@ -426,12 +433,15 @@ class AssistantAgent(BaseChatAgent, Component[AssistantAgentConfig]):
         state = dict(AssistantAgentState.model_construct(llm_context=context))
         if self._turn is not None:
             state["turn"] = self._turn.dump(lambda item: item.dump())
+        if tools := await self._tools.states.save_state():
+            state["tools"] = tools
         return state
 
     async def load_state(self, state: Mapping[str, Any]) -> None:
         """Take over a state of ours or of AutoGen's. Raises ValueError if it is something else."""
         loaded = AssistantAgentState.model_validate(state)
         await self._model_context.load_state(loaded.llm_context)
+        await self._tools.states.load_state(state.get("tools", {}))
         turn = state.get("turn")
         self._take_up(None if turn is None else Turn.load(turn, self._factory().create))
         if turn is None and (closed := close_calls(self._model_context.history)) is not None:
@@ -445,22 +455,16 @@ class AssistantAgent(BaseChatAgent, Component[AssistantAgentConfig]):
         if type(self).save_state is not AssistantAgent.save_state:  # it saves more than we know of
             await super().write_state(path, writer)
             return
-        context = self._model_context
-        if type(context).save_state is ChatCompletionContext.save_state:
-            writer.items(path + "context", context.history, writer.llm_message)
-        else:
-            writer.value(path + "context", await context.save_state())
+        await write_context(self._model_context, path + "context", writer)
+        await self._tools.states.write_state(path + "tools/", writer)
         writer.value(path + "turn", None if self._turn is None else self._turn.dump(writer.item))
 
     async def read_state(self, path: str, reader: SnapshotReader) -> None:
         if type(self).save_state is not AssistantAgent.save_state:
             await super().read_state(path, reader)
             return
-        context = self._model_context
-        if type(context).save_state is ChatCompletionContext.save_state:
-            context.history.replace(reader.items(path + "context", reader.llm_message))
-        elif (saved := reader.value(path + "context")) is not None:
-            await context.load_state(cast("Mapping[str, Any]", saved))
+        await read_context(self._model_context, path + "context", reader)
+        await self._tools.states.read_state(path + "tools/", reader)
         turn = reader.value(path + "turn")
         self._take_up(None if turn is None else Turn.load(turn, reader.item))
 
@@ -469,6 +473,9 @@ class AssistantAgent(BaseChatAgent, Component[AssistantAgentConfig]):
             self._message_factory = MessageFactory()
             if self._output is not None:
                 self._message_factory.register(self._output.StructuredMessage)
+            for kind in self.inner_message_types:
+                if not self._message_factory.is_registered(kind):
+                    self._message_factory.register(kind)
         return self._message_factory
 
     def _to_config(self) -> AssistantAgentConfig:

@@ -10,6 +10,7 @@ from typing import Any, cast
 from teams._hooks import ToolCall
 from teams._merge import Emit
 from teams._turn import Item
+from teams.agents._tool_states import ToolStates
 from teams.base import Handoff, InputRequired
 from teams.core import CancellationToken
 from teams.messages import BaseAgentEvent, BaseChatMessage
@@ -62,6 +63,11 @@ class AgentTools:
             raise ValueError(
                 f"Agent {agent!r} has a workbench, but its model does not support function calling."
             )
+        self.states = ToolStates(self.workbenches)
+
+    def is_serial(self, name: str) -> bool:
+        """Whether calls of this tool are made one after the other."""
+        return any(workbench.tool_traits(name).serial for workbench in self.workbenches)
 
     async def schemas(self) -> list[ToolSchema | BaseTool[Any, Any]]:
         """What the model is told it can call."""

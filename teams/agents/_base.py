@@ -211,6 +211,11 @@ class BaseChatAgent(ChatAgent, ABC, ComponentBase[BaseModel]):
         """
         return None
 
+    @property
+    def inner_message_types(self) -> Sequence[type[BaseAgentEvent | BaseChatMessage]]:
+        """Types that its stream can hold beside its own, from agents or teams inside of it."""
+        return ()
+
     async def abandon_turn(self) -> None:
         """Give up an unfinished turn after a cancellation; memory must be valid afterwards."""
 

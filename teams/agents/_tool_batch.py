@@ -17,14 +17,12 @@ from teams._hooks import (
 )
 from teams._merge import Emit, Job, merge
 from teams._turn import Item, Turn
+from teams.agents._assistant_tools import AgentTools
 from teams.core import CancellationToken
 from teams.messages import ModelClientStreamingChunkEvent
 from teams.models import FunctionExecutionResult
 from teams.tools import ToolResult
 from teams.tools._workbench import text_result
-
-Execute = Callable[[ToolCall, CancellationToken, Emit[Item]], Awaitable[ToolResult]]
-"""Runs one call for real. Tool errors are results; what it raises is fatal for the run."""
 
 
 class _Gate:
@@ -54,11 +52,11 @@ class ToolBatch:
 
     turn: Turn
     agent: tuple[str, ...]
-    handoffs: frozenset[str]
-    execute: Execute
+    tools: AgentTools
     token: CancellationToken
     waiting: list[PendingInput] = field(default_factory=list[PendingInput])
     _over: bool = False
+    _ended: dict[str, asyncio.Event] = field(default_factory=dict[str, asyncio.Event])
 
     async def run(self) -> AsyncGenerator[Item, None]:
         """Run every call without a result; yield what streaming tools produce, recorded in the turn
@@ -67,6 +65,7 @@ class ToolBatch:
         calls = [self._call(position) for position in range(len(self.turn.calls))]
         left = [call for call in calls if call.key not in self.turn.results]
         gate = _Gate(len(left))
+        self._ended = {call.key: asyncio.Event() for call in left}
         # Cancelled with the run's token, and also when nobody waits for the results any more.
         token = CancellationToken()
         self.token.add_callback(token.cancel)
@@ -90,44 +89,65 @@ class ToolBatch:
             name=call.name,
             arguments=call.arguments,
             agent=self.agent,
-            handoff=call.name in self.handoffs,
+            handoff=call.name in self.tools.handoffs,
         )
 
     def _job(self, call: ToolCall, gate: _Gate, token: CancellationToken) -> Job[Item]:
         async def job(emit: Emit[Item]) -> None:
-            async def produce(item: Item) -> None:
-                if self._over:  # the call was abandoned
-                    raise asyncio.CancelledError
-                if type(item) is not ModelClientStreamingChunkEvent:
-                    self.turn.produced.append(item)
-                await emit(item)
-
-            async def execute(allowed: ToolCall) -> ToolResult:
-                return await self.execute(allowed, token, produce)
-
             CURRENT_CALL.set(call)
             AGENT_PATH.set(self.agent)
             try:
-                result = await judged(call, gate, execute)
-            except InputRequired as required:
-                self.waiting += required.pending(
-                    agent=self.agent, request_id=call.key, call_id=call.id
-                )
-                return
-            except asyncio.CancelledError:
-                if token.is_cancelled() or _is_being_cancelled():
-                    raise
-                # The tool's own doing: it ends the call, not the run.
-                result = text_result(call.name, "Error: the call was cancelled.", is_error=True)
-            if not self._over:
-                self.turn.results[call.key] = FunctionExecutionResult(
-                    content=result.to_text(),
-                    name=call.name,
-                    call_id=call.id,
-                    is_error=result.is_error,
-                )
+                result = await self._result(call, gate, token, emit)
+                if result is not None and not self._over:
+                    self.turn.results[call.key] = FunctionExecutionResult(
+                        content=result.to_text(),
+                        name=call.name,
+                        call_id=call.id,
+                        is_error=result.is_error,
+                    )
+                    await self.tools.states.end_call(call.key)
+            finally:
+                self._ended[call.key].set()
 
         return job
+
+    async def _result(
+        self, call: ToolCall, gate: _Gate, token: CancellationToken, emit: Emit[Item]
+    ) -> ToolResult | None:
+        """The call's result; None if it waits for a human."""
+
+        async def produce(item: Item) -> None:
+            if self._over:  # the call was abandoned
+                raise asyncio.CancelledError
+            if type(item) is not ModelClientStreamingChunkEvent:
+                self.turn.produced.append(item)
+            await emit(item)
+
+        async def execute(allowed: ToolCall) -> ToolResult:
+            if self.tools.is_serial(call.name):
+                await self._earlier_calls(call)
+            return await self.tools.execute(allowed, token, produce)
+
+        try:
+            return await judged(call, gate, execute)
+        except InputRequired as required:
+            asked = required.pending(agent=self.agent, request_id=call.key, call_id=call.id)
+            self.waiting += [request for request in asked if request not in self.waiting]
+            return None
+        except asyncio.CancelledError:
+            if token.is_cancelled() or _is_being_cancelled():
+                raise
+            # The tool's own doing: it ends the call, not the run.
+            return text_result(call.name, "Error: the call was cancelled.", is_error=True)
+
+    async def _earlier_calls(self, call: ToolCall) -> None:
+        """Wait for the calls of the same tool that stand before this one."""
+        for position, other in enumerate(self.turn.calls):
+            key = self.turn.key(position)
+            if key == call.key:
+                return
+            if other.name == call.name and key in self._ended:
+                await self._ended[key].wait()
 
 
 def _is_being_cancelled() -> bool:

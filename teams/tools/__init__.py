@@ -1,5 +1,8 @@
 """Tools and workbenches: what models may call."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from teams.tools._base import (
     BaseStreamTool,
     BaseTool,
@@ -20,7 +23,12 @@ from teams.tools._workbench import (
     Workbench,
 )
 
+if TYPE_CHECKING:
+    from teams.tools._agent_tool import AgentTool
+    from teams.tools._team_tool import TeamTool
+
 __all__ = [
+    "AgentTool",
     "BaseStreamTool",
     "BaseTool",
     "BaseToolWithState",
@@ -31,6 +39,7 @@ __all__ = [
     "StaticWorkbench",
     "StreamTool",
     "StreamWorkbench",
+    "TeamTool",
     "TextResultContent",
     "Tool",
     "ToolOverride",
@@ -39,3 +48,17 @@ __all__ = [
     "ToolTraits",
     "Workbench",
 ]
+
+# Agents and teams have tools, so tools that have agents and teams are resolved on first use.
+_HOMES = {"AgentTool": "teams.tools._agent_tool", "TeamTool": "teams.tools._team_tool"}
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(home), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOMES])

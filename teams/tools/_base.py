@@ -28,12 +28,14 @@ class ToolTraits:
     """What a tool promises about its calls.
 
     `read_only`: a call changes nothing. `idempotent`: an interrupted call may be made again.
-    `fatal_errors`: an exception ends the run, where others' are results for the model.
+    `fatal_errors`: an exception ends the run, where others' are results for the model. `serial`:
+    the calls of one model answer are made one after the other, in their order.
     """
 
     read_only: bool = False
     idempotent: bool = False
     fatal_errors: bool = False
+    serial: bool = False
 
 
 NO_TRAITS = ToolTraits()

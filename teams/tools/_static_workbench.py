@@ -55,6 +55,11 @@ class StaticWorkbench(Workbench, Component[StaticWorkbenchConfig]):
         self._tool_overrides = dict(tool_overrides or {})
         self._by_name = self._named_tools()
 
+    @property
+    def tools(self) -> Sequence[BaseTool[Any, Any]]:
+        """The tools, under their own names."""
+        return self._tools
+
     def _named_tools(self) -> dict[str, BaseTool[Any, Any]]:
         own_names = {tool.name for tool in self._tools}
         if unknown := sorted(self._tool_overrides.keys() - own_names):

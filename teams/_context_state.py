@@ -1,0 +1,30 @@
+"""A model context in the compact state format: as a growing history, where it is nothing more."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+from teams._snapshot import SnapshotReader, SnapshotWriter
+from teams.model_context import ChatCompletionContext
+
+
+async def write_context(context: ChatCompletionContext, path: str, writer: SnapshotWriter) -> None:
+    """Write what the context gained since it was last written under this path."""
+    if _is_plain(context):
+        writer.items(path, context.history, writer.llm_message)
+    else:
+        writer.value(path, await context.save_state())
+
+
+async def read_context(context: ChatCompletionContext, path: str, reader: SnapshotReader) -> None:
+    """Take over what `write_context` wrote."""
+    if _is_plain(context):
+        context.history.replace(reader.items(path, reader.llm_message))
+    elif (saved := reader.value(path)) is not None:
+        await context.load_state(cast("Mapping[str, Any]", saved))
+
+
+def _is_plain(context: ChatCompletionContext) -> bool:
+    # One that overrides save_state has more to remember than its messages.
+    return type(context).save_state is ChatCompletionContext.save_state

@@ -1,0 +1,190 @@
+"""MessageFilterAgent: another agent that is shown only some of the messages."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from contextlib import aclosing
+from typing import Annotated, Any, ClassVar, Literal, overload
+
+from pydantic import BaseModel
+
+from teams._nesting import under
+from teams._snapshot import SnapshotReader, SnapshotWriter
+from teams._turn import Suspended
+from teams.agents._base import BaseChatAgent
+from teams.base import ChatAgent, Response
+from teams.core import CancellationToken, Component, ComponentModel
+from teams.messages import BaseAgentEvent, BaseChatMessage
+
+
+class PerSourceFilter(BaseModel):
+    """Lets messages of one source through: all, or the first or last `count` of them."""
+
+    source: str
+    """Name of the agent or user."""
+
+    position: Literal["first", "last"] | None = None
+    """Which end to count from; None lets all through."""
+
+    count: int | None = None
+    """How many; None lets all through."""
+
+    def apply(self, messages: Sequence[BaseChatMessage]) -> list[BaseChatMessage]:
+        """The messages that it lets through, in their order."""
+        found = [message for message in messages if message.source == self.source]
+        match self.position, self.count:
+            case "first", int(count):
+                return found[: max(count, 0)]
+            case "last", int(count):
+                return found[max(len(found) - max(count, 0), 0) :]
+            case _:
+                return found
+
+
+class MessageFilterConfig(BaseModel):
+    """What the agent inside is shown of the messages that are new since its last turn."""
+
+    per_source: list[PerSourceFilter]
+    """In this order. A message is shown once, however many of them let it through; if none does, or
+    there is none, it is never shown."""
+
+    def apply(self, messages: Sequence[BaseChatMessage]) -> list[BaseChatMessage]:
+        """The messages that are shown."""
+        shown = {
+            message.id: message for rule in self.per_source for message in rule.apply(messages)
+        }
+        return list(shown.values())
+
+
+class MessageFilterAgentConfig(BaseModel):
+    """See `MessageFilterAgent` for what the fields mean."""
+
+    name: str
+    wrapped_agent: Annotated[ComponentModel, ChatAgent]
+    filter: MessageFilterConfig
+
+
+class MessageFilterAgent(BaseChatAgent, Component[MessageFilterAgentConfig]):
+    """An agent that hands the messages a filter lets through to the agent inside, which answers.
+
+    Args:
+        name: a Python identifier, unique in a team. Usually the name of the agent inside, since
+            that is the source of what it says.
+        wrapped_agent: the agent inside.
+        filter: which messages it is shown. The rest is lost for it.
+    """
+
+    component_config_schema = MessageFilterAgentConfig
+    component_provider_override: ClassVar[str | None] = "teams.agents.MessageFilterAgent"
+
+    def __init__(
+        self, name: str, wrapped_agent: BaseChatAgent, filter: MessageFilterConfig
+    ) -> None:
+        super().__init__(name=name, description=wrapped_agent.description)
+        self._wrapped_agent = wrapped_agent
+        self._filter = filter
+        self._kept_back: Mapping[str, None] = {}
+        """Ids of what the filter kept back in the last turn."""
+
+    @property
+    def produced_message_types(self) -> Sequence[type[BaseChatMessage]]:
+        """Those of the agent inside."""
+        return self._wrapped_agent.produced_message_types
+
+    @property
+    def inner_message_types(self) -> Sequence[type[BaseAgentEvent | BaseChatMessage]]:
+        return self._wrapped_agent.inner_message_types
+
+    async def on_messages(
+        self, messages: Sequence[BaseChatMessage], cancellation_token: CancellationToken
+    ) -> Response:
+        """The answer of the agent inside to what it is shown."""
+        return await self._wrapped_agent.on_messages(
+            self._filter.apply(messages), cancellation_token
+        )
+
+    async def on_messages_stream(
+        self, messages: Sequence[BaseChatMessage], cancellation_token: CancellationToken
+    ) -> AsyncGenerator[BaseAgentEvent | BaseChatMessage | Response | Suspended, None]:
+        """What the agent inside yields when it is shown what the filter lets through."""
+        self._kept_back = {}
+        shown: Sequence[BaseChatMessage] = _Filtered(messages, self._filter)
+        if self._wrapped_agent.absorbed is None:
+            shown = list(shown)
+        stream = self._wrapped_agent.on_messages_stream(shown, cancellation_token)
+        if self._wrapped_agent.name != self.name:
+            stream = under(self.name, stream)
+        async with aclosing(stream) as items:
+            async for item in items:
+                if isinstance(item, Response):
+                    ids = {message.id for message in shown}
+                    self._kept_back = dict.fromkeys(
+                        message.id for message in messages if message.id not in ids
+                    )
+                yield item
+
+    async def on_reset(self, cancellation_token: CancellationToken) -> None:
+        """Reset the agent inside."""
+        self._kept_back = {}
+        await self._wrapped_agent.on_reset(cancellation_token)
+
+    async def on_pause(self, cancellation_token: CancellationToken) -> None:
+        """Pause the agent inside."""
+        await self._wrapped_agent.on_pause(cancellation_token)
+
+    async def on_resume(self, cancellation_token: CancellationToken) -> None:
+        """Let the agent inside go on."""
+        await self._wrapped_agent.on_resume(cancellation_token)
+
+    async def close(self) -> None:
+        """Release what the agent inside holds."""
+        await self._wrapped_agent.close()
+
+    @property
+    def absorbed(self) -> Mapping[str, None] | None:
+        taken = self._wrapped_agent.absorbed
+        return None if taken is None else {**self._kept_back, **taken}
+
+    async def abandon_turn(self) -> None:
+        self._kept_back = {}
+        await self._wrapped_agent.abandon_turn()
+
+    async def save_state(self) -> Mapping[str, Any]:
+        """The state of the agent inside, under an additive key of the documented empty state."""
+        return {
+            **await super().save_state(),
+            "wrapped_agent_state": await self._wrapped_agent.save_state(),
+        }
+
+    async def load_state(self, state: Mapping[str, Any]) -> None:
+        """Take over a state of ours; AutoGen's says nothing of the agent inside."""
+        await super().load_state(state)
+        if (wrapped := state.get("wrapped_agent_state")) is not None:
+            await self._wrapped_agent.load_state(wrapped)
+
+    async def write_state(self, path: str, writer: SnapshotWriter) -> None:
+        await self._wrapped_agent.write_state(path, writer)
+
+    async def read_state(self, path: str, reader: SnapshotReader) -> None:
+        await self._wrapped_agent.read_state(path, reader)
+
+
+class _Filtered(Sequence[BaseChatMessage]):
+    """What a filter lets through of messages that may still become more."""
+
+    def __init__(self, messages: Sequence[BaseChatMessage], rules: MessageFilterConfig) -> None:
+        self._messages = messages
+        self._rules = rules
+
+    def __iter__(self) -> Iterator[BaseChatMessage]:
+        return iter(self._rules.apply(self._messages))
+
+    def __len__(self) -> int:
+        return len(self._rules.apply(self._messages))
+
+    @overload
+    def __getitem__(self, index: int) -> BaseChatMessage: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[BaseChatMessage]: ...
+    def __getitem__(self, index: int | slice) -> BaseChatMessage | Sequence[BaseChatMessage]:
+        return self._rules.apply(self._messages)[index]

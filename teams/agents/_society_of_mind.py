@@ -1,0 +1,338 @@
+"""SocietyOfMindAgent: a team that speaks as one agent."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from typing import Annotated, Any, ClassVar, cast
+
+from pydantic import BaseModel
+
+from teams._context_state import read_context, write_context
+from teams._nesting import ResumableTeam, under
+from teams._snapshot import SnapshotReader, SnapshotWriter
+from teams._turn import Item, Suspended
+from teams.agents._base import BaseChatAgent
+from teams.base import Response, TaskResult, Team
+from teams.core import CancellationToken, Component, ComponentModel
+from teams.messages import (
+    BaseAgentEvent,
+    BaseChatMessage,
+    HandoffMessage,
+    MessageFactory,
+    TextMessage,
+)
+from teams.model_context import ChatCompletionContext, UnboundedChatCompletionContext
+from teams.models import (
+    AssistantMessage,
+    ChatCompletionClient,
+    LLMMessage,
+    SystemMessage,
+    UserMessage,
+)
+from teams.state import SocietyOfMindAgentState
+
+DEFAULT_DESCRIPTION = "An agent that uses an inner team of agents to generate responses."
+DEFAULT_INSTRUCTION = (
+    "You speak for a team. The team was given a request and has worked on it; what its members "
+    "said to each other follows."
+)
+DEFAULT_RESPONSE_PROMPT = (
+    "Now give the team's answer to the request. It goes to somebody who has not seen the "
+    "discussion, so let it stand on its own, and do not speak of the discussion."
+)
+NO_RESPONSE = "No response."
+EARLIER = "What this team was asked and what it answered before."
+
+
+class SocietyOfMindAgentConfig(BaseModel):
+    """See `SocietyOfMindAgent` for what the fields mean."""
+
+    name: str
+    team: Annotated[ComponentModel, Team]
+    model_client: Annotated[ComponentModel, ChatCompletionClient]
+    description: str = DEFAULT_DESCRIPTION
+    instruction: str = DEFAULT_INSTRUCTION
+    response_prompt: str = DEFAULT_RESPONSE_PROMPT
+    model_context: Annotated[ComponentModel | None, ChatCompletionContext] = None
+
+
+@dataclass(slots=True)
+class _Turn:
+    """What an unfinished turn has told the team and heard from it."""
+
+    task: list[BaseChatMessage] = field(default_factory=list[BaseChatMessage])
+    taken: dict[str, None] = field(default_factory=dict[str, None])
+    """The ids of `task`."""
+    said: list[BaseChatMessage] = field(default_factory=list[BaseChatMessage])
+    begun: bool = False
+    ended: bool = False
+    """The team is done; only the answer is missing."""
+
+    def new(self, messages: Sequence[BaseChatMessage]) -> list[BaseChatMessage]:
+        """Those of the messages that were not taken yet."""
+        return [message for message in messages if message.id not in self.taken]
+
+    def take(self, messages: Sequence[BaseChatMessage]) -> None:
+        """The team has got these."""
+        self.task.extend(messages)
+        self.taken.update(dict.fromkeys(message.id for message in messages))
+
+    def dump(self, encode: Callable[[BaseChatMessage], Any]) -> dict[str, Any]:
+        """The record as JSON data."""
+        return {
+            "task": [encode(message) for message in self.task],
+            "said": [encode(message) for message in self.said],
+            "begun": self.begun,
+            "ended": self.ended,
+        }
+
+    @classmethod
+    def load(cls, data: Mapping[str, Any], decode: Callable[[Any], Any]) -> _Turn:
+        """The inverse of `dump`."""
+        turn = cls(
+            said=[decode(message) for message in data["said"]],
+            begun=data["begun"],
+            ended=data["ended"],
+        )
+        turn.take([decode(message) for message in data["task"]])
+        return turn
+
+
+class SocietyOfMindAgent(BaseChatAgent, Component[SocietyOfMindAgentConfig]):
+    """An agent that has a team work on what it is told, and answers in the team's name.
+
+    A turn: the team runs on the new messages, and its messages are yielded; then the model makes an
+    answer of them, and the team is reset. What the agent was told and answered is kept in its model
+    context, which the team is given along with the next messages. A team that waits for a human
+    keeps its turn: nothing is answered or reset before it has ended.
+
+    Args:
+        name: a Python identifier, unique in a team.
+        team: the team inside.
+        model_client: makes the answer.
+        description: for teams that choose speakers by description.
+        instruction: stands before the team's messages in the model's request.
+        response_prompt: stands after them. Both are system messages if the model takes several of
+            them, else user messages.
+        model_context: how much the team is told of earlier turns; everything by default. Messages
+            it comes with are cleared by a reset.
+    """
+
+    component_config_schema = SocietyOfMindAgentConfig
+    component_provider_override: ClassVar[str | None] = "teams.agents.SocietyOfMindAgent"
+
+    DEFAULT_INSTRUCTION: ClassVar[str] = DEFAULT_INSTRUCTION
+    DEFAULT_RESPONSE_PROMPT: ClassVar[str] = DEFAULT_RESPONSE_PROMPT
+    DEFAULT_DESCRIPTION: ClassVar[str] = DEFAULT_DESCRIPTION
+
+    def __init__(
+        self,
+        name: str,
+        team: Team,
+        model_client: ChatCompletionClient,
+        *,
+        description: str = DEFAULT_DESCRIPTION,
+        instruction: str = DEFAULT_INSTRUCTION,
+        response_prompt: str = DEFAULT_RESPONSE_PROMPT,
+        model_context: ChatCompletionContext | None = None,
+    ) -> None:
+        super().__init__(name=name, description=description)
+        self._team = team
+        self._model_client = model_client
+        self._instruction = instruction
+        self._response_prompt = response_prompt
+        self._model_context = (
+            model_context if model_context is not None else UnboundedChatCompletionContext()
+        )
+        self._turn: _Turn | None = None
+        self._taken: Mapping[str, None] = {}
+
+    @property
+    def produced_message_types(self) -> Sequence[type[BaseChatMessage]]:
+        """Text."""
+        return (TextMessage,)
+
+    @property
+    def inner_message_types(self) -> Sequence[type[BaseAgentEvent | BaseChatMessage]]:
+        return self._team.message_types() if isinstance(self._team, ResumableTeam) else ()
+
+    @property
+    def model_context(self) -> ChatCompletionContext:
+        """What the agent was told and answered so far."""
+        return self._model_context
+
+    async def on_messages(
+        self, messages: Sequence[BaseChatMessage], cancellation_token: CancellationToken
+    ) -> Response:
+        """Let the team work and answer. Raises InputRequired when the team waits for a human."""
+        return await self.last_of_stream(messages, cancellation_token)
+
+    async def on_messages_stream(
+        self, messages: Sequence[BaseChatMessage], cancellation_token: CancellationToken
+    ) -> AsyncGenerator[BaseAgentEvent | BaseChatMessage | Response | Suspended, None]:
+        """Yield what the team says, then the answer; or `Suspended`, if the team waits.
+
+        If an earlier turn is unfinished, this call finishes it. `messages` may grow while the team
+        runs: it is told of new ones.
+        """
+        turn = self._turn = self._turn or _Turn()
+        self._taken = turn.taken
+        if not turn.ended:
+            stream = under(self.name, await self._team_stream(turn, messages, cancellation_token))
+            async with aclosing(stream) as items:
+                async for item in items:
+                    if isinstance(item, TaskResult):
+                        if item.pending:
+                            yield Suspended(tuple(item.pending))
+                            return
+                        turn.ended = True
+                        break
+                    if isinstance(item, BaseChatMessage):
+                        turn.said.append(item)
+                    yield item
+                    self._steer(turn, messages)
+        answer = await self._answer(turn, cancellation_token)
+        await self._remember(turn, answer)
+        await self._team.reset()
+        self._turn = None
+        yield Response(chat_message=answer, inner_messages=[])
+
+    async def _team_stream(
+        self, turn: _Turn, messages: Sequence[BaseChatMessage], token: CancellationToken
+    ) -> AsyncGenerator[Item | TaskResult, None]:
+        new = turn.new(messages)
+        task = new
+        if not turn.begun:
+            task = [*await self._earlier(), *new] or [TextMessage(content="", source=self.name)]
+        if isinstance(self._team, ResumableTeam):
+            self._team.begin(task)
+            stream = self._team.drive(token)
+        else:
+            stream = self._team.run_stream(
+                task=task or None, cancellation_token=token, output_task_messages=False
+            )
+        turn.take(new)
+        turn.begun = True
+        return stream
+
+    def _steer(self, turn: _Turn, messages: Sequence[BaseChatMessage]) -> None:
+        if isinstance(self._team, ResumableTeam) and (new := turn.new(messages)):
+            self._team.add_messages(new)
+            turn.take(new)
+
+    async def _earlier(self) -> list[BaseChatMessage]:
+        """What the team is told of earlier turns. One message, so that it counts as one."""
+        context = await self._model_context.get_messages()
+        if not context:
+            return []
+        # In a team of hand-offs the first participant is the one that begins anyway.
+        names = self._team.participant_names if isinstance(self._team, ResumableTeam) else [""]
+        return [HandoffMessage(content=EARLIER, source=self.name, target=names[0], context=context)]
+
+    async def _answer(self, turn: _Turn, token: CancellationToken) -> TextMessage:
+        if not turn.said:
+            return TextMessage(content=NO_RESPONSE, source=self.name)
+        result = await self._model_client.create(
+            [
+                self._frame(self._instruction),
+                *(message.to_model_message() for message in turn.said),
+                self._frame(self._response_prompt),
+            ],
+            cancellation_token=token,
+        )
+        if not isinstance(result.content, str):
+            raise RuntimeError(
+                f"The model of agent {self.name!r} called tools, but it was given none."
+            )
+        return TextMessage(content=result.content, source=self.name, models_usage=result.usage)
+
+    def _frame(self, text: str) -> LLMMessage:
+        if self._model_client.model_info.get("multiple_system_messages", False):
+            return SystemMessage(content=text)
+        return UserMessage(content=text, source="user")
+
+    async def _remember(self, turn: _Turn, answer: TextMessage) -> None:
+        for message in turn.task:
+            if isinstance(message, HandoffMessage):
+                for context_message in message.context:
+                    await self._model_context.add_message(context_message)
+            await self._model_context.add_message(message.to_model_message())
+        await self._model_context.add_message(
+            AssistantMessage(content=answer.content, source=self.name)
+        )
+
+    async def on_reset(self, cancellation_token: CancellationToken) -> None:
+        """Forget everything, and reset the team."""
+        self._turn = None
+        await self._team.reset()
+        await self._model_context.clear()
+
+    async def on_pause(self, cancellation_token: CancellationToken) -> None:
+        """Pause the team, if it is at work."""
+        if self._turn is not None:
+            await self._team.pause()
+
+    async def on_resume(self, cancellation_token: CancellationToken) -> None:
+        """Let the team go on, if it is at work."""
+        if self._turn is not None:
+            await self._team.resume()
+
+    @property
+    def absorbed(self) -> Mapping[str, None]:
+        return self._taken
+
+    async def abandon_turn(self) -> None:
+        # The messages of the turn stay with whoever sent them, and come again with the next ones.
+        self._turn, self._taken = None, {}
+        if isinstance(self._team, ResumableTeam):
+            await self._team.abandon_turn()
+        await self._team.reset()
+
+    async def save_state(self) -> Mapping[str, Any]:
+        """The team's state; under additive keys the model context, and an unfinished turn."""
+        state = dict(
+            SocietyOfMindAgentState.model_construct(inner_team_state=await self._team.save_state())
+        )
+        state["llm_context"] = await self._model_context.save_state()
+        if self._turn is not None:
+            state["turn"] = self._turn.dump(lambda message: message.dump())
+        return state
+
+    async def load_state(self, state: Mapping[str, Any]) -> None:
+        """Take over a state of ours or of AutoGen's, which has no model context."""
+        loaded = SocietyOfMindAgentState.model_validate(state)
+        await self._team.load_state(loaded.inner_team_state)
+        if (context := state.get("llm_context")) is not None:
+            await self._model_context.load_state(context)
+        turn = state.get("turn")
+        self._take_up(None if turn is None else _Turn.load(turn, self._factory().create))
+
+    async def write_state(self, path: str, writer: SnapshotWriter) -> None:
+        await write_context(self._model_context, path + "context", writer)
+        writer.value(path + "turn", self._turn and self._turn.dump(writer.item))
+        if isinstance(self._team, ResumableTeam):
+            await self._team.write_state(path + "team/", writer)
+        else:
+            writer.value(path + "team", await self._team.save_state())
+
+    async def read_state(self, path: str, reader: SnapshotReader) -> None:
+        await read_context(self._model_context, path + "context", reader)
+        if isinstance(self._team, ResumableTeam):
+            await self._team.read_state(path + "team/", reader)
+        else:
+            await self._team.load_state(cast("Mapping[str, Any]", reader.value(path + "team")))
+        turn = reader.value(path + "turn")
+        self._take_up(None if turn is None else _Turn.load(turn, reader.chat_message))
+
+    def _take_up(self, turn: _Turn | None) -> None:
+        self._turn = turn
+        self._taken = {} if turn is None else turn.taken
+
+    def _factory(self) -> MessageFactory:
+        factory = MessageFactory()
+        for kind in self.inner_message_types:
+            if not factory.is_registered(kind):
+                factory.register(kind)
+        return factory
