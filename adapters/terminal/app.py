@@ -28,6 +28,9 @@ LOGGER = logging.getLogger(__name__)
 SECOND_PRESS = 2.0
 """Seconds in which a second ctrl+c leaves."""
 
+RETRY = 1.0
+"""Seconds before a gateway that is gone is looked for again."""
+
 Connect = Callable[[], AbstractAsyncContextManager["Client"]]
 
 
@@ -46,6 +49,7 @@ class Settings:
     now: Callable[[], float] = time.time
     painted: asyncio.Event = field(default_factory=asyncio.Event)
     toggle_mouse: Callable[[], None] = _nothing
+    lost: Callable[[], None] = _nothing
 
 
 class ChatApp(App[int]):
@@ -59,15 +63,17 @@ class ChatApp(App[int]):
         Binding("ctrl+c", "interrupt", "Copy, or leave", show=False, priority=True)
     ]
 
-    def __init__(self, settings: Settings, *, theme: str = "") -> None:
+    def __init__(self, settings: Settings, *, theme: str = "", mouse: bool = True) -> None:
         super().__init__()
         self.failure = ""
         """Why the chat could not go on, as a sentence."""
         self._settings = settings
-        settings.toggle_mouse = self.toggle_mouse
-        self._left = asyncio.Event()
+        settings.toggle_mouse, settings.lost = self.toggle_mouse, self.lost
+        self._wake = asyncio.Event()
+        self._left = False
+        self._shown = False
         self._pressed_at = -SECOND_PRESS
-        self._mouse = True
+        self._mouse = mouse
         self.register_theme(PARLEY_DARK)
         self.register_theme(PARLEY_LIGHT)
         self.theme = theme if theme in self.available_themes else PARLEY_DARK.name
@@ -81,21 +87,41 @@ class ChatApp(App[int]):
         return variables(dark=self.current_theme.dark)
 
     async def hold(self, connect: Connect) -> None:
-        """Be connected from the first paint until the person has left."""
+        """Be connected from the first paint until the person has left.
+
+        When the gateway is gone, because another process owned it, connect again: perhaps this
+        one owns it then.
+        """
         await self._settings.painted.wait()
-        if self._left.is_set():
-            return
-        try:
-            async with connect() as client:
-                self.call_later(self._show_thread, client)
-                await self._left.wait()
-        except Exception as error:
-            self.fail(error)
+        while not self._left:
+            self._wake.clear()
+            try:
+                async with connect() as client:
+                    self.call_later(self._show_thread, client)
+                    self._shown = True
+                    await self._wake.wait()
+            except Exception as error:
+                if not self._may_come_back(error):
+                    self.fail(error)
+                    return
+            if not self._left:
+                await asyncio.sleep(RETRY)
+
+    def lost(self) -> None:
+        """The gateway is gone."""
+        self._wake.set()
 
     def left(self) -> None:
         """The screen is given back; the line to the gateway may go."""
-        self._left.set()
+        self._left = True
+        self._wake.set()
         self._settings.painted.set()
+
+    def _may_come_back(self, error: Exception) -> bool:
+        """Whether another try helps: the thread is on screen, and a store changes its owner."""
+        from gateway.errors import Closing, StoreInUse
+
+        return self._shown and isinstance(error, Closing | StoreInUse)
 
     def fail(self, error: Exception) -> None:
         """Leave with what happened as a sentence, and the exit code that belongs to it."""
@@ -130,11 +156,13 @@ class ChatApp(App[int]):
 
     def toggle_mouse(self) -> None:
         """Hand the mouse to the terminal, so that it selects text itself, or take it back."""
-        driver = self._driver
         self._mouse = not self._mouse
+        driver = self._driver
         if driver is not None and not self.is_headless:
-            # Textual has no public switch for what its driver does at the start and the end.
+            # Textual has no public switch for what its driver does at the start and the end, and
+            # the driver does nothing about the mouse unless it was started with it.
             name = "_enable_mouse_support" if self._mouse else "_disable_mouse_support"
+            driver._mouse = True  # pyright: ignore[reportPrivateUsage]
             getattr(driver, name, _nothing)()
         whose = "Parley's again" if self._mouse else "the terminal's: select text with it"
         self.notify(f"The mouse is {whose}.", markup=False)

@@ -58,7 +58,8 @@ def run_chat(
         return asyncio.run(_by_line(chat, connect))
     from adapters.terminal.app import ChatApp, Settings
 
-    app = ChatApp(Settings(data_dir=data_dir, thread=thread, new=new), theme=theme)
+    settings = Settings(data_dir=data_dir, thread=thread, new=new)
+    app = ChatApp(settings, theme=theme, mouse=mouse)
     code = asyncio.run(_on_screen(app, connect, mouse=mouse))
     if app.failure:
         print(app.failure, file=sys.stderr)  # noqa: T201

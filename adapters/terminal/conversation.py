@@ -30,11 +30,17 @@ class Conversation:
     """The open thread, or none yet: an empty one is made by its first message.
 
     `changed()` is called after each change of `model`, `outbox` or `trouble`; `opened()` when
-    another thread is shown, whose events somebody must `follow()` then.
+    another thread is shown, whose events somebody must `follow()` then; `lost()` when the gateway
+    is gone, and only `carry_on` with another client helps.
     """
 
     def __init__(
-        self, client: Client, *, changed: Callable[[], None], opened: Callable[[], None]
+        self,
+        client: Client,
+        *,
+        changed: Callable[[], None],
+        opened: Callable[[], None],
+        lost: Callable[[], None],
     ) -> None:
         self.client = client
         self.model = ThreadModel()
@@ -46,6 +52,7 @@ class Conversation:
         self._team = ""
         self._changed = changed
         self._opened = opened
+        self._lost = lost
         self._sending = asyncio.Lock()
 
     async def start(self, *, thread: str | None = None, new: bool = False) -> None:
@@ -66,6 +73,14 @@ class Conversation:
         self._opened()
         self._changed()
 
+    def carry_on(self, client: Client) -> None:
+        """Go on where the thread stands, with another client."""
+        self.client = client
+        self.trouble = ""
+        self.model.reconnect()
+        self._opened()
+        self._changed()
+
     async def follow(self) -> None:
         """Take in the open thread's events until cancelled; connects again where they break off."""
         thread, model, pause = self.thread, self.model, FIRST_RETRY
@@ -75,6 +90,8 @@ class Conversation:
             except (Closing, NotFound) as error:
                 self.trouble = sanitize(str(error))
                 self._changed()
+                if isinstance(error, Closing):
+                    self._lost()
                 return
             except GatewayError as error:
                 self.trouble = sanitize(str(error))

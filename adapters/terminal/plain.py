@@ -51,6 +51,7 @@ class PlainChat:
         self._input: deque[str | None] = deque()
         self._news = asyncio.Event()
         self._left = False
+        self._failed = False
         self._unread = False
         self._prompted = False
         self._replaying = False
@@ -93,7 +94,9 @@ class PlainChat:
     async def _chat(self, client: Client) -> int:
         from adapters.terminal.conversation import Conversation
 
-        conversation = Conversation(client, changed=self._changed, opened=self._opened)
+        conversation = Conversation(
+            client, changed=self._changed, opened=self._opened, lost=self._lost
+        )
         self._conversation = conversation
         if not await self._try(conversation.start(thread=self._thread, new=self._new)):
             return ExitCode.FAILED
@@ -102,17 +105,16 @@ class PlainChat:
         loop = asyncio.get_running_loop()
         threading.Thread(target=self._read, args=(loop,), daemon=True, name="lines").start()
         commands = Commands((info.name, info.description) for info in client.commands())
-        failed = False
         while (text := await self._next(conversation)) is not None:
             self._interrupted = False
-            done = await self._take(conversation, commands, text)
-            failed = failed or not done
+            if not await self._take(conversation, commands, text):
+                self._failed = not self._interactive
             if not self._interactive:
                 await self._until(lambda: conversation.model.settled)
         if conversation.model.requests and not self._interactive and not self._left:
             self._complain("The team waits for an answer; the same thread takes it later.")
             return ExitCode.WAITING
-        return int(failed and not self._interactive)
+        return ExitCode.FAILED if self._failed else ExitCode.DONE
 
     # input
 
@@ -256,6 +258,12 @@ class PlainChat:
         self._lines = Lines(self._conversation.model)
         self._replaying = True
         self._follow = self._group.create_task(self._conversation.follow(), name="events")
+
+    def _lost(self) -> None:
+        if self._conversation is not None:
+            self._complain(self._conversation.trouble)
+        self._failed = True
+        self.leave()
 
     def _changed(self) -> None:
         self._news.set()

@@ -110,7 +110,13 @@ class ChatScreen(Screen[None]):
         self.call_after_refresh(self._settings.painted.set)
 
     async def attach(self, client: Client) -> None:
-        """Show the thread of this client. Raises GatewayError when it can't be opened."""
+        """Show the thread of this client. Raises GatewayError when it can't be opened.
+
+        A further client takes the place of one whose gateway is gone.
+        """
+        if self.conversation is not None:
+            self.conversation.carry_on(client)
+            return
         from adapters.terminal.conversation import Conversation
         from adapters.terminal.widgets.session_list import SessionList
         from adapters.terminal.widgets.transcript import Transcript
@@ -119,7 +125,9 @@ class ChatScreen(Screen[None]):
         await self.query_one("#place").mount(self._transcript)
         offered = [(command.name, command.description) for command in client.commands()]
         self._palette.commands = Commands(offered)
-        conversation = Conversation(client, changed=self._dirty.set, opened=self._opened)
+        conversation = Conversation(
+            client, changed=self._dirty.set, opened=self._opened, lost=self._settings.lost
+        )
         await conversation.start(thread=self._settings.thread, new=self._settings.new)
         self.conversation = conversation
         self._side = SessionList(conversation, self._settings.now)

@@ -30,9 +30,10 @@ class Head(Horizontal):
     def show(self, title: str, agents: Iterable[AgentState], waiting: int) -> None:
         """Draw the line."""
         self.query_one("#title", Static).update(Content(title or "New thread"))
-        parts: list[Content] = [_agent(state) for state in agents]
+        parts: list[Content] = []
         if waiting:
             parts.append(Content.styled(f"{waiting} waiting", "bold $warning"))
+        parts += [_agent(state) for state in agents]
         self.query_one("#team", Static).update(Content("  ").join(parts))
 
 

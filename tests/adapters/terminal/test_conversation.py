@@ -14,7 +14,7 @@ from tests.fakes.scripted_client import ScriptedClient
 
 
 def conversation_with(client: ScriptedClient) -> Conversation:
-    return Conversation(client, changed=lambda: None, opened=lambda: None)
+    return Conversation(client, changed=lambda: None, opened=lambda: None, lost=lambda: None)
 
 
 async def until(ready) -> None:
@@ -107,14 +107,26 @@ async def test_a_broken_stream_is_taken_up_where_it_broke(monkeypatch):
     await asyncio.wait([following])
 
 
-async def test_a_gateway_that_closes_is_not_asked_again():
-    client = Breaking(0, error=Closing)
+async def test_a_gateway_that_is_gone_is_not_asked_again_and_another_client_goes_on():
+    client = Breaking(1, error=Closing)
     thread = client.add_thread("a")
-    await client.happen(thread, began("go"))
-    conversation = conversation_with(client)
+    await client.happen(thread, began("go"), began("more", first=7))
+    lost: list[str] = []
+    conversation = Conversation(
+        client, changed=lambda: None, opened=lambda: None, lost=lambda: lost.append("lost")
+    )
     await conversation.start()
     await conversation.follow()
     assert "shutting down" in conversation.trouble
+    assert (client.asked, lost) == ([0], ["lost"])
+    successor = ScriptedClient()
+    successor.all = client.all
+    conversation.carry_on(successor)
+    assert conversation.trouble == ""
+    following = asyncio.get_running_loop().create_task(conversation.follow())
+    await until(lambda: list(conversation.model.items) == ["human-100", "human-7"])
+    following.cancel()
+    await asyncio.wait([following])
 
 
 async def test_a_long_replay_lets_others_run():

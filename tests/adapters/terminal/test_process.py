@@ -140,3 +140,21 @@ def test_a_dumb_terminal_gets_the_line_mode_and_ctrl_c_twice_leaves(tmp_path: Pa
         terminal.type("\x03")
         assert terminal.ended() == 0
         assert b"\x1b" not in terminal.output
+
+
+def test_a_chat_attached_to_another_goes_on_by_itself_when_the_other_ends(tmp_path: Path):
+    with PtyProcess(*PARLEY, "chat", folder=tmp_path) as owner:
+        owner.until("ready")
+        owner.type("what is 6*7?\r")
+        owner.until("42")
+        with PtyProcess(*PARLEY, "chat", folder=tmp_path) as attached:
+            attached.until("42")
+            owner.type("/quit\r")
+            assert owner.ended() == 0
+            attached.until("No gateway answers")
+            attached.forget()
+            attached.until("ready")
+            attached.type("what is 5*5?\r")
+            attached.until("25")
+            attached.type("/quit\r")
+            assert attached.ended() == 0
