@@ -7,11 +7,9 @@ team.
 
 import asyncio
 import json
-import re
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -19,8 +17,8 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from teams import BaseGroupChat, RoundRobinGroupChat, Swarm
-from teams.agents import AssistantAgent, UserProxyAgent
-from teams.base import ChatAgent, TaskResult, Team
+from teams.agents import UserProxyAgent
+from teams.base import ChatAgent, Team
 from teams.conditions import MaxMessageTermination, TextMentionTermination
 from teams.core import CancellationToken
 from teams.memory import ListMemory, MemoryContent, MemoryMimeType
@@ -36,10 +34,17 @@ from teams.messages import (
 from teams.model_context import BufferedChatCompletionContext, UnboundedChatCompletionContext
 from teams.models import AssistantMessage, LLMMessage
 from teams.tools import BaseStreamTool
-from tests.fakes.scripted_model import Answer, ScriptedModel, calls, says
-
-Way = Literal["state", "snapshot", "deltas", "stay", "drop"]
-Seen = tuple[str, str, Any]
+from tests.fakes.interrupted_runs import (
+    Build,
+    Interrupted,
+    Models,
+    Way,
+    assert_same,
+    build_snapshot,
+    settled,
+    uninterrupted,
+)
+from tests.fakes.scripted_model import calls, says
 
 
 def add(a: int, b: int) -> int:
@@ -76,23 +81,6 @@ class Spell(BaseStreamTool[Words, TextMessage, Words]):
 
     def return_value_as_string(self, value: Any) -> str:
         return value.text
-
-
-class Models:
-    """The scripted models of a team, by agent."""
-
-    def __init__(self) -> None:
-        self.of: dict[str, ScriptedModel] = {}
-
-    def agent(self, name: str, *answers: Answer, **options: Any) -> AssistantAgent:
-        self.of[name] = model = ScriptedModel(*answers, speaker=name)
-        return AssistantAgent(name, model, system_message=f"You are {name}.", **options)
-
-    def requests(self) -> dict[str, list[dict[str, Any]]]:
-        return {name: model.requests for name, model in self.of.items()}
-
-
-Build = Callable[[Models], BaseGroupChat]
 
 
 def texts(models: Models) -> BaseGroupChat:
@@ -286,121 +274,6 @@ every_scenario = pytest.mark.parametrize("build", [*SCENARIOS, together], ids=la
 every_sequence = pytest.mark.parametrize("build", SCENARIOS, ids=lambda b: b.__name__)
 
 
-def seen(item: Any) -> Seen:
-    return type(item).__name__, item.source, json.dumps(normal(item.dump()["content"]), default=str)
-
-
-UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
-TIME = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z")
-
-
-def normal(data: Any) -> Any:
-    """The same data with times blanked and ids numbered as they come."""
-    names: dict[str, str] = {}
-    text = TIME.sub("<time>", json.dumps(data))
-    return json.loads(UUID.sub(lambda m: names.setdefault(m[0], f"id{len(names)}"), text))
-
-
-def settled(items: Sequence[Any]) -> list[Seen]:
-    """What was said; not the chunks, which come again when a model is asked again."""
-    return [seen(i) for i in items if not isinstance(i, ModelClientStreamingChunkEvent)]
-
-
-@dataclass
-class Run:
-    """A run in parts: what was taken, what each model was sent, how it ended."""
-
-    items: list[Any]
-    requests: dict[str, list[dict[str, Any]]]
-    result: TaskResult | None = None
-    state: Any = None
-
-
-async def uninterrupted(build: Build) -> Run:
-    models = Models()
-    team = build(models)
-    run = Run([], models.requests())
-    async for item in team.run_stream(task="go"):
-        if isinstance(item, TaskResult):
-            run.result = item
-        else:
-            run.items.append(item)
-    run.state = normal(await team.save_state())
-    return run
-
-
-class Interrupted:
-    """Takes a run in pieces: some items, then a break, then on in another team (or the same)."""
-
-    def __init__(self, build: Build) -> None:
-        self._build = build
-        self._models = Models()
-        self._team = build(self._models)
-        self._task: str | None = "go"
-        self.run = Run([], {})
-
-    async def take(self, count: int, way: Way) -> None:
-        """Take so many items, then leave."""
-        parts: list[bytes] = []
-        state = ""
-        stream = self._team.run_stream(task=self._task)
-        self._task = None
-        async for item in stream:
-            if isinstance(item, TaskResult):
-                await self._end(item)
-                break
-            self.run.items.append(item)
-            if way == "deltas":
-                parts.append(
-                    await (self._team.save_delta() if parts else self._team.save_snapshot())
-                )
-            count -= 1
-            if count == 0:
-                state = json.dumps(await self._team.save_state())
-                if way == "snapshot":
-                    parts.append(await self._team.save_snapshot())
-                break
-        if self.run.result is not None:
-            return
-        if way == "drop":
-            return  # no aclose: as after a plain `break`
-        await stream.aclose()
-        if way != "stay":
-            await self._move(json.loads(state), parts)
-
-    async def _move(self, state: Any, parts: list[bytes]) -> None:
-        self._collect()
-        self._models = Models()
-        self._team = self._build(self._models)
-        if parts:
-            await self._team.load_snapshot(parts)
-        else:
-            await self._team.load_state(state)
-        assert json.loads(json.dumps(await self._team.save_state())) == state
-
-    async def _end(self, result: TaskResult) -> None:
-        self._collect()
-        self.run.result = result
-        self.run.state = normal(await self._team.save_state())
-
-    def _collect(self) -> None:
-        """What the models were sent. A request that was broken off is made again, counts once."""
-        for name, sent in self._models.requests().items():
-            known = self.run.requests.setdefault(name, [])
-            for request in sent:
-                if not known or known[-1] != request:
-                    known.append(request)
-
-
-def assert_same(run: Run, whole: Run) -> None:
-    assert settled(run.items) == settled(whole.items)
-    assert run.result is not None
-    assert whole.result is not None
-    assert run.result.stop_reason == whole.result.stop_reason
-    assert run.requests == whole.requests
-    assert run.state == whole.state
-
-
 @every_sequence
 @pytest.mark.parametrize("way", ["state", "snapshot", "deltas", "stay", "drop"])
 async def test_a_run_stopped_at_any_item_goes_on_as_if_it_had_not_stopped(build: Build, way: Way):
@@ -447,13 +320,6 @@ async def test_at_every_item_snapshot_and_deltas_load_to_the_state_that_is_saved
             await fresh.load_snapshot(loaded_from)
             assert json.loads(json.dumps(await fresh.save_state())) == state
             assert await fresh.save_delta() == b""
-
-
-async def build_snapshot(build: Build, parts: list[bytes]) -> bytes:
-    """One snapshot in place of a snapshot and its deltas."""
-    team = build(Models())
-    await team.load_snapshot(parts)
-    return await team.save_snapshot()
 
 
 @pytest.mark.parametrize("way", ["state", "snapshot", "deltas", "stay", "drop"])

@@ -1,0 +1,159 @@
+"""Runs that are taken in pieces: stopped at an item, in every way there is, and taken up elsewhere.
+
+A scenario builds a team with scripted models whose answers depend on the request alone.
+"""
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from teams import BaseGroupChat
+from teams.agents import AssistantAgent
+from teams.base import TaskResult
+from teams.messages import ModelClientStreamingChunkEvent
+from tests.fakes.scripted_model import Answer, ScriptedModel
+
+Way = Literal["state", "snapshot", "deltas", "stay", "drop"]
+Seen = tuple[str, str, Any]
+WAYS: list[Way] = ["state", "snapshot", "deltas", "stay", "drop"]
+
+
+class Models:
+    """The scripted models of a team, by agent."""
+
+    def __init__(self) -> None:
+        self.of: dict[str, ScriptedModel] = {}
+
+    def agent(self, name: str, *answers: Answer, **options: Any) -> AssistantAgent:
+        self.of[name] = model = ScriptedModel(*answers, speaker=name)
+        return AssistantAgent(name, model, system_message=f"You are {name}.", **options)
+
+    def requests(self) -> dict[str, list[dict[str, Any]]]:
+        return {name: model.requests for name, model in self.of.items()}
+
+
+Build = Callable[[Models], BaseGroupChat]
+
+
+def seen(item: Any) -> Seen:
+    return type(item).__name__, item.source, json.dumps(normal(item.dump()["content"]), default=str)
+
+
+UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+TIME = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z")
+
+
+def normal(data: Any) -> Any:
+    """The same data with times blanked and ids numbered as they come."""
+    names: dict[str, str] = {}
+    text = TIME.sub("<time>", json.dumps(data))
+    return json.loads(UUID.sub(lambda m: names.setdefault(m[0], f"id{len(names)}"), text))
+
+
+def settled(items: Sequence[Any]) -> list[Seen]:
+    """What was said; not the chunks, which come again when a model is asked again."""
+    return [seen(i) for i in items if not isinstance(i, ModelClientStreamingChunkEvent)]
+
+
+@dataclass
+class Run:
+    """A run in parts: what was taken, what each model was sent, how it ended."""
+
+    items: list[Any]
+    requests: dict[str, list[dict[str, Any]]]
+    result: TaskResult | None = None
+    state: Any = None
+
+
+async def uninterrupted(build: Build) -> Run:
+    models = Models()
+    team = build(models)
+    run = Run([], models.requests())
+    async for item in team.run_stream(task="go"):
+        if isinstance(item, TaskResult):
+            run.result = item
+        else:
+            run.items.append(item)
+    run.state = normal(await team.save_state())
+    return run
+
+
+class Interrupted:
+    """Takes a run in pieces: some items, then a break, then on in another team (or the same)."""
+
+    def __init__(self, build: Build) -> None:
+        self._build = build
+        self._models = Models()
+        self._team = build(self._models)
+        self._task: str | None = "go"
+        self.run = Run([], {})
+
+    async def take(self, count: int, way: Way) -> None:
+        """Take so many items, then leave."""
+        parts: list[bytes] = []
+        state = ""
+        stream = self._team.run_stream(task=self._task)
+        self._task = None
+        async for item in stream:
+            if isinstance(item, TaskResult):
+                await self._end(item)
+                break
+            self.run.items.append(item)
+            if way == "deltas":
+                parts.append(
+                    await (self._team.save_delta() if parts else self._team.save_snapshot())
+                )
+            count -= 1
+            if count == 0:
+                state = json.dumps(await self._team.save_state())
+                if way == "snapshot":
+                    parts.append(await self._team.save_snapshot())
+                break
+        if self.run.result is not None:
+            return
+        if way == "drop":
+            return  # no aclose: as after a plain `break`
+        await stream.aclose()
+        if way != "stay":
+            await self._move(json.loads(state), parts)
+
+    async def _move(self, state: Any, parts: list[bytes]) -> None:
+        self._collect()
+        self._models = Models()
+        self._team = self._build(self._models)
+        if parts:
+            await self._team.load_snapshot(parts)
+        else:
+            await self._team.load_state(state)
+        assert json.loads(json.dumps(await self._team.save_state())) == state
+
+    async def _end(self, result: TaskResult) -> None:
+        self._collect()
+        self.run.result = result
+        self.run.state = normal(await self._team.save_state())
+
+    def _collect(self) -> None:
+        """What the models were sent. A request that was broken off is made again, counts once."""
+        for name, sent in self._models.requests().items():
+            known = self.run.requests.setdefault(name, [])
+            for request in sent:
+                if not known or known[-1] != request:
+                    known.append(request)
+
+
+def assert_same(run: Run, whole: Run) -> None:
+    assert settled(run.items) == settled(whole.items)
+    assert run.result is not None
+    assert whole.result is not None
+    assert run.result.stop_reason == whole.result.stop_reason
+    assert run.requests == whole.requests
+    assert run.state == whole.state
+
+
+async def build_snapshot(build: Build, parts: list[bytes]) -> bytes:
+    """One snapshot in place of a snapshot and its deltas."""
+    team = build(Models())
+    await team.load_snapshot(parts)
+    return await team.save_snapshot()
