@@ -226,9 +226,12 @@ class Participant:
         writer.items(path + "inbox", self.inbox, writer.item)
         if self._inner is not None:
             writer.items(path + "inner", self._inner, writer.item)
-        writer.value(path + "speaking", self._inner is not None)
-        writer.value(path + "question", self._question)
-        writer.value(path + "held", [writer.item(message) for message in self._held])
+        place = {
+            "speaking": self._inner is not None,
+            "question": self._question,
+            "held": [writer.item(message) for message in self._held],
+        }
+        writer.value(path + "place", place)
         if isinstance(self.member, BaseChatAgent | ResumableTeam):
             await self.member.write_state(path, writer)
         else:
@@ -236,11 +239,14 @@ class Participant:
 
     async def read_state(self, path: str, reader: SnapshotReader) -> None:
         """Take over what `write_state` wrote."""
+        place = reader.value(path + "place")
+        if place is None:
+            raise ValueError(f"The saved state has nothing for {self.name!r}.")
         self.inbox.replace(reader.items(path + "inbox", reader.chat_message))
-        self._question = reader.value(path + "question", "")
-        self._held = tuple(map(reader.chat_message, reader.value(path + "held", ())))
-        speaking = reader.value(path + "speaking", default=False)
-        self._inner = History(reader.items(path + "inner", reader.item)) if speaking else None
+        self._question = place["question"]
+        self._held = tuple(map(reader.chat_message, place["held"]))
+        inner = reader.items(path + "inner", reader.item)
+        self._inner = History(inner) if place["speaking"] else None
         if isinstance(self.member, BaseChatAgent | ResumableTeam):
             await self.member.read_state(path, reader)
         else:

@@ -1,9 +1,9 @@
 """The compact state format: a snapshot, then deltas that cost what was added since.
 
-A part (snapshot or delta) is JSON: `pool` holds messages, each once; everything else names them by
-their number in the pool. `lists` are histories (where they continue, or from scratch), `values` the
-small rest, in full when it changed. Objects write themselves under a path of their own
-("planner/context"); teams nest by prefix.
+A part (snapshot or delta) is JSON: `part` counts from the snapshot, `pool` holds messages, each
+once; everything else names them by their number in the pool. `lists` are histories (where they
+continue, or from scratch), `values` the small rest, in full when it changed. Objects write
+themselves under a path of their own ("planner/context"); teams nest by prefix.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class SnapshotWriter:
         self._marks: dict[str, _Mark] = {}
         self._values: dict[str, bytes] = {}
         self._written = 0
-        self._begun = False
+        self._parts = 0
         self._lists_out: dict[str, list[Any]] = {}
         self._values_out: dict[str, Any] = {}
 
@@ -49,13 +49,14 @@ class SnapshotWriter:
         and discarded.
         """
         writer = cls()
+        writer._parts = reader.parts
         for item in reader.pool:
             writer.item(item)
         return writer
 
     def discard(self) -> None:
         """Forget what was written: the reader's parts hold it."""
-        self._begun, self._written = True, len(self._pool)
+        self._written = len(self._pool)
         self._lists_out, self._values_out = {}, {}
 
     def items(self, path: str, history: History[T], encode: Callable[[T], Any]) -> None:
@@ -101,23 +102,25 @@ class SnapshotWriter:
     def finish(self) -> bytes:
         """The part that says what changed since the last one; b"" if nothing did."""
         pool = [item.dump() for item in self._pool[self._written :]]
-        if self._begun and not (pool or self._lists_out or self._values_out):
+        if self._parts and not (pool or self._lists_out or self._values_out):
             return b""
         part = {
             "parley_state": VERSION,
-            "kind": "delta" if self._begun else "snapshot",
+            "part": self._parts,
             "pool": pool,
             "lists": self._lists_out,
             "values": self._values_out,
         }
         self.discard()
+        self._parts += 1
         return to_json(part)
 
 
 class SnapshotReader:
     """A snapshot and its deltas, folded into one.
 
-    Raises ValueError where they are not what `SnapshotWriter` wrote.
+    Empty parts, which say that nothing changed, may be left out or not. Raises ValueError where a
+    part is missing or not what `SnapshotWriter` wrote.
     """
 
     def __init__(
@@ -126,15 +129,16 @@ class SnapshotReader:
         decode: Callable[[Mapping[str, Any]], Item],
         decode_llm: Callable[[Any], LLMMessage],
     ) -> None:
-        if not parts:
-            raise ValueError("No snapshot to load: `parts` is empty.")
         self._decode_llm = decode_llm
         self.pool: list[Item] = []
+        self.parts = 0
         self._lists: dict[str, list[Any]] = {}
         self._values: dict[str, Any] = {}
-        for number, data in enumerate(parts):
+        for position, data in enumerate(parts):
             if data:
-                self._fold(number, _part(number, data), decode)
+                self._fold(_part(position, data), decode)
+        if not self.parts:
+            raise ValueError("There is no snapshot to load.")
 
     def items(self, path: str, decode: Callable[[Any], T]) -> list[T]:
         """The history written under this path; empty if there is none."""
@@ -166,21 +170,18 @@ class SnapshotReader:
             else self._decode_llm(data)
         )
 
-    def _fold(
-        self, number: int, part: Mapping[str, Any], decode: Callable[[Mapping[str, Any]], Item]
-    ) -> None:
-        if part["kind"] == "snapshot":
-            self.pool, self._lists, self._values = [], {}, {}
-        elif number == 0:
-            raise ValueError("The first part of a saved state must be a snapshot, found a delta.")
+    def _fold(self, part: Mapping[str, Any], decode: Callable[[Mapping[str, Any]], Item]) -> None:
+        if part["part"] == 0:
+            self.pool, self.parts, self._lists, self._values = [], 0, {}, {}
+        elif part["part"] != self.parts:
+            raise ValueError(
+                f"The saved state lacks a part: number {self.parts} should come next, "
+                f"found number {part['part']}."
+            )
+        self.parts += 1
         self.pool.extend(decode(item) for item in part["pool"])
         for path, (start, items) in part["lists"].items():
-            known = self._lists.setdefault(path, [])
-            if start > len(known):
-                raise ValueError(
-                    f"Broken state: a delta of {path!r} is missing before part {number}."
-                )
-            known[start:] = items
+            self._lists.setdefault(path, [])[start:] = items
         self._values.update(part["values"])
 
 

@@ -243,6 +243,7 @@ class TimeoutTermination(_Condition, Component[TimeoutTerminationConfig]):
         self._timeout_seconds = timeout_seconds
         self._elapsed = 0.0
         self._running_since: float | None = monotonic()
+        self._in_run = False
 
     async def _reason(self, messages: Delta) -> str | None:
         if self._seconds() < self._timeout_seconds:
@@ -256,14 +257,17 @@ class TimeoutTermination(_Condition, Component[TimeoutTerminationConfig]):
     def on_run_start(self) -> None:
         """Count from here."""
         self._running_since = monotonic()
+        self._in_run = True
 
     def on_run_end(self) -> None:
         """Stop counting."""
         self._elapsed = self._seconds()
         self._running_since = None
+        self._in_run = False
 
     def _progress(self) -> Mapping[str, Any]:
-        return {"elapsed_seconds": self._seconds()}
+        # What passes between runs is no part of a team's state.
+        return {"elapsed_seconds": self._seconds() if self._in_run else self._elapsed}
 
     def _resume(self, progress: Mapping[str, Any]) -> None:
         self._elapsed = float(_number(progress, "elapsed_seconds"))

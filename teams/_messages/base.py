@@ -89,6 +89,7 @@ class BaseChatMessage(BaseMessage, ABC):
         """The model message, kept so that all contexts hold one object."""
         values = {"content": content, "source": self.source, "type": "UserMessage"}
         message = unvalidated(UserMessage, values, _USER_MESSAGE_FIELDS)
+        message.stem_from(self.id)
         object.__setattr__(self, "_model_message", message)
         return message
 
