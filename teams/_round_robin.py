@@ -51,13 +51,13 @@ class RoundRobinGroupChat(BaseGroupChat, Component[RoundRobinGroupChatConfig]):
 
     def __init__(
         self,
-        participants: list[ChatAgent | Team],
+        participants: Sequence[ChatAgent | Team],
         *,
         name: str | None = None,
         description: str | None = None,
         termination_condition: TerminationCondition | None = None,
         max_turns: int | None = None,
-        custom_message_types: list[type[BaseAgentEvent | BaseChatMessage]] | None = None,
+        custom_message_types: Sequence[type[BaseAgentEvent | BaseChatMessage]] | None = None,
         emit_team_events: bool = False,
     ) -> None:
         super().__init__(

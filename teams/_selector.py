@@ -115,7 +115,7 @@ class SelectorGroupChat(BaseGroupChat, Component[SelectorGroupChatConfig]):
 
     def __init__(
         self,
-        participants: list[ChatAgent | Team],
+        participants: Sequence[ChatAgent | Team],
         model_client: ChatCompletionClient,
         *,
         name: str | None = None,
@@ -127,7 +127,7 @@ class SelectorGroupChat(BaseGroupChat, Component[SelectorGroupChatConfig]):
         max_selector_attempts: int = 3,
         selector_func: SelectorFunc | None = None,
         candidate_func: CandidateFunc | None = None,
-        custom_message_types: list[type[BaseAgentEvent | BaseChatMessage]] | None = None,
+        custom_message_types: Sequence[type[BaseAgentEvent | BaseChatMessage]] | None = None,
         emit_team_events: bool = False,
         model_client_streaming: bool = False,
         model_context: ChatCompletionContext | None = None,

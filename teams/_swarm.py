@@ -50,14 +50,14 @@ class Swarm(BaseGroupChat, Component[SwarmConfig]):
 
     def __init__(
         self,
-        participants: list[ChatAgent],
+        participants: Sequence[ChatAgent],
         *,
         name: str | None = None,
         description: str | None = None,
         termination_condition: TerminationCondition | None = None,
         max_turns: int | None = None,
         emit_team_events: bool = False,
-        custom_message_types: list[type[BaseAgentEvent | BaseChatMessage]] | None = None,
+        custom_message_types: Sequence[type[BaseAgentEvent | BaseChatMessage]] | None = None,
     ) -> None:
         check_agents(participants, "Swarm")
         super().__init__(
