@@ -107,6 +107,10 @@ class Conversation:
         try:
             async with self._sending:
                 return await self._send(text)
+        except Closing as error:
+            self.trouble = sanitize(str(error))
+            self._lost()
+            raise
         finally:
             self.outbox.remove(text)
             self._changed()

@@ -324,10 +324,8 @@ class ChatScreen(Screen[None]):
 
     @on(RequestCard.Wanted)
     def action_answer(self) -> None:
-        """Answer what the team asks; again: back to the draft."""
-        if self._composer.purpose is not None or self._card.has_focus:
-            self.action_back()
-        elif self._card.item is not None:
+        """Answer what the team asks."""
+        if self._card.item is not None and self._composer.purpose is None:
             self._take(self._card.item, by_itself=False)
 
     @on(RequestCard.Typing)

@@ -113,8 +113,9 @@ class RequestCard(Vertical, can_focus=True):
     def take_focus(self, *, by_itself: bool) -> None:
         """Listen to keys, in a moment."""
         self._by_itself = by_itself
-        self._guard.focus()
-        self.focus(scroll_visible=False)
+        if not self.has_focus:
+            self._guard.focus()
+            self.focus(scroll_visible=False)
 
     def sent(self, request: str) -> None:
         """The decision is on its way: no second one."""

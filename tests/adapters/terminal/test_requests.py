@@ -284,3 +284,12 @@ async def test_the_call_tells_of_its_approval(tmp_path: Path):
         chat.clock.advance(INERT)
         await chat.press("y")
         await chat.until_shown("● coder  shell running approved  rm -r build")
+
+
+async def test_ctrl_t_on_a_card_that_focused_itself_makes_its_keys_decide_at_once(tmp_path: Path):
+    async with asking(tmp_path, SHELL) as chat:
+        chat.clock.advance(QUIET)
+        await chat.until(lambda: chat.card.has_focus)
+        chat.clock.advance(INERT)
+        await chat.press("ctrl+t", "y")
+        await chat.until(lambda: chat.client.answers == [("r1", Answer(kind="approve"))])
