@@ -138,8 +138,8 @@ class UserProxyAgent(BaseChatAgent, Component[UserProxyAgentConfig]):
     async def _ask(self, prompt: str, token: CancellationToken) -> str:
         ask = self._input_func or current_hooks().ask or input
         with self.InputRequestContext.populate_context(self._request_id):
-            if inspect.iscoroutinefunction(ask):
-                return await bounded(ask(prompt, token))
+            if _is_async(ask):
+                return await bounded(cast("Any", ask)(prompt, token))
             question = cast("SyncInputFunc", ask)
             return await in_daemon_thread(lambda: question(prompt), name=f"input of {self.name}")
 
@@ -172,6 +172,12 @@ class UserProxyAgent(BaseChatAgent, Component[UserProxyAgentConfig]):
     @classmethod
     def _from_config(cls, config: UserProxyAgentConfig) -> Self:
         return cls(name=config.name, description=config.description)
+
+
+def _is_async(function: Callable[..., Any]) -> bool:
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
+        getattr(function, "__call__", None)  # noqa: B004 (a callable object's own)
+    )
 
 
 def _last_handoff(messages: Sequence[BaseChatMessage], name: str) -> HandoffMessage | None:
