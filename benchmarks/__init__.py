@@ -1,0 +1,1 @@
+"""Benchmarks: Parley against AutoGen 0.7.5, and against its own budgets. See docs/benchmarks/."""

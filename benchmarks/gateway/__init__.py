@@ -1,0 +1,1 @@
+"""What the gateway costs around a team that costs nothing."""

@@ -1,0 +1,83 @@
+"""Teams for the gateway that cost next to nothing: one agent on a model that answers at once."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from gateway.registry import TeamInfo, ToolRule
+from teams import RoundRobinGroupChat
+from teams.agents import AssistantAgent
+from teams.base import Team, ToolCall
+from teams.models import CreateResult, LLMMessage, RequestUsage
+from teams.models.replay import ReplayChatCompletionClient
+
+ANSWER = "An answer of the length that answers in chats have, about two lines, and no more. " * 2
+USAGE = RequestUsage(prompt_tokens=10, completion_tokens=5)
+
+
+class DoNothing(ReplayChatCompletionClient):
+    """Answers at once, always the same; as a stream, piece by piece, `pause` seconds apart."""
+
+    def __init__(self, *pieces: str, pause: float = 0.0) -> None:
+        super().__init__([])
+        self._pieces = pieces or (ANSWER,)
+        self._pause = pause
+        self._answer = CreateResult(
+            finish_reason="stop", content="".join(self._pieces), usage=USAGE, cached=False
+        )
+
+    async def create(self, messages: Sequence[LLMMessage], **_: Any) -> CreateResult:
+        """The answer."""
+        return self._answer
+
+    async def create_stream(
+        self, messages: Sequence[LLMMessage], **_: Any
+    ) -> AsyncGenerator[str | CreateResult, None]:
+        """The pieces in time, whatever the consumer took; then the answer."""
+        loop = asyncio.get_running_loop()
+        due = loop.time()
+        for piece in self._pieces:
+            yield piece
+            if self._pause:
+                due += self._pause
+                await asyncio.sleep(max(0.0, due - loop.time()))
+        yield self._answer
+
+
+def solo(model: DoNothing, *, stream: bool = False) -> Team:
+    """One agent that answers once."""
+    agent = AssistantAgent("agent", model, model_client_stream=stream)
+    return RoundRobinGroupChat([agent], max_turns=1)
+
+
+class OneTeam:
+    """A `TeamSource` of one team."""
+
+    default = "team"
+
+    def __init__(self, make: Callable[[], Team]) -> None:
+        self._make = make
+
+    def names(self) -> list[str]:
+        """The one."""
+        return [self.default]
+
+    def info(self, name: str) -> TeamInfo:
+        """What lists show."""
+        return TeamInfo(
+            name=name, description="", participants=("agent",), models={}, definition="1"
+        )
+
+    async def build(self, name: str, *, workdir: Path) -> Team:
+        """A fresh one."""
+        return self._make()
+
+    def rule(self, team: str, call: ToolCall) -> ToolRule:
+        """Everything is allowed."""
+        return ToolRule(action="allow")
+
+    async def aclose(self) -> None:
+        """There is nothing to close."""

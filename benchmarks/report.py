@@ -1,0 +1,130 @@
+"""What was measured, as values, as a Markdown table, and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from benchmarks.measure import Figures
+
+SCALES = {
+    "s": ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")),
+    "bytes": ((1 << 20, "MiB"), (1 << 10, "KiB"), (1, "B")),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """What a ratio should be: `at_least` or `at_most` so much."""
+
+    at_least: float = 0.0
+    at_most: float = float("inf")
+
+    def met(self, ratio: float) -> bool:
+        """Whether the ratio is in the bounds."""
+        return self.at_least <= ratio <= self.at_most
+
+    def __str__(self) -> str:
+        return f">= {self.at_least:g}" if self.at_least else f"<= {self.at_most:g}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One scenario: its figures by column, and the ratio that matters of them.
+
+    `ratio` is how many times `over` one column's median is of another's.
+    """
+
+    name: str
+    unit: str
+    cells: Mapping[str, Figures]
+    over: tuple[str, str] | None = None
+    target: Target | None = None
+    note: str = ""
+
+    @property
+    def ratio(self) -> float | None:
+        """The first column's median in times the second's, where both are there."""
+        if self.over is None or any(column not in self.cells for column in self.over):
+            return None
+        first, second = (self.cells[column].median for column in self.over)
+        return first / second if second else None
+
+
+@dataclass(slots=True, kw_only=True)
+class Table:
+    """The rows of one suite. `ratio` heads the column of the ratios."""
+
+    title: str
+    columns: Sequence[str]
+    ratio: str
+    rows: list[Row] = field(default_factory=list[Row])
+
+
+def markdown(tables: Sequence[Table]) -> str:
+    """The tables, each under its title."""
+    return "\n".join(_table(table) for table in tables)
+
+
+def data(tables: Sequence[Table]) -> list[dict[str, Any]]:
+    """The tables as JSON data, in seconds and bytes."""
+    return [
+        {
+            "title": table.title,
+            "rows": [
+                {
+                    "name": row.name,
+                    "unit": row.unit,
+                    "figures": {column: asdict(cell) for column, cell in row.cells.items()},
+                    "ratio": row.ratio,
+                    "target": None if row.target is None else str(row.target),
+                    "note": row.note,
+                }
+                for row in table.rows
+            ],
+        }
+        for table in tables
+    ]
+
+
+def _table(table: Table) -> str:
+    heads = ["", *table.columns, table.ratio, "target"]
+    lines = [f"### {table.title}", "", _line(heads), _line(["---", *["---:"] * (len(heads) - 1)])]
+    for row in table.rows:
+        cells = [row.cells.get(column) for column in table.columns]
+        lines.append(
+            _line(
+                [
+                    row.name + (f" ({row.note})" if row.note else ""),
+                    *("" if cell is None else shown(cell, row.unit) for cell in cells),
+                    _ratio(row),
+                    "" if row.target is None else str(row.target),
+                ]
+            )
+        )
+    return "\n".join([*lines, ""])
+
+
+def _ratio(row: Row) -> str:
+    if row.ratio is None:
+        return ""
+    missed = row.target is not None and not row.target.met(row.ratio)
+    text = f"{row.ratio:.3g}"
+    return f"**{text}**" if missed else text
+
+
+def shown(figures: Figures, unit: str) -> str:
+    """The median in a handy unit, with the quartiles behind it."""
+    scale, name = next(
+        (pair for pair in SCALES.get(unit, ()) if abs(figures.median) >= pair[0]),
+        SCALES.get(unit, ((1.0, unit),))[-1],
+    )
+    text = f"{figures.median / scale:.3g} {name}".strip()
+    if figures.low == figures.high:
+        return text
+    return f"{text} ({figures.low / scale:.3g} to {figures.high / scale:.3g})"
+
+
+def _line(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(cells) + " |"
