@@ -6,7 +6,7 @@ From the config to the screen's events, with the real SDK against the scripted s
 from __future__ import annotations
 
 import socket
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 
@@ -62,7 +62,7 @@ def talk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Talk:
     (tmp_path / "bad_days_tools.py").write_text(TOOLS)
 
     @asynccontextmanager
-    async def open_gateway(url: str, model: str = "gpt-4o") -> AsyncIterator[Client]:
+    async def open_gateway(url: str, model: str = "gpt-4o") -> AsyncGenerator[Client]:
         (tmp_path / "config.toml").write_text(CONFIG.format(url=url, model=model))
         loaded = load_config(tmp_path / "config.toml")
         async with own_gateway(loaded, SqliteStore(tmp_path / "store")) as client:
