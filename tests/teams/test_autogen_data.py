@@ -401,7 +401,7 @@ async def test_a_loaded_state_is_saved_as_it_was(going: Going):
     state = case(going.file)["state"]
     team = load(case(going.component or going.file)["component"])
     await team.load_state(state)
-    # AutoGen saves too little of an unfinished run to go on within it: the turns of a new one count.
+    # An unfinished run of AutoGen's can't be gone on with: the next run counts its turns anew.
     state["agent_states"][team.manager_name].pop("current_turn")
     assert holds(json.loads(json.dumps(await team.save_state())), state)
 

@@ -1,0 +1,122 @@
+"""The code in the documentation runs, and prints what the pages say it prints.
+
+The Python blocks of a page run in order, in one module, with the scripted server as OpenAI. In a
+page's source,
+
+- `<!-- answers: [...] -->` is what the model answers next (see `parse_script`),
+- a block of `text` right after one of Python is what it prints,
+- a block marked `python no-run` is not executed.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import io
+import json
+import linecache
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import redirect_stdout
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from tests.fakes.openai_script import parse_script
+from tests.fakes.openai_server import FakeOpenAI
+
+DOCS = Path(__file__).parents[1] / "docs"
+PAGES = [*sorted((DOCS / "tutorial").glob("*.md")), DOCS / "migrate-from-autogen.md"]
+MODELS = ("gpt-4o-mini", "gpt-4o", "o3-mini")
+
+FENCE = re.compile(r"^```(\w*) ?([\w-]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+ANSWERS = re.compile(r"<!-- answers: (.*?) -->", re.DOTALL)
+LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One block of Python: what the model answers meanwhile, and what it is said to print."""
+
+    line: int
+    code: str
+    answers: list[dict[str, object]]
+    output: str | None
+
+
+def steps(path: Path) -> Iterator[Step]:
+    page = path.read_text()
+    fences = list(FENCE.finditer(page))
+    begin = 0
+    for index, fence in enumerate(fences):
+        language, mark, code = fence.groups()
+        if language != "python" or mark == "no-run":
+            continue
+        answers = [
+            entry
+            for found in ANSWERS.finditer(page, begin, fence.start())
+            for entry in json.loads(found[1])
+        ]
+        begin = fence.end()
+        following = fences[index + 1] if index + 1 < len(fences) else None
+        shown = (
+            following is not None
+            and following[1] == "text"
+            and not page[fence.end() : following.start()].strip()
+        )
+        output = following[3] if following is not None and shown else None
+        yield Step(page.count("\n", 0, fence.start(3)), code, answers, output)
+
+
+@pytest.mark.timeout(30)
+@pytest.mark.parametrize("page", PAGES, ids=[page.stem for page in PAGES])
+async def test_the_code_of_a_page_runs_and_prints_what_is_shown(
+    page: Path,
+    openai_server: FakeOpenAI,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+):
+    openai_server.models.update(MODELS)
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-docs")
+    monkeypatch.setenv("OPENAI_BASE_URL", openai_server.url)
+    monkeypatch.chdir(tmp_path)
+    module = ModuleType(f"page_{page.stem.replace('-', '_')}")
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+
+    for step in steps(page):
+        ordered, rules = parse_script(step.answers, openai_server.gate)
+        openai_server.script(*ordered)
+        openai_server.rule(*rules)
+        printed = io.StringIO()
+        with redirect_stdout(printed):
+            await execute(step, page, module)
+        where = f"{page.name}:{step.line + 1}"
+        assert step.output is None or printed.getvalue() == step.output, where
+        assert not openai_server._answers, f"{where}: more answers than questions"
+        assert [request.refused for request in openai_server.requests if request.refused] == []
+
+
+async def execute(step: Step, page: Path, module: ModuleType) -> None:
+    source = "\n" * step.line + step.code  # so that errors name the line of the page
+    name = f"{page.name}:{step.line + 1}"
+    linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
+    code = compile(source, name, "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+    result = eval(code, module.__dict__)
+    if inspect.isawaitable(result):
+        await result
+
+
+@pytest.mark.parametrize("page", sorted(DOCS.rglob("*.md")), ids=lambda page: page.stem)
+def test_links_between_pages_lead_somewhere(page: Path):
+    targets = LINK.findall(FENCE.sub("", page.read_text()))
+    assert [target for target in targets if not (page.parent / target).exists()] == []
+
+
+def test_the_index_names_every_page():
+    index = (DOCS / "README.md").read_text()
+    listed = {(DOCS / target).resolve() for target in LINK.findall(index)}
+    pages = {page for page in DOCS.rglob("*.md") if page.name != "README.md"}
+    assert pages - listed == set()
