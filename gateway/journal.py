@@ -62,7 +62,8 @@ class Journal:
         if (told := self._humans.told(call)) is not None:
             return await self._finish(call, _text(call, told))
         rule = self._rule(call)
-        if row is not None and row.status == "started" and not rule.idempotent:
+        repeatable = rule.idempotent or call.idempotent
+        if row is not None and row.status == "started" and not repeatable:
             return await self._unknown(call)
         if rule.action == "deny":
             return await self._refuse(call, "The policy forbids this", rule.reason)

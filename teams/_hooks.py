@@ -86,7 +86,7 @@ class ToolCall:
     `key` is unique for ever and stable when a run is resumed (model call ids are not): use it for
     journals. `arguments` is the JSON text as the model wrote it, possibly malformed. `agent` is the
     path of the caller, outermost first. `handoff` marks a hand-off, which changes who speaks and
-    does nothing else.
+    does nothing else. `idempotent` and `read_only` are what the tool promises (`ToolTraits`).
     """
 
     key: str
@@ -95,6 +95,8 @@ class ToolCall:
     arguments: str
     agent: tuple[str, ...]
     handoff: bool = False
+    idempotent: bool = False
+    read_only: bool = False
 
     def parsed_arguments(self) -> Mapping[str, Any] | None:
         """The arguments as an object, or None where the model wrote something else."""

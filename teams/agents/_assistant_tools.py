@@ -24,6 +24,7 @@ from teams.tools import (
     ToolSchema,
     Workbench,
 )
+from teams.tools._base import NO_TRAITS, ToolTraits
 from teams.tools._workbench import text_result
 
 ToolFunction = Callable[..., Any] | Callable[..., Awaitable[Any]]
@@ -65,9 +66,10 @@ class AgentTools:
             )
         self.states = ToolStates(self.workbenches)
 
-    def is_serial(self, name: str) -> bool:
-        """Whether calls of this tool are made one after the other."""
-        return any(workbench.tool_traits(name).serial for workbench in self.workbenches)
+    def traits(self, name: str) -> ToolTraits:
+        """What the tool with this name promises."""
+        found = (workbench.tool_traits(name) for workbench in self.workbenches)
+        return next((traits for traits in found if traits is not NO_TRAITS), NO_TRAITS)
 
     async def schemas(self) -> list[ToolSchema | BaseTool[Any, Any]]:
         """What the model is told it can call."""

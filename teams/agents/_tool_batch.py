@@ -83,6 +83,7 @@ class ToolBatch:
 
     def _call(self, position: int) -> ToolCall:
         call = self.turn.calls[position]
+        traits = self.tools.traits(call.name)
         return ToolCall(
             key=self.turn.key(position),
             id=call.id,
@@ -90,6 +91,8 @@ class ToolBatch:
             arguments=call.arguments,
             agent=self.agent,
             handoff=call.name in self.tools.handoffs,
+            idempotent=traits.idempotent,
+            read_only=traits.read_only,
         )
 
     def _job(self, call: ToolCall, gate: _Gate, token: CancellationToken) -> Job[Item]:
@@ -124,7 +127,7 @@ class ToolBatch:
             await emit(item)
 
         async def execute(allowed: ToolCall) -> ToolResult:
-            if self.tools.is_serial(call.name):
+            if self.tools.traits(call.name).serial:
                 await self._earlier_calls(call)
             return await self.tools.execute(allowed, token, produce)
 
