@@ -20,11 +20,13 @@ _OURS: Mapping[str, tuple[str, ...]] = {
     ),
     "teams.agents": (
         "AssistantAgent",
+        "CodeExecutorAgent",
         "MessageFilterAgent",
         "SocietyOfMindAgent",
         "UserProxyAgent",
     ),
     "teams.base": ("AndTerminationCondition", "OrTerminationCondition"),
+    "teams.cache_store.diskcache": ("DiskCacheStore",),
     "teams.code_executors.docker": ("DockerCommandLineCodeExecutor",),
     "teams.code_executors.local": ("LocalCommandLineCodeExecutor",),
     "teams.conditions": (
@@ -48,6 +50,7 @@ _OURS: Mapping[str, tuple[str, ...]] = {
         "TokenLimitedChatCompletionContext",
         "UnboundedChatCompletionContext",
     ),
+    "teams.models.cache": ("ChatCompletionCache",),
     "teams.models.openai": ("AzureOpenAIChatCompletionClient", "OpenAIChatCompletionClient"),
     "teams.models.replay": ("ReplayChatCompletionClient",),
     "teams.tools": (
@@ -57,6 +60,7 @@ _OURS: Mapping[str, tuple[str, ...]] = {
         "StaticWorkbench",
         "TeamTool",
     ),
+    "teams.tools.code_execution": ("PythonCodeExecutionTool",),
 }
 
 # AutoGen's public module -> ours, where the same class names are found.
@@ -71,10 +75,13 @@ _AUTOGEN_MODULES: Mapping[str, str] = {
     "autogen_core.memory": "teams.memory",
     "autogen_core.model_context": "teams.model_context",
     "autogen_core.tools": "teams.tools",
+    "autogen_ext.cache_store.diskcache": "teams.cache_store.diskcache",
     "autogen_ext.code_executors.docker": "teams.code_executors.docker",
     "autogen_ext.code_executors.local": "teams.code_executors.local",
+    "autogen_ext.models.cache": "teams.models.cache",
     "autogen_ext.models.openai": "teams.models.openai",
     "autogen_ext.models.replay": "teams.models.replay",
+    "autogen_ext.tools.code_execution": "teams.tools.code_execution",
 }
 
 # AutoGen's names without a module.

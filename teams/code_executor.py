@@ -13,6 +13,9 @@ from pydantic import BaseModel
 from teams._cancellation import CancellationToken
 from teams._component import ComponentBase
 
+EXECUTE_CODE = "execute_code"
+"""What the execution of an agent's code is called at the interception point of tool calls."""
+
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -149,6 +152,7 @@ def with_requirements(
 
 
 __all__ = [
+    "EXECUTE_CODE",
     "Alias",
     "CodeBlock",
     "CodeExecutor",

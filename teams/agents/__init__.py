@@ -5,6 +5,7 @@ from __future__ import annotations
 from teams.agents._approval import ApprovalFuncType, ApprovalRequest, ApprovalResponse
 from teams.agents._assistant import AssistantAgent
 from teams.agents._base import BaseChatAgent
+from teams.agents._code_executor import CodeExecutorAgent
 from teams.agents._message_filter import (
     MessageFilterAgent,
     MessageFilterConfig,
@@ -19,6 +20,7 @@ __all__ = [
     "ApprovalResponse",
     "AssistantAgent",
     "BaseChatAgent",
+    "CodeExecutorAgent",
     "MessageFilterAgent",
     "MessageFilterConfig",
     "PerSourceFilter",

@@ -1,0 +1,410 @@
+"""CodeExecutorAgent: executes the code others write, or writes and executes its own."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing
+from typing import Any, ClassVar, cast
+from uuid import uuid4
+
+from teams._context_state import read_context, write_context
+from teams._hooks import AGENT_PATH, InputRequired
+from teams._merge import bounded
+from teams._messages.events import stream_chunk
+from teams._snapshot import SnapshotReader, SnapshotWriter
+from teams._turn import Suspended
+from teams.agents._approval import ApprovalFuncType
+from teams.agents._base import BaseChatAgent
+from teams.agents._code_blocks import account, find_code_blocks
+from teams.agents._code_config import CodeExecutorAgentConfig
+from teams.agents._code_retry import RetryDecision, consider_prompt, read_decision
+from teams.agents._code_run import CodeRun
+from teams.agents._code_turn import CodeTurn
+from teams.base import Response
+from teams.code_executor import CodeExecutor, CodeResult
+from teams.core import CancellationToken, Component
+from teams.messages import (
+    BaseAgentEvent,
+    BaseChatMessage,
+    CodeExecutionEvent,
+    CodeGenerationEvent,
+    HandoffMessage,
+    MessageFactory,
+    ModelClientStreamingChunkEvent,
+    TextMessage,
+    ThoughtEvent,
+)
+from teams.model_context import ChatCompletionContext, UnboundedChatCompletionContext
+from teams.models import (
+    AssistantMessage,
+    ChatCompletionClient,
+    CreateResult,
+    LLMMessage,
+    RequestUsage,
+    SystemMessage,
+    UserMessage,
+)
+from teams.state import BaseState
+from teams.utils import remove_images
+
+INTERRUPTED = "The execution of the code was interrupted; whether it took effect is not known."
+
+Output = BaseAgentEvent | BaseChatMessage | Response | Suspended
+
+
+class CodeExecutorAgent(BaseChatAgent, Component[CodeExecutorAgentConfig]):
+    """An agent that executes code in fenced Markdown blocks.
+
+    Without a model it executes what it finds in the new text messages, and its answer is the
+    output. With one, the model writes the code; it is executed, and the model's reflection on the
+    result is the answer. The turn can be stopped at each yielded item and goes on from there.
+
+    Args:
+        name: a Python identifier, unique in a team.
+        code_executor: where the code is executed; a Docker executor is recommended. It is stopped
+            when the agent is closed.
+        model_client: writes the code.
+        model_context: what the model is sent; everything by default.
+        model_client_stream: yield the model's text as ModelClientStreamingChunkEvent while it is
+            written.
+        max_retries_on_error: how often the model may write anew after a failure. It needs a model
+            with structured output, which says whether that makes sense.
+        description: for teams that choose speakers by description.
+        system_message: sent first in each model call; None for none.
+        sources: without a model: whose messages may hold code; everybody's by default.
+        supported_languages: the languages of the blocks to execute; python and sh by default.
+        approval_func: asked before each block, by a plain function (in a thread of its own) or a
+            coroutine function; a refusal counts as a failure with exit code 1. Without one the
+            run's `approve_code` hook is asked (see `run_hooks`), and without that nobody. A
+            function that raises `InputRequired` suspends the run. An agent with a function can't
+            be dumped.
+
+    Raises ValueError for retries without a model that has structured output.
+    """
+
+    component_config_schema = CodeExecutorAgentConfig
+    component_provider_override: ClassVar[str | None] = "teams.agents.CodeExecutorAgent"
+
+    DEFAULT_TERMINAL_DESCRIPTION: ClassVar[str] = (
+        "A computer terminal that performs no other action than running Python scripts (provided "
+        "to it quoted in ```python code blocks), or sh shell scripts (provided to it quoted in "
+        "```sh code blocks)."
+    )
+    DEFAULT_AGENT_DESCRIPTION: ClassVar[str] = (
+        "A programmer with a computer: writes Python and shell scripts for what it is asked, runs "
+        "them and reports what came of it."
+    )
+    DEFAULT_SYSTEM_MESSAGE: ClassVar[str] = (
+        "You solve tasks by writing code, which is then executed for you; you are shown its "
+        "output. Write complete scripts that print what matters, Python in ```python blocks and "
+        "shell scripts in ```sh blocks. Nobody can edit them or answer their prompts. Once you "
+        "have seen the result, say what it means for the task."
+    )
+    DEFAULT_SUPPORTED_LANGUAGES: ClassVar[Sequence[str]] = ("python", "sh")
+    NO_CODE_BLOCKS_FOUND_MESSAGE: ClassVar[str] = (
+        "There is no code to execute here. Please send it in Markdown code blocks that name their "
+        "language, such as ```python or ```sh."
+    )
+
+    def __init__(
+        self,
+        name: str,
+        code_executor: CodeExecutor,
+        *,
+        model_client: ChatCompletionClient | None = None,
+        model_context: ChatCompletionContext | None = None,
+        model_client_stream: bool = False,
+        max_retries_on_error: int = 0,
+        description: str | None = None,
+        system_message: str | None = DEFAULT_SYSTEM_MESSAGE,
+        sources: Sequence[str] | None = None,
+        supported_languages: Sequence[str] | None = None,
+        approval_func: ApprovalFuncType | None = None,
+    ) -> None:
+        if description is None:
+            own = model_client is not None
+            description = (
+                self.DEFAULT_AGENT_DESCRIPTION if own else self.DEFAULT_TERMINAL_DESCRIPTION
+            )
+        super().__init__(name=name, description=description)
+        if max_retries_on_error < 0:
+            raise ValueError(
+                f"max_retries_on_error must be at least 0, found {max_retries_on_error}."
+            )
+        if max_retries_on_error and not _has_structured_output(model_client):
+            raise ValueError(
+                f"Agent {name!r} can retry only with a model that supports structured output."
+            )
+        self._code_executor = code_executor
+        self._model_client = model_client
+        self._model_context = (
+            model_context if model_context is not None else UnboundedChatCompletionContext()
+        )
+        self._model_client_stream = model_client_stream
+        self._max_retries_on_error = max_retries_on_error
+        self._system_message = system_message
+        self._sources = None if sources is None else list(sources)
+        self._supported_languages = list(
+            self.DEFAULT_SUPPORTED_LANGUAGES if supported_languages is None else supported_languages
+        )
+        self._approval_func = approval_func
+        self._turn: CodeTurn | None = None
+        self._taken: Mapping[str, None] = {}
+
+    @property
+    def produced_message_types(self) -> Sequence[type[BaseChatMessage]]:
+        """Text."""
+        return (TextMessage,)
+
+    @property
+    def model_context(self) -> ChatCompletionContext:
+        """The context that is sent to the model, and shown to whoever approves code."""
+        return self._model_context
+
+    async def on_messages(
+        self, messages: Sequence[BaseChatMessage], cancellation_token: CancellationToken
+    ) -> Response:
+        """Take the new messages and respond.
+
+        Raises InputRequired when the turn waits for a human.
+        """
+        return await self.last_of_stream(messages, cancellation_token)
+
+    async def on_messages_stream(
+        self, messages: Sequence[BaseChatMessage], cancellation_token: CancellationToken
+    ) -> AsyncGenerator[Output, None]:
+        """Take the new messages and yield what happens; the Response comes last (or Suspended: see
+        `InputRequired`).
+
+        If an earlier turn is unfinished, this call finishes it; messages it has taken already are
+        not taken twice.
+        """
+        turn = self._turn
+        if turn is None:
+            turn = self._turn = CodeTurn()
+        self._taken = turn.taken
+        while True:
+            while turn.produced:
+                item = turn.produced.pop(0)
+                turn.inner.append(item)
+                yield item
+            match turn.phase:
+                case "done":
+                    break
+                case "write" if self._model_client is None:
+                    self._find_code(turn, await self._take(turn, messages))
+                case "write" | "reflect":
+                    await self._take(turn, messages)
+                    async with aclosing(self._ask(turn, self._model_client)) as pieces:
+                        async for piece in pieces:
+                            yield piece
+                case "run":
+                    outcome = await self._run_code(turn, cancellation_token)
+                    if isinstance(outcome, Suspended):
+                        yield outcome
+                        return
+                    await self._settle(turn, outcome)
+                case "consider":
+                    await self._consider(turn, self._model_client)
+        self._turn = None
+        if turn.final is None:
+            raise RuntimeError(f"Agent {self.name!r} ended its turn without a response.")
+        yield Response(chat_message=turn.final, inner_messages=turn.inner)
+
+    async def _take(
+        self, turn: CodeTurn, messages: Sequence[BaseChatMessage]
+    ) -> list[BaseChatMessage]:
+        """New messages into the context, each once."""
+        new = [message for message in messages if message.id not in turn.taken]
+        for message in new:
+            if isinstance(message, HandoffMessage):
+                for context_message in message.context:
+                    await self._model_context.add_message(context_message)
+            await self._model_context.add_message(message.to_model_message())
+            turn.taken[message.id] = None
+        return new
+
+    def _find_code(self, turn: CodeTurn, new: Sequence[BaseChatMessage]) -> None:
+        turn.blocks = [
+            block
+            for message in new
+            if isinstance(message, TextMessage)
+            and (self._sources is None or message.source in self._sources)
+            for block in find_code_blocks(message.content, self._supported_languages)
+        ]
+        if turn.blocks:
+            turn.phase = "run"
+        else:
+            self._conclude(turn, self.NO_CODE_BLOCKS_FOUND_MESSAGE)
+
+    async def _ask(
+        self, turn: CodeTurn, model: ChatCompletionClient | None
+    ) -> AsyncGenerator[ModelClientStreamingChunkEvent, None]:
+        """Call the model; yield what it streams, and settle the turn's next phase."""
+        assert model is not None, "only a model reflects"
+        messages = await self._request(model)
+        if not self._model_client_stream:
+            await self._accept(turn, await model.create(messages))
+            return
+        answer: CreateResult | None = None
+        async with aclosing(model.create_stream(messages)) as stream:
+            async for piece in stream:
+                if isinstance(piece, str):
+                    yield stream_chunk(piece, self._name, turn.message_id)
+                else:
+                    answer = piece
+        if answer is None:
+            raise RuntimeError(
+                f"The model stream of agent {self.name!r} ended without a final result."
+            )
+        await self._accept(turn, answer)
+
+    async def _request(self, model: ChatCompletionClient) -> list[LLMMessage]:
+        messages = await self._model_context.get_messages()
+        if not model.model_info["vision"]:
+            messages = remove_images(messages)
+        if self._system_message is None:
+            return messages
+        return [SystemMessage(content=self._system_message), *messages]
+
+    async def _accept(self, turn: CodeTurn, answer: CreateResult) -> None:
+        """What the model answered becomes items to hand out, and the turn's next phase."""
+        text = _text(answer, self.name)
+        if answer.thought:
+            turn.produced.append(
+                ThoughtEvent(content=answer.thought, source=self.name, id=turn.message_id)
+            )
+            turn.message_id = str(uuid4())
+        await self._model_context.add_message(
+            AssistantMessage(content=text, source=self.name, thought=answer.thought)
+        )
+        blocks = (
+            [] if turn.phase == "reflect" else find_code_blocks(text, self._supported_languages)
+        )
+        if not blocks:
+            self._conclude(turn, text, answer.usage)
+            return
+        written = CodeGenerationEvent(
+            retry_attempt=turn.attempt,
+            content=text,
+            code_blocks=blocks,
+            source=self.name,
+            models_usage=answer.usage,
+            id=turn.message_id,
+        )
+        turn.produced.append(written)
+        turn.key, turn.blocks, turn.approved = written.id, blocks, []
+        turn.message_id = str(uuid4())
+        turn.phase = "run"
+
+    async def _run_code(self, turn: CodeTurn, token: CancellationToken) -> CodeResult | Suspended:
+        path = (*AGENT_PATH.get(), self.name)
+        run = CodeRun(turn, path, self._code_executor, self._approval_func, self._model_context)
+        try:
+            return await bounded(run.result(token))
+        except InputRequired as required:
+            return Suspended(
+                tuple(required.pending(agent=path, request_id=turn.key, call_id=turn.key))
+            )
+
+    async def _settle(self, turn: CodeTurn, result: CodeResult) -> None:
+        """The code has run, or was refused."""
+        if self._model_client is None:
+            self._conclude(turn, account(result))
+            return
+        await self._model_context.add_message(
+            UserMessage(content=account(result), source=self.name)
+        )
+        turn.produced.append(
+            CodeExecutionEvent(retry_attempt=turn.attempt, result=result, source=self.name)
+        )
+        failed = result.exit_code != 0 and turn.attempt < self._max_retries_on_error
+        turn.phase = "consider" if failed else "reflect"
+
+    async def _consider(self, turn: CodeTurn, model: ChatCompletionClient | None) -> None:
+        """Ask the model whether to try again."""
+        assert model is not None, "only a model tries again"
+        prompt = consider_prompt(self._max_retries_on_error - turn.attempt)
+        messages = [*await self._request(model), UserMessage(content=prompt, source=self.name)]
+        answer = await model.create(messages, json_output=RetryDecision)
+        decision = read_decision(_text(answer, self.name))
+        turn.produced.append(
+            ThoughtEvent(content=decision.reason, source=self.name, models_usage=answer.usage)
+        )
+        if decision.retry:
+            turn.attempt += 1
+            turn.phase = "write"
+            await self._model_context.add_message(
+                UserMessage(content=f"Try again. {decision.reason}", source=self.name)
+            )
+        else:
+            turn.phase = "reflect"
+
+    def _conclude(self, turn: CodeTurn, text: str, usage: RequestUsage | None = None) -> None:
+        turn.final = TextMessage(
+            content=text, source=self.name, models_usage=usage, id=turn.message_id
+        )
+        turn.phase = "done"
+
+    async def on_reset(self, cancellation_token: CancellationToken) -> None:
+        """Forget everything that was said."""
+        self._turn = None
+        await self._model_context.clear()
+
+    async def close(self) -> None:
+        """Stop the code executor. The model client may be shared and stays open."""
+        await self._code_executor.stop()
+
+    @property
+    def absorbed(self) -> Mapping[str, None]:
+        return self._taken
+
+    async def abandon_turn(self) -> None:
+        turn, self._turn = self._turn, None
+        if turn is not None and turn.phase == "run":
+            await self._model_context.add_message(
+                UserMessage(content=INTERRUPTED, source=self.name)
+            )
+
+    async def save_state(self) -> Mapping[str, Any]:
+        """The model context and the turn record of an unfinished turn, under the additive keys
+        `llm_context` and `turn`.
+        """
+        state = {**BaseState().model_dump(), "llm_context": await self._model_context.save_state()}
+        if self._turn is not None:
+            state["turn"] = self._turn.dump(lambda item: item.dump())
+        return state
+
+    async def load_state(self, state: Mapping[str, Any]) -> None:
+        """Take over a state of ours, or AutoGen's, which holds nothing."""
+        BaseState.model_validate(state)
+        if (context := state.get("llm_context")) is not None:
+            await self._model_context.load_state(context)
+        turn = state.get("turn")
+        self._turn = None if turn is None else CodeTurn.load(turn, MessageFactory().create)
+
+    async def write_state(self, path: str, writer: SnapshotWriter) -> None:
+        await write_context(self._model_context, path + "context", writer)
+        writer.value(path + "turn", None if self._turn is None else self._turn.dump(writer.item))
+
+    async def read_state(self, path: str, reader: SnapshotReader) -> None:
+        await read_context(self._model_context, path + "context", reader)
+        turn = reader.value(path + "turn")
+        self._turn = None if turn is None else CodeTurn.load(turn, reader.item)
+
+    def _to_config(self) -> CodeExecutorAgentConfig:
+        if self._approval_func is not None:
+            raise NotImplementedError(
+                f"Agent {self.name!r} has an approval function: it cannot be dumped."
+            )
+        return cast("CodeExecutorAgentConfig", super()._to_config())
+
+
+def _has_structured_output(model: ChatCompletionClient | None) -> bool:
+    return model is not None and bool(model.model_info.get("structured_output"))
+
+
+def _text(answer: CreateResult, agent: str) -> str:
+    if not isinstance(answer.content, str):
+        raise RuntimeError(f"The model of agent {agent!r} called tools, but was given none.")
+    return answer.content

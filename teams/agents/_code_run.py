@@ -1,0 +1,126 @@
+"""One execution of an agent's code: through the interception point, with approval."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Awaitable, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from teams._hooks import (
+    AGENT_PATH,
+    CURRENT_CALL,
+    InputRequired,
+    PendingInput,
+    ToolCall,
+    current_hooks,
+)
+from teams.agents._approval import (
+    ApprovalFuncType,
+    ApprovalRequest,
+    ApprovalResponse,
+    SyncApprovalFunc,
+)
+from teams.agents._code_turn import CodeTurn
+from teams.code_executor import EXECUTE_CODE, CodeBlock, CodeExecutor, CodeResult
+from teams.core import CancellationToken
+from teams.model_context import ChatCompletionContext
+from teams.tools import ToolResult
+from teams.tools._threads import in_daemon_thread
+from teams.tools._workbench import text_result
+
+
+@dataclass(frozen=True, slots=True)
+class CodeRun:
+    """Runs the code of a turn.
+
+    To the interception point it is a call of `execute_code` with the argument `code_blocks`, a list
+    of objects with `language` and `code`.
+    """
+
+    turn: CodeTurn
+    agent: tuple[str, ...]
+    executor: CodeExecutor
+    approval_func: ApprovalFuncType | None
+    context: ChatCompletionContext
+
+    @property
+    def call(self) -> ToolCall:
+        """The execution as a tool call."""
+        blocks = [{"language": block.language, "code": block.code} for block in self.turn.blocks]
+        return ToolCall(
+            key=self.turn.key,
+            id=self.turn.key,
+            name=EXECUTE_CODE,
+            arguments=json.dumps({"code_blocks": blocks}),
+            agent=self.agent,
+        )
+
+    async def result(self, token: CancellationToken) -> CodeResult:
+        """What came of it; exit code 1 if it was refused. Raises InputRequired."""
+        call = self.call
+        exit_code: int | None = None
+
+        async def execute(allowed: ToolCall) -> ToolResult:
+            nonlocal exit_code
+            blocks = _blocks(allowed)
+            result = await self._refusal(blocks) or await self.executor.execute_code_blocks(
+                blocks, token
+            )
+            exit_code = result.exit_code
+            return text_result(EXECUTE_CODE, result.output, is_error=exit_code != 0)
+
+        # Nobody else sees these: the execution is a task of its own.
+        CURRENT_CALL.set(call)
+        AGENT_PATH.set(self.agent)
+        intercept = current_hooks().intercept
+        result = await (intercept(call, execute) if intercept else execute(call))
+        if exit_code is None or (exit_code != 0) != result.is_error:
+            exit_code = int(result.is_error)  # a result of the interceptor's own
+        return CodeResult(exit_code=exit_code, output=result.to_text())
+
+    async def _refusal(self, blocks: Sequence[CodeBlock]) -> CodeResult | None:
+        """Why the code may not run; None if it may. All blocks are asked for before any runs."""
+        approve = self.approval_func or current_hooks().approve_code
+        if approve is None:
+            return None
+        context = await self.context.get_messages()
+        waiting: list[PendingInput] = []
+        for position, block in enumerate(blocks):
+            if position in self.turn.approved:
+                continue
+            try:
+                response = await _asked(approve, ApprovalRequest(code=block.code, context=context))
+            except InputRequired as required:
+                waiting += required.pending(
+                    agent=self.agent,
+                    request_id=f"{self.turn.key}:{position}",
+                    call_id=self.turn.key,
+                )
+                continue
+            if not response.approved:
+                reason = f" The reason: {response.reason}" if response.reason else ""
+                return CodeResult(1, f"The execution of this code was not approved.{reason}")
+            self.turn.approved.append(position)
+        if waiting:
+            raise InputRequired(requests=waiting)
+        return None
+
+
+async def _asked(approve: ApprovalFuncType, request: ApprovalRequest) -> ApprovalResponse:
+    if _is_async(approve):
+        return await cast("Awaitable[ApprovalResponse]", approve(request))
+    function = cast("SyncApprovalFunc", approve)
+    return await in_daemon_thread(lambda: function(request), name="approval of code")
+
+
+def _is_async(function: Any) -> bool:
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
+        getattr(function, "__call__", None)  # noqa: B004 (a callable object's own)
+    )
+
+
+def _blocks(call: ToolCall) -> list[CodeBlock]:
+    arguments = call.parsed_arguments() or {}
+    return [CodeBlock(**block) for block in arguments["code_blocks"]]

@@ -1,0 +1,1 @@
+"""Stores of cached values that outlive the process."""

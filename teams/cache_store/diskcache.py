@@ -1,0 +1,58 @@
+"""A cache store over a folder of the `diskcache` package (extra `diskcache`)."""
+
+from __future__ import annotations
+
+from typing import Any, Self, TypeVar
+
+from pydantic import BaseModel
+from typing_extensions import override
+
+from teams._component import Component
+from teams.core import CacheStore
+
+try:
+    from diskcache import Cache  # pyright: ignore[reportMissingTypeStubs]
+except ImportError as error:
+    raise ImportError(
+        "A cache on disk needs the extra 'diskcache': pip install 'parley-gateway[diskcache]'."
+    ) from error
+
+T = TypeVar("T")
+
+
+class DiskCacheStoreConfig(BaseModel, defer_build=True):
+    """The folder of the cache."""
+
+    directory: str
+
+
+class DiskCacheStore(CacheStore[T], Component[DiskCacheStoreConfig]):
+    """Keeps values in a `diskcache.Cache`, which whoever made it closes.
+
+    Values are pickled: who may write into the folder may run code in your process.
+    """
+
+    component_config_schema = DiskCacheStoreConfig
+
+    def __init__(self, cache_instance: Any) -> None:
+        self._cache = cache_instance
+
+    @override
+    def get(self, key: str, default: T | None = None) -> T | None:
+        return self._cache.get(key, default)
+
+    @override
+    def set(self, key: str, value: T) -> None:
+        self._cache.set(key, value)
+
+    @override
+    def _to_config(self) -> DiskCacheStoreConfig:
+        return DiskCacheStoreConfig(directory=str(self._cache.directory))
+
+    @classmethod
+    @override
+    def _from_config(cls, config: DiskCacheStoreConfig) -> Self:
+        return cls(Cache(config.directory))
+
+
+__all__ = ["DiskCacheStore", "DiskCacheStoreConfig"]

@@ -1,0 +1,229 @@
+"""A model client that remembers answers."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing
+from functools import cached_property
+from typing import Annotated, Any, TypeAlias, cast
+
+from pydantic import BaseModel, ValidationError
+from typing_extensions import override
+
+from teams._cancellation import CancellationToken
+from teams._component import Component, ComponentModel, is_component_instance
+from teams.core import CacheStore, InMemoryStore
+from teams.models._client import ChatCompletionClient, ToolChoice
+from teams.models._info import ModelInfo
+from teams.models._types import CreateResult, LLMMessage, RequestUsage
+from teams.tools._base import Tool, ToolSchema
+
+CHAT_CACHE_VALUE_TYPE: TypeAlias = CreateResult | list[str | CreateResult]
+"""What is kept: an answer, or the pieces of a streamed one with the whole as the last."""
+
+logger = logging.getLogger("teams")
+
+
+class ChatCompletionCacheConfig(BaseModel, defer_build=True):
+    """See `ChatCompletionCache`."""
+
+    client: Annotated[ComponentModel, ChatCompletionClient]
+    store: Annotated[ComponentModel | None, CacheStore] = None
+
+
+class ChatCompletionCache(ChatCompletionClient, Component[ChatCompletionCacheConfig]):
+    """Asks `client` only what it was not asked before, and keeps the answers in `store`.
+
+    A request is known by all that makes it: the client's settings, messages, tools, format and
+    extra arguments. An answer from the store says so by `cached`, whether it was streamed or not
+    when it was given. By default the store is in memory and private. A store that fails is logged
+    and costs no answer.
+    """
+
+    component_config_schema = ChatCompletionCacheConfig
+
+    def __init__(
+        self,
+        client: ChatCompletionClient,
+        store: CacheStore[CHAT_CACHE_VALUE_TYPE] | None = None,
+    ) -> None:
+        self._client = client
+        self._store = store if store is not None else InMemoryStore[CHAT_CACHE_VALUE_TYPE]()
+        self._saved = RequestUsage(prompt_tokens=0, completion_tokens=0)
+
+    @override
+    async def create(
+        self,
+        messages: Sequence[LLMMessage],
+        *,
+        tools: Sequence[Tool | ToolSchema] = (),
+        tool_choice: ToolChoice = "auto",
+        json_output: bool | type[BaseModel] | None = None,
+        extra_create_args: Mapping[str, Any] = {},
+        cancellation_token: CancellationToken | None = None,
+    ) -> CreateResult:
+        """The remembered answer, or the client's."""
+        key = self._key(messages, tools, tool_choice, json_output, extra_create_args)
+        if (found := self._find(key)) is not None:
+            return self._counted(found[-1])
+        result = await self._client.create(
+            messages,
+            tools=tools,
+            tool_choice=tool_choice,
+            json_output=json_output,
+            extra_create_args=extra_create_args,
+            cancellation_token=cancellation_token,
+        )
+        self._keep(key, result)
+        return result
+
+    @override
+    async def create_stream(
+        self,
+        messages: Sequence[LLMMessage],
+        *,
+        tools: Sequence[Tool | ToolSchema] = (),
+        tool_choice: ToolChoice = "auto",
+        json_output: bool | type[BaseModel] | None = None,
+        extra_create_args: Mapping[str, Any] = {},
+        cancellation_token: CancellationToken | None = None,
+    ) -> AsyncGenerator[str | CreateResult, None]:
+        """The pieces of the remembered answer, or the client's; only whole answers are kept."""
+        key = self._key(messages, tools, tool_choice, json_output, extra_create_args)
+        if (found := self._find(key)) is not None:
+            *pieces, result = found
+            for piece in pieces:
+                yield piece
+            yield self._counted(result)
+            return
+        stream = self._client.create_stream(
+            messages,
+            tools=tools,
+            tool_choice=tool_choice,
+            json_output=json_output,
+            extra_create_args=extra_create_args,
+            cancellation_token=cancellation_token,
+        )
+        pieces = list[str | CreateResult]()
+        async with aclosing(stream):
+            async for piece in stream:
+                pieces.append(piece)
+                if isinstance(piece, CreateResult):
+                    self._keep(key, pieces)
+                yield piece
+
+    @override
+    async def close(self) -> None:
+        """Close the client."""
+        await self._client.close()
+
+    @override
+    def actual_usage(self) -> RequestUsage:
+        """What the client was really asked for."""
+        return self._client.actual_usage()
+
+    @override
+    def total_usage(self) -> RequestUsage:
+        """The same, and what remembered answers took when they were given."""
+        asked = self._client.total_usage()
+        return RequestUsage(
+            prompt_tokens=asked.prompt_tokens + self._saved.prompt_tokens,
+            completion_tokens=asked.completion_tokens + self._saved.completion_tokens,
+        )
+
+    @override
+    def count_tokens(
+        self, messages: Sequence[LLMMessage], *, tools: Sequence[Tool | ToolSchema] = ()
+    ) -> int:
+        return self._client.count_tokens(messages, tools=tools)
+
+    @override
+    def remaining_tokens(
+        self, messages: Sequence[LLMMessage], *, tools: Sequence[Tool | ToolSchema] = ()
+    ) -> int:
+        return self._client.remaining_tokens(messages, tools=tools)
+
+    @property
+    @override
+    def model_info(self) -> ModelInfo:
+        return self._client.model_info
+
+    def _find(self, key: str) -> list[str | CreateResult] | None:
+        try:
+            return _pieces(self._store.get(key))
+        except Exception as error:
+            logger.warning("The cache of model answers could not be read: %r", error)
+            return None
+
+    def _keep(self, key: str, value: CHAT_CACHE_VALUE_TYPE) -> None:
+        try:
+            self._store.set(key, value)
+        except Exception as error:
+            logger.warning("An answer could not be kept in the cache: %r", error)
+
+    def _counted(self, result: str | CreateResult) -> CreateResult:
+        found = cast("CreateResult", result)
+        self._saved = RequestUsage(
+            prompt_tokens=self._saved.prompt_tokens + found.usage.prompt_tokens,
+            completion_tokens=self._saved.completion_tokens + found.usage.completion_tokens,
+        )
+        return found.model_copy(update={"cached": True})
+
+    def _key(
+        self,
+        messages: Sequence[LLMMessage],
+        tools: Sequence[Tool | ToolSchema],
+        tool_choice: ToolChoice,
+        json_output: bool | type[BaseModel] | None,
+        extra_create_args: Mapping[str, Any],
+    ) -> str:
+        request = {
+            "client": self._identity,
+            "messages": [message.model_dump(mode="json") for message in messages],
+            "tools": [_schema(tool) for tool in tools],
+            "tool_choice": tool_choice if isinstance(tool_choice, str) else _schema(tool_choice),
+            "json_output": json_output.model_json_schema()
+            if isinstance(json_output, type)
+            else json_output,
+            "extra": dict(extra_create_args),
+        }
+        text = json.dumps(request, sort_keys=True, default=repr)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    @cached_property
+    def _identity(self) -> Any:
+        """What tells this client's answers from another's in a store they share."""
+        client = self._client
+        if is_component_instance(client):
+            try:
+                return client.dump_component().model_dump(mode="json")
+            except (NotImplementedError, TypeError):
+                pass  # it holds something that cannot be written down
+        return type(client).__qualname__
+
+
+def _schema(tool: Tool | ToolSchema) -> ToolSchema:
+    return tool if isinstance(tool, dict) else tool.schema
+
+
+def _pieces(value: Any) -> list[str | CreateResult] | None:
+    """A stored value as the pieces of a stream; None for one that is not of ours."""
+    pieces = cast("list[Any]", value) if isinstance(value, list) else [value]
+    match pieces:
+        case [*texts, CreateResult() as result] if all(isinstance(text, str) for text in texts):
+            if not texts and isinstance(result.content, str) and result.content:
+                return [result.content, result]
+            return [*texts, result]
+        case [*texts, dict()]:  # a store that keeps JSON
+            try:
+                return _pieces([*texts, CreateResult.model_validate(pieces[-1])])
+            except ValidationError:
+                return None
+        case _:
+            return None
+
+
+__all__ = ["CHAT_CACHE_VALUE_TYPE", "ChatCompletionCache", "ChatCompletionCacheConfig"]
