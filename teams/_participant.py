@@ -12,7 +12,7 @@ from teams._hooks import AGENT_PATH, InputRequired
 from teams._ids import new_id
 from teams._nesting import ResumableTeam, under
 from teams._snapshot import SnapshotReader, SnapshotWriter
-from teams._turn import Item, Suspended
+from teams._turn import MESSAGE_TYPES, Item, Suspended
 from teams.agents._base import BaseChatAgent
 from teams.base import ChatAgent, Response, TaskResult, Team
 from teams.core import CancellationToken
@@ -214,7 +214,11 @@ class Participant:
     async def load_state(self, state: Mapping[str, Any], factory: MessageFactory) -> None:
         """Take over what `save_state` returned, or AutoGen's."""
         loaded = ChatAgentContainerState.model_validate(state)
-        await self.member.load_state(loaded.agent_state)
+        known = MESSAGE_TYPES.set(factory)
+        try:
+            await self.member.load_state(loaded.agent_state)
+        finally:
+            MESSAGE_TYPES.reset(known)
         self.inbox.replace(_chat_message(factory, data) for data in loaded.message_buffer)
         self._question = str(state.get("question", ""))
         self._held = tuple(_chat_message(factory, data) for data in state.get("held", ()))

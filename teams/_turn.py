@@ -8,16 +8,21 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from teams._hooks import PendingInput
 from teams._ids import new_id
 from teams.core import FunctionCall
-from teams.messages import BaseAgentEvent, BaseChatMessage
+from teams.messages import BaseAgentEvent, BaseChatMessage, MessageFactory
 from teams.models import FunctionExecutionResult
 
 Item = BaseAgentEvent | BaseChatMessage
+
+MESSAGE_TYPES: ContextVar[MessageFactory | None] = ContextVar("teams_message_types", default=None)
+"""The types the team knows, while it loads the state of its participants."""
+
 Phase = Literal["model", "tools", "reflect", "done"]
 
 

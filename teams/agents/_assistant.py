@@ -15,7 +15,7 @@ from teams._ids import new_id
 from teams._messages.events import stream_chunk
 from teams._snapshot import SnapshotReader, SnapshotWriter
 from teams._transcript import ImageWatch, assistant_message, close_calls, error_results, open_calls
-from teams._turn import Item, Suspended, Turn
+from teams._turn import MESSAGE_TYPES, Item, Suspended, Turn
 from teams.agents._assistant_config import AssistantAgentConfig
 from teams.agents._assistant_tools import AgentTools, ToolFunction
 from teams.agents._base import BaseChatAgent
@@ -443,7 +443,8 @@ class AssistantAgent(BaseChatAgent, Component[AssistantAgentConfig]):
         await self._model_context.load_state(loaded.llm_context)
         await self._tools.states.load_state(state.get("tools", {}))
         turn = state.get("turn")
-        self._take_up(None if turn is None else Turn.load(turn, self._factory().create))
+        types = MESSAGE_TYPES.get() or self._factory()
+        self._take_up(None if turn is None else Turn.load(turn, types.create))
         if turn is None and (closed := close_calls(self._model_context.history)) is not None:
             self._model_context.history.replace(closed)
 

@@ -5,6 +5,7 @@ what OpenAI refuses.
 import asyncio
 import json
 from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing
 from typing import Any
 
 from pydantic import BaseModel
@@ -120,8 +121,9 @@ class ScriptedModel(ChatCompletionClient):
         extra_create_args: Mapping[str, Any] = {},
         cancellation_token: CancellationToken | None = None,
     ) -> AsyncGenerator[str | CreateResult, None]:
-        async for piece in self._play(messages, tools, tool_choice, json_output):
-            yield piece
+        async with aclosing(self._play(messages, tools, tool_choice, json_output)) as pieces:
+            async for piece in pieces:
+                yield piece
 
     async def _play(
         self, messages: Sequence[LLMMessage], tools: Any, tool_choice: Any, json_output: Any

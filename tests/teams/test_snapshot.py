@@ -1,19 +1,22 @@
 """The two formats in which a team's state is saved."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import BaseModel
 
 from teams import BaseGroupChat, RoundRobinGroupChat, Swarm
 from teams.agents import AssistantAgent, UserProxyAgent
 from teams.base import InputRequired, ToolCall, run_hooks
 from teams.conditions import MaxMessageTermination, TimeoutTermination
-from teams.messages import TextMessage, ToolCallRequestEvent
+from teams.core import CancellationToken
+from teams.messages import BaseAgentEvent, TextMessage, ToolCallRequestEvent
 from teams.model_context import ChatCompletionContext, UnboundedChatCompletionContext
 from teams.models import AssistantMessage, LLMMessage, UserMessage
+from teams.tools import BaseStreamTool
 from tests.fakes.agents import Talker
 from tests.fakes.scripted_model import ScriptedModel, calls
 from tests.fakes.streams import take, take_until, texts
@@ -21,12 +24,12 @@ from tests.fakes.streams import take, take_until, texts
 AUTOGEN = Path(__file__).parents[1] / "data" / "autogen-0.7.5"
 
 
-def team_of(*answers: Any, **options: Any) -> RoundRobinGroupChat:
+def team_of(*answers: Any, max_turns: int | None = 2, **options: Any) -> RoundRobinGroupChat:
     agents = [
         AssistantAgent(name, ScriptedModel(*answers, speaker=name), description=name)
         for name in ("one", "two")
     ]
-    return RoundRobinGroupChat([*agents], **{"max_turns": 2, **options})
+    return RoundRobinGroupChat([*agents], max_turns=max_turns, **options)
 
 
 async def reload(team: BaseGroupChat, fresh: BaseGroupChat, way: str) -> None:
@@ -308,7 +311,10 @@ async def test_a_chain_that_lacks_a_part_is_refused(lost: int):
         [b'{"parley_state": 1}'],
         [b'{"parley_state": 1, "part": 0, "pool": [], "lists": {}, "values": {}}'],
         [b'{"parley_state": 1, "part": 0, "pool": [{}], "lists": {}, "values": {}}'],
-        [b'{"parley_state": 1, "part": 0, "pool": [], "lists": {"thread": [0, [5]]}, "values": {"run": {}}}'],
+        [
+            b'{"parley_state": 1, "part": 0, "pool": [], '
+            b'"lists": {"thread": [0, [5]]}, "values": {"run": {}}}'
+        ],
     ],
 )
 async def test_broken_parts_are_a_value_error(parts: list[bytes]):
@@ -376,7 +382,9 @@ class Counting(AssistantAgent):
 
     turns = 0
 
-    async def on_messages_stream(self, messages: Any, cancellation_token: Any) -> Any:
+    async def on_messages_stream(
+        self, messages: Any, cancellation_token: Any
+    ) -> AsyncGenerator[Any, None]:
         self.turns += 1
         async for item in super().on_messages_stream(messages, cancellation_token):
             yield item
@@ -480,6 +488,52 @@ async def test_a_half_finished_batch_goes_on_elsewhere(way: str):
         ran.append("approved")
         assert texts(await fresh.run())[-1] == "fine"
     assert ran == ["quick", "approved", "risky"]
+
+
+class Progress(BaseAgentEvent):
+    content: str
+    type: str = "Progress"
+
+    def to_text(self) -> str:
+        return self.content
+
+
+class Nothing(BaseModel):
+    pass
+
+
+class Reporting(BaseStreamTool[Nothing, Progress, Nothing]):
+    def __init__(self) -> None:
+        super().__init__(Nothing, Nothing, "reporting", "")
+
+    async def run(self, args: Nothing, cancellation_token: CancellationToken) -> Nothing:
+        return args
+
+    async def run_stream(
+        self, args: Nothing, cancellation_token: CancellationToken
+    ) -> AsyncGenerator[Progress | Nothing, None]:
+        yield Progress(content="half", source="tool")
+        yield args
+
+
+@both_ways
+async def test_a_turn_in_the_middle_may_hold_message_types_of_users_own(way: str):
+    def build() -> RoundRobinGroupChat:
+        model = ScriptedModel(calls(("reporting", {})), speaker="a")
+        inner = RoundRobinGroupChat(
+            [AssistantAgent("a", model, tools=[Reporting()])],
+            name="inner",
+            max_turns=1,
+            custom_message_types=[Progress],
+        )
+        return RoundRobinGroupChat([inner], max_turns=1)
+
+    team, fresh = build(), build()
+    stream = team.run_stream(task="hi")
+    await take_until(stream, Progress)
+    await reload(team, fresh, way)
+    assert await fresh.save_state() == await team.save_state()
+    await stream.aclose()
 
 
 @both_ways
