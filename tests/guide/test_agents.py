@@ -7,7 +7,7 @@ from teams.agents import AssistantAgent
 from teams.core import CancellationToken, Image
 from teams.messages import MultiModalMessage, StructuredMessage, TextMessage
 from teams.model_context import BufferedChatCompletionContext
-from teams.tools import FunctionTool, StaticWorkbench
+from teams.tools import AgentTool, FunctionTool, StaticWorkbench
 from tests.fakes.openai_script import Call, Reply
 from tests.guide.harness import connected, conversations, goes_on_alike, said, some_model, watch
 
@@ -331,6 +331,63 @@ async def test_on_messages_stream_ends_with_the_response(openai_server, model):
         ("ToolCallExecutionEvent", "librarian"),
     ]
     assert run.result.chat_message.type == "ToolCallSummaryMessage"
+
+
+def publisher(model) -> AssistantAgent:
+    poet = AssistantAgent("poet", model, description="Writes.", system_message="You write.")
+    return AssistantAgent(
+        "publisher",
+        model,
+        tools=[AgentTool(poet)],
+        max_tool_iterations=2,
+        system_message="You publish.",
+    )
+
+
+async def test_an_agent_can_be_a_tool_of_another_one(openai_server, model):
+    def ordering(task: str, call: str) -> Reply:
+        return Reply(calls=[Call(name="poet", arguments={"task": task}, id=call)])
+
+    openai_server.script(ordering("A line.", "c1"), Reply(text="Rain."), Reply(text="Sold: Rain."))
+    agent = publisher(model)
+
+    run = await watch(agent.run_stream(task="I need a line."))
+
+    assert run.trace == [
+        ("TextMessage", "user"),
+        ("ToolCallRequestEvent", "publisher"),
+        ("TextMessage", "user"),
+        ("TextMessage", "poet"),
+        ("ToolCallExecutionEvent", "publisher"),
+        ("TextMessage", "publisher"),
+    ]
+    assert openai_server.requests[0].tools == ["poet"]
+    assert conversations(openai_server)[1:] == [
+        ["system: You write.", "user[user]: A line."],
+        [
+            "system: You publish.",
+            "user[user]: I need a line.",
+            'assistant calls poet({"task": "A line."})',
+            "tool: poet: Rain.",
+        ],
+    ]
+    again = await goes_on_alike(
+        agent,
+        publisher,
+        openai_server,
+        ordering("Another one.", "c2"),
+        Reply(text="Snow."),
+        Reply(text="Sold: Snow."),
+        task="And one more.",
+        in_new_process=True,
+    )
+    assert again.answer == "Sold: Snow."
+    assert conversations(openai_server)[-2] == [
+        "system: You write.",
+        "user[user]: A line.",
+        "assistant: Rain.",
+        "user[user]: Another one.",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,12 @@
 import json
 
 from teams import DiGraphBuilder, GraphFlow
-from teams.agents import AssistantAgent
+from teams.agents import (
+    AssistantAgent,
+    MessageFilterAgent,
+    MessageFilterConfig,
+    PerSourceFilter,
+)
 from teams.conditions import MaxMessageTermination
 from tests.fakes.openai_script import Reply, Request, Script
 from tests.guide.harness import Trace, conversations, goes_on_alike, watch
@@ -118,6 +123,106 @@ async def test_two_editors_work_side_by_side_and_a_third_joins_their_work(openai
         flow, fan_out_and_join, openai_server, task="Once more.", side_by_side=True
     )
     assert sorted(again.trace) == sorted(spoken("user", "writer", "grammar", "style", "final"))
+
+
+# Who hears what
+
+
+def filtered(model) -> GraphFlow:
+    analyst = MessageFilterAgent(
+        name="analyst",
+        wrapped_agent=agent("analyst", model),
+        filter=MessageFilterConfig(
+            per_source=[PerSourceFilter(source="researcher", position="last", count=1)]
+        ),
+    )
+    presenter = MessageFilterAgent(
+        name="presenter",
+        wrapped_agent=agent("presenter", model),
+        filter=MessageFilterConfig(
+            per_source=[PerSourceFilter(source="analyst", position="last", count=1)]
+        ),
+    )
+    researcher = agent("researcher", model)
+    builder = DiGraphBuilder()
+    builder.add_node(researcher).add_node(analyst).add_node(presenter)
+    builder.add_edge(researcher, analyst).add_edge(analyst, presenter)
+    return GraphFlow(builder.get_participants(), graph=builder.build())
+
+
+async def test_a_filter_says_what_an_agent_hears(openai_server, model):
+    openai_server.script(*say("Ice melts.", "Faster than before.", "Look!"))
+    flow = filtered(model)
+
+    run = await watch(flow.run_stream(task=TASK))
+
+    assert run.trace == spoken("user", "researcher", "analyst", "presenter")
+    assert conversations(openai_server) == [
+        ["system: You are researcher.", f"user[user]: {TASK}"],
+        ["system: You are analyst.", "user[researcher]: Ice melts."],
+        ["system: You are presenter.", "user[analyst]: Faster than before."],
+    ]
+    again = await goes_on_alike(
+        flow, filtered, openai_server, *say("Snow melts.", "Too.", "See."), task="And snow?"
+    )
+    assert again.trace == run.trace
+    assert conversations(openai_server)[-1] == [
+        "system: You are presenter.",
+        "user[analyst]: Faster than before.",
+        "assistant: Look!",
+        "user[analyst]: Too.",
+    ]
+
+
+def loop_and_summary(model) -> GraphFlow:
+    generator, reviewer = agent("generator", model), agent("reviewer", model)
+    summarizer = MessageFilterAgent(
+        name="summarizer",
+        wrapped_agent=agent("summarizer", model),
+        filter=MessageFilterConfig(
+            per_source=[
+                PerSourceFilter(source="user", position="first", count=1),
+                PerSourceFilter(source="reviewer", position="last", count=1),
+            ]
+        ),
+    )
+    builder = DiGraphBuilder()
+    builder.add_node(generator).add_node(reviewer).add_node(summarizer)
+    builder.add_edge(generator, reviewer)
+    builder.add_edge(reviewer, summarizer, condition="APPROVE")
+    builder.add_edge(reviewer, generator, condition="REVISE")
+    builder.set_entry_point(generator)
+    return GraphFlow(
+        builder.get_participants(),
+        graph=builder.build(),
+        termination_condition=MaxMessageTermination(10),
+    )
+
+
+async def test_a_summary_of_a_loop_hears_the_task_and_the_last_word(openai_server, model):
+    openai_server.script(*say("One.", "REVISE it.", "Two.", "APPROVE: fine.", "It was approved."))
+    flow = loop_and_summary(model)
+
+    run = await watch(flow.run_stream(task=TASK))
+
+    assert run.trace == spoken(
+        "user", "generator", "reviewer", "generator", "reviewer", "summarizer"
+    )
+    assert run.stop_reason == COMPLETE
+    assert conversations(openai_server)[-1] == [
+        "system: You are summarizer.",
+        f"user[user]: {TASK}",
+        "user[reviewer]: APPROVE: fine.",
+    ]
+    again = await goes_on_alike(
+        flow,
+        loop_and_summary,
+        openai_server,
+        *say("Three.", "APPROVE", "Done."),
+        task="Next.",
+        in_new_process=True,
+    )
+    assert again.trace == spoken("user", "generator", "reviewer", "summarizer")
 
 
 # Loops

@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import Any
 
 from teams import RoundRobinGroupChat, SelectorGroupChat
-from teams.agents import AssistantAgent, BaseChatAgent, UserProxyAgent
+from teams.agents import AssistantAgent, BaseChatAgent, SocietyOfMindAgent, UserProxyAgent
 from teams.base import Response, TaskResult
 from teams.conditions import MaxMessageTermination, TextMentionTermination
 from teams.core import CancellationToken
@@ -251,6 +251,40 @@ async def test_a_nested_chat_is_a_team_inside_of_an_agent(openai_server, model):
     again = await goes_on_alike(team, counting, openai_server, task="20", in_new_process=True)
     assert again.trace == spoken("user", "two", "one", "two", "one", "two", "together")
     assert again.texts == ["20", "21", "22", "23", "24", "25", "25"]
+
+
+def society(model) -> SocietyOfMindAgent:
+    return SocietyOfMindAgent(
+        "society",
+        group_chat(model),
+        model,
+        instruction="Somebody asked; this is what was said.",
+        response_prompt="Now answer.",
+    )
+
+
+async def test_a_society_of_mind_answers_with_a_summary(openai_server, model):
+    openai_server.script(*say("A story.", "APPROVE", "Here is a story."))
+    agent = society(model)
+
+    run = await watch(agent.run_stream(task="A story about a boat."))
+
+    assert run.trace == spoken("user", "writer", "critic", "society")
+    assert conversations(openai_server)[-1] == [
+        "system: Somebody asked; this is what was said.",
+        "user[writer]: A story.",
+        "user[critic]: APPROVE",
+        "system: Now answer.",
+    ]
+    again = await goes_on_alike(
+        agent,
+        society,
+        openai_server,
+        *say("Another story.", "APPROVE", "Here is another one."),
+        task="One more.",
+        in_new_process=True,
+    )
+    assert again.trace == spoken("user", "writer", "critic", "society")
 
 
 # Long conversations
