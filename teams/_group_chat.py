@@ -17,7 +17,7 @@ from collections.abc import AsyncGenerator, Generator, Sequence
 from contextlib import aclosing, contextmanager
 from dataclasses import dataclass
 
-from teams._merge import Emit, Job, merge
+from teams._merge import Emit, Job, is_being_cancelled, merge
 from teams._participant import Participant, Spoken
 from teams._scope import RunStream
 from teams._task import Task, task_messages
@@ -184,7 +184,7 @@ class BaseGroupChat(StatefulTeam, ABC):
         result: list[Item] = []
         waiting: list[PendingInput] = []
         stop: StopMessage | None = None
-        with self._under_way(outermost):
+        with self._under_way(token, outermost):
             while not (stop or waiting):
                 while self._produced:
                     item = self._produced.pop(0)
@@ -210,7 +210,7 @@ class BaseGroupChat(StatefulTeam, ABC):
             yield await self._result(result, stop, waiting)
 
     @contextmanager
-    def _under_way(self, outermost: bool) -> Generator[None]:
+    def _under_way(self, token: CancellationToken, outermost: bool) -> Generator[None]:
         condition = self._termination_condition
         if condition is not None:
             condition.on_run_start()
@@ -218,6 +218,10 @@ class BaseGroupChat(StatefulTeam, ABC):
             yield
         except TeamError:
             raise
+        except asyncio.CancelledError as error:
+            if token.is_cancelled() or is_being_cancelled():
+                raise
+            raise TeamError(_account(error)) from error  # a participant's own doing
         except Exception as error:
             raise TeamError(_account(error)) from error
         finally:

@@ -94,6 +94,12 @@ async def bounded(work: Coroutine[Any, Any, R]) -> R:
         raise
 
 
+def is_being_cancelled() -> bool:
+    """Whether somebody asked the current task to end; a CancelledError may come from elsewhere."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
+
+
 def _abandon(task: asyncio.Task[Any]) -> None:
     logger.warning("A cancelled call did not end in time and was abandoned: %r", task.get_coro())
     _abandoned.add(task)

@@ -27,8 +27,7 @@ def handoff_message(
 
     Of several the first one counts, and a UserWarning says so.
     """
-    made, others = _split(turn, handoffs)
-    done = [(call, result) for call, result in made if not result.is_error]
+    done, others = _split(turn, handoffs)
     if not done:
         return None
     if len(done) > 1:
@@ -64,10 +63,12 @@ def summary_message(
 
 
 def _split(turn: Turn, handoffs: Mapping[str, Handoff]) -> tuple[Pairs, Pairs]:
+    """The hand-offs, and the other calls; a hand-off that was refused is one of these."""
     made: Pairs = []
     others: Pairs = []
     for call, result in zip(turn.calls, turn.round_results(), strict=True):
-        (made if call.name in handoffs else others).append((call, result))
+        handed_off = call.name in handoffs and not result.is_error
+        (made if handed_off else others).append((call, result))
     return made, others
 
 

@@ -15,7 +15,7 @@ from teams._hooks import (
     ToolCall,
     current_hooks,
 )
-from teams._merge import Emit, Job, merge
+from teams._merge import Emit, Job, is_being_cancelled, merge
 from teams._turn import Item, Turn
 from teams.agents._assistant_tools import AgentTools
 from teams.core import CancellationToken
@@ -138,7 +138,7 @@ class ToolBatch:
             self.waiting += [request for request in asked if request not in self.waiting]
             return None
         except asyncio.CancelledError:
-            if token.is_cancelled() or _is_being_cancelled():
+            if token.is_cancelled() or is_being_cancelled():
                 raise
             # The tool's own doing: it ends the call, not the run.
             return text_result(call.name, "Error: the call was cancelled.", is_error=True)
@@ -151,11 +151,6 @@ class ToolBatch:
                 return
             if other.name == call.name and key in self._ended:
                 await self._ended[key].wait()
-
-
-def _is_being_cancelled() -> bool:
-    task = asyncio.current_task()
-    return task is not None and task.cancelling() > 0
 
 
 async def judged(

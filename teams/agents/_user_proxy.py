@@ -93,6 +93,8 @@ class UserProxyAgent(BaseChatAgent, Component[UserProxyAgentConfig]):
         super().__init__(name=name, description=description)
         self._input_func = input_func
         self._request_id = ""
+        self._reply_to = ""
+        """Who handed off to the human; what is said while the human thinks does not change that."""
         self._taken: dict[str, None] = {}
 
     @property
@@ -115,9 +117,9 @@ class UserProxyAgent(BaseChatAgent, Component[UserProxyAgentConfig]):
         if not self._request_id:
             self._request_id = str(uuid4())
             self._taken = {}
+            self._reply_to = _who_handed_off(messages, self.name)
             yield UserInputRequestedEvent(request_id=self._request_id, source=self.name)
-        handoff = _last_handoff(messages, self.name)
-        prompt = f"{handoff.source} handed off to you. {PROMPT}" if handoff else PROMPT
+        prompt = f"{self._reply_to} handed off to you. {PROMPT}" if self._reply_to else PROMPT
         try:
             text = await self._ask(prompt, cancellation_token)
         except InputRequired as required:
@@ -128,9 +130,9 @@ class UserProxyAgent(BaseChatAgent, Component[UserProxyAgentConfig]):
             raise RuntimeError(f"Failed to get user input: {error}") from error
         self._request_id = ""
         self._taken = dict.fromkeys(message.id for message in messages)
-        if handoff is not None:
+        if self._reply_to:
             yield Response(
-                chat_message=HandoffMessage(content=text, target=handoff.source, source=self.name)
+                chat_message=HandoffMessage(content=text, target=self._reply_to, source=self.name)
             )
         else:
             yield Response(chat_message=TextMessage(content=text, source=self.name))
@@ -157,14 +159,15 @@ class UserProxyAgent(BaseChatAgent, Component[UserProxyAgentConfig]):
         self._taken = {}
 
     async def save_state(self) -> Mapping[str, Any]:
-        """Nothing but, under the additive key `request_id`, the id of an open request."""
-        return {
-            **BaseState().model_dump(),
-            **({"request_id": self._request_id} if self._request_id else {}),
-        }
+        """Nothing but, under the additive keys `request_id` and `reply_to`, an open request."""
+        state = BaseState().model_dump()
+        if self._request_id:
+            state |= {"request_id": self._request_id, "reply_to": self._reply_to}
+        return state
 
     async def load_state(self, state: Mapping[str, Any]) -> None:
         self._request_id = str(state.get("request_id", ""))
+        self._reply_to = str(state.get("reply_to", ""))
 
     def _to_config(self) -> UserProxyAgentConfig:
         return UserProxyAgentConfig(name=self.name, description=self.description)
@@ -180,7 +183,7 @@ def _is_async(function: Callable[..., Any]) -> bool:
     )
 
 
-def _last_handoff(messages: Sequence[BaseChatMessage], name: str) -> HandoffMessage | None:
-    """The hand-off that brought this agent on turn: the latest message, if it is one."""
+def _who_handed_off(messages: Sequence[BaseChatMessage], name: str) -> str:
+    """Who brought this agent on turn, if the latest message is a hand-off to it."""
     last = messages[-1] if messages else None
-    return last if isinstance(last, HandoffMessage) and last.target == name else None
+    return last.source if isinstance(last, HandoffMessage) and last.target == name else ""

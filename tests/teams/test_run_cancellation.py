@@ -394,6 +394,18 @@ async def test_a_tool_that_raises_cancelled_error_itself_fails_alone():
     assert "cancelled" in result["content"]
 
 
+@pytest.mark.parametrize("nested", [False, True])
+async def test_an_agent_that_raises_cancelled_error_itself_fails_the_run(nested: bool):
+    own = Talker("own", asyncio.CancelledError(), "better")
+    team = RoundRobinGroupChat([own], name="inner", max_turns=1)
+    if nested:
+        team = RoundRobinGroupChat([team], max_turns=1)
+    with pytest.raises(TeamError, match="CancelledError") as caught:
+        await team.run(task="hi", cancellation_token=CancellationToken())
+    assert isinstance(caught.value.__cause__, asyncio.CancelledError)
+    assert texts(await team.run()) == ["better"]
+
+
 # When the token is cancelled
 
 

@@ -250,6 +250,11 @@ def together(models: Models) -> BaseGroupChat:
             models.agent("left", calls(("add", {"a": 1, "b": 2})), "l", tools=[add]),
             models.agent("right", "r one", "r two", model_client_stream=True),
             models.agent("third", calls(("look_up", {"word": "x"})), "t", tools=[look_up]),
+            RoundRobinGroupChat(
+                [models.agent("inmost", "i", "j"), models.agent("next", "n", "o")],
+                name="inner",
+                max_turns=2,
+            ),
         ],
         max_turns=2,
     )

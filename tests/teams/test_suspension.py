@@ -14,12 +14,13 @@ from teams.core import CancellationToken
 from teams.messages import (
     BaseAgentEvent,
     BaseChatMessage,
+    HandoffMessage,
     TextMessage,
     ToolCallExecutionEvent,
     ToolCallSummaryMessage,
     UserInputRequestedEvent,
 )
-from teams.tools import FunctionTool, ToolResult
+from teams.tools import FunctionTool, TextResultContent, ToolResult
 from tests.fakes.agents import Streamer, Talker
 from tests.fakes.scripted_model import ScriptedModel, calls
 from tests.fakes.streams import everything, texts
@@ -187,6 +188,30 @@ async def test_a_waiting_team_takes_a_new_task_and_still_waits():
     assert other.given == [["hi", "hurry", "answer"]]
 
 
+@every_way
+async def test_what_is_said_while_a_human_thinks_does_not_change_who_is_answered(way: Way):
+    human = Human()
+
+    def build() -> Swarm:
+        model = ScriptedModel(calls(("transfer_to_boss", {})), "DONE", speaker="desk")
+        desk = AssistantAgent("desk", model, handoffs=["boss"])
+        return Swarm(
+            [desk, UserProxyAgent("boss", input_func=human.ask)],
+            termination_condition=TextMentionTermination("DONE"),
+        )
+
+    team = build()
+    (request,) = (await team.run(task="hi")).pending
+    assert request.prompt == "desk handed off to you. Your response: "
+    await team.run(task="hurry")
+    team = await moved(team, build(), way)
+    human.answers[request.request_id] = "answer"
+    answer, *_, last = (await team.run()).messages
+    assert isinstance(answer, HandoffMessage)
+    assert (answer.target, answer.content) == ("desk", "answer")
+    assert last.to_text() == "DONE"
+
+
 async def test_a_waiting_team_that_is_reset_waits_no_more():
     human = Human()
     team = team_with(human)
@@ -351,6 +376,22 @@ async def test_a_handoff_may_wait_for_approval():
         (request,) = (await team.run(task="hi")).pending
         desk.answers[request.request_id] = True
         assert texts(await team.run())[-1] == "DONE"
+
+
+async def test_a_handoff_that_is_refused_is_an_ordinary_failed_call():
+    async def refuse(call: ToolCall, proceed: Any) -> ToolResult:
+        return ToolResult(
+            name=call.name, result=[TextResultContent(content="not now")], is_error=True
+        )
+
+    desk = AssistantAgent(
+        "desk", ScriptedModel(calls(("transfer_to_boss", {})), "well then"), handoffs=["boss"]
+    )
+    team = Swarm([desk], max_turns=2)
+    with run_hooks(intercept=refuse):
+        result = await team.run(task="hi")
+    assert isinstance(result.messages[-2], ToolCallSummaryMessage)
+    assert texts(result)[-2:] == ["not now", "well then"]
 
 
 # Agents of users' own, which keep no turn record
