@@ -4,8 +4,16 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import Any
 
 from teams import RoundRobinGroupChat, SelectorGroupChat
-from teams.agents import AssistantAgent, BaseChatAgent, SocietyOfMindAgent, UserProxyAgent
+from teams.agents import (
+    ApprovalResponse,
+    AssistantAgent,
+    BaseChatAgent,
+    CodeExecutorAgent,
+    SocietyOfMindAgent,
+    UserProxyAgent,
+)
 from teams.base import Response, TaskResult
+from teams.code_executors.local import LocalCommandLineCodeExecutor
 from teams.conditions import MaxMessageTermination, TextMentionTermination
 from teams.core import CancellationToken
 from teams.messages import BaseAgentEvent, BaseChatMessage, TextMessage
@@ -94,6 +102,79 @@ async def test_tools_work_in_a_group_chat_without_a_proxy(openai_server, model):
         "user[user]: And in Ulm?",
         "user[helper]: Sunny.",
     ]
+
+
+# Code is written by one agent and executed by another one.
+
+CODE = "This counts:\n\n```python\nprint(sum(range(5)))\n```\n"
+
+
+def coder_and_terminal(model) -> RoundRobinGroupChat:
+    return RoundRobinGroupChat(
+        [
+            AssistantAgent("coder", model, system_message="Write code; TERMINATE when done."),
+            CodeExecutorAgent("terminal", LocalCommandLineCodeExecutor()),
+        ],
+        termination_condition=TextMentionTermination("TERMINATE") | MaxMessageTermination(10),
+    )
+
+
+async def test_one_agent_writes_code_and_another_executes_it(openai_server, model):
+    openai_server.script(*say(CODE, "It is ten. TERMINATE"))
+    team = coder_and_terminal(model)
+
+    run = await watch(team.run_stream(task="Sum up to four."))
+
+    assert run.trace == spoken("user", "coder", "terminal", "coder")
+    assert run.texts[2].strip() == "10"
+    assert conversations(openai_server)[-1] == [
+        "system: Write code; TERMINATE when done.",
+        "user[user]: Sum up to four.",
+        f"assistant: {CODE}",
+        f"user[terminal]: {run.texts[2]}",
+    ]
+    again = await goes_on_alike(
+        team, coder_and_terminal, openai_server, *say("TERMINATE"), task="Thanks."
+    )
+    assert again.trace == spoken("user", "coder")
+
+
+def coder_with_a_terminal(model) -> CodeExecutorAgent:
+    return CodeExecutorAgent(
+        "coder",
+        LocalCommandLineCodeExecutor(),
+        model_client=model,
+        approval_func=lambda request: ApprovalResponse(
+            approved="sum" in request.code, reason="Sums only."
+        ),
+        system_message="You write and run code.",
+    )
+
+
+async def test_one_agent_writes_and_executes_what_somebody_approves(openai_server, model):
+    openai_server.script(*say(CODE, "It is ten."))
+    agent = coder_with_a_terminal(model)
+
+    run = await watch(agent.run_stream(task="Sum up to four."))
+
+    assert run.trace == [
+        ("TextMessage", "user"),
+        ("CodeGenerationEvent", "coder"),
+        ("CodeExecutionEvent", "coder"),
+        ("TextMessage", "coder"),
+    ]
+    assert run.items[2].result.exit_code == 0
+    assert run.answer == "It is ten."
+    refused = await goes_on_alike(
+        agent,
+        coder_with_a_terminal,
+        openai_server,
+        *say("```python\nprint(1)\n```", "I may not."),
+        task="Print one.",
+        in_new_process=True,
+    )
+    assert refused.items[2].result.exit_code == 1
+    assert "Sums only." in refused.items[2].result.output
 
 
 # A group chat is one object, and is resumed by running it again.

@@ -1,9 +1,13 @@
 """The page on models: OpenAI, Azure, and everyone who speaks their language."""
 
 import pytest
+from diskcache import Cache
 
 from teams.agents import AssistantAgent
+from teams.cache_store.diskcache import DiskCacheStore
+from teams.core import CacheStore, InMemoryStore
 from teams.models import ChatCompletionClient, ModelFamily, UserMessage
+from teams.models.cache import ChatCompletionCache
 from teams.models.openai import AzureOpenAIChatCompletionClient, OpenAIChatCompletionClient
 from tests.fakes.openai_script import Reply
 from tests.guide.harness import connected, said, some_model
@@ -109,3 +113,20 @@ async def test_a_client_is_made_from_its_component_form(openai_server):
     assert isinstance(client, OpenAIChatCompletionClient)
     assert (await client.create([QUESTION])).content == "Accra."
     await client.close()
+
+
+@pytest.mark.parametrize("kind", ["in memory", "on disk"])
+async def test_a_cache_asks_a_question_once(openai_server, model, tmp_path, kind):
+    openai_server.script(Reply(text="Accra.", usage=(14, 3)))
+    with Cache(tmp_path) as folder:
+        store: CacheStore = InMemoryStore() if kind == "in memory" else DiskCacheStore(folder)
+        cached = ChatCompletionCache(model, store)
+
+        first = await cached.create([QUESTION])
+        second = await cached.create([QUESTION])
+
+    assert (first.content, first.cached) == ("Accra.", False)
+    assert (second.content, second.cached) == ("Accra.", True)
+    assert len(openai_server.requests) == 1
+    assert cached.actual_usage().prompt_tokens == 14
+    assert cached.total_usage().prompt_tokens == 28

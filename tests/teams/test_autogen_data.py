@@ -547,6 +547,19 @@ async def test_a_filter_shows_the_agent_inside_what_it_lets_through(server: Fake
     assert said(server.requests[0]) == ["system: You help.", "user[user]: New."]
 
 
+async def test_a_code_executor_runs_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)  # the file's working folder is relative
+    data = case("agent-code-executor")
+    agent = load(data["component"])
+    await agent.load_state(data["state"])
+
+    run = await watch(agent.run_stream(task="```python\nprint(6 * 7)\n```"))
+
+    assert run.trace == spoken("user", "coder")
+    assert run.answer.strip() == "42"
+    await agent.close()
+
+
 async def test_a_user_proxy_asks(server: FakeOpenAI):
     data = case("agent-user-proxy")
     agent = load(data["component"])
