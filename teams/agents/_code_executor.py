@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from typing import Any, ClassVar, cast
-from uuid import uuid4
 
 from teams._context_state import read_context, write_context
 from teams._hooks import AGENT_PATH, InputRequired
+from teams._ids import new_id
 from teams._merge import bounded
 from teams._messages.events import stream_chunk
 from teams._snapshot import SnapshotReader, SnapshotWriter
@@ -274,7 +274,7 @@ class CodeExecutorAgent(BaseChatAgent, Component[CodeExecutorAgentConfig]):
             turn.produced.append(
                 ThoughtEvent(content=answer.thought, source=self.name, id=turn.message_id)
             )
-            turn.message_id = str(uuid4())
+            turn.message_id = new_id()
         await self._model_context.add_message(
             AssistantMessage(content=text, source=self.name, thought=answer.thought)
         )
@@ -294,7 +294,7 @@ class CodeExecutorAgent(BaseChatAgent, Component[CodeExecutorAgentConfig]):
         )
         turn.produced.append(written)
         turn.key, turn.blocks, turn.approved = written.id, blocks, []
-        turn.message_id = str(uuid4())
+        turn.message_id = new_id()
         turn.phase = "run"
 
     async def _run_code(self, turn: CodeTurn, token: CancellationToken) -> CodeResult | Suspended:

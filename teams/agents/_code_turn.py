@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
-from uuid import uuid4
 
+from teams._ids import new_id
 from teams._turn import Item
 from teams.code_executor import CodeBlock
 from teams.messages import BaseChatMessage
@@ -22,7 +22,7 @@ class CodeTurn:
     considers whether to try again.
     """
 
-    message_id: str = field(default_factory=lambda: str(uuid4()))
+    message_id: str = field(default_factory=new_id)
     """Id of what the next model answer becomes; chunks name it."""
     phase: CodePhase = "write"
     attempt: int = 0
@@ -32,7 +32,7 @@ class CodeTurn:
     """Ready but not yet handed out."""
     inner: list[Item] = field(default_factory=list[Item])
     """Handed out."""
-    key: str = field(default_factory=lambda: str(uuid4()))
+    key: str = field(default_factory=new_id)
     """Names this execution of code."""
     blocks: list[CodeBlock] = field(default_factory=list[CodeBlock])
     approved: list[int] = field(default_factory=list[int])

@@ -38,7 +38,9 @@ Build = Callable[[Models], BaseGroupChat]
 
 
 def seen(item: Any) -> Seen:
-    return type(item).__name__, item.source, json.dumps(normal(item.dump()["content"]), default=str)
+    dumped = item.dump()
+    content = dumped["content"] if "content" in dumped else dumped["result"]
+    return type(item).__name__, item.source, json.dumps(normal(content), default=str)
 
 
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")

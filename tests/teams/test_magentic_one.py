@@ -24,8 +24,15 @@ from teams.messages import (
 )
 from teams.models import LLMMessage, ModelFamily, ModelInfo
 from teams.models.replay import ReplayChatCompletionClient
+from tests.fakes.interrupted_runs import (
+    WAYS,
+    Interrupted,
+    Models,
+    Way,
+    assert_same,
+    uninterrupted,
+)
 from tests.fakes.scripted_model import Answer, ScriptedModel, calls
-from tests.teams.test_safe_points import Interrupted, Models, Way, assert_same, uninterrupted
 
 ORCHESTRATOR = "MagenticOneOrchestrator"
 PIXEL = "R0lGODlhAQABAAAAACwAAAAAAQABAAACAkQBADs="
@@ -523,7 +530,7 @@ def add(a: int, b: int) -> int:
 
 
 @pytest.mark.parametrize("build", [plain, stalling, last_round, inside], ids=lambda b: b.__name__)
-@pytest.mark.parametrize("way", ["state", "snapshot", "deltas", "stay", "drop"])
+@pytest.mark.parametrize("way", WAYS)
 async def test_a_run_stopped_at_any_item_goes_on_as_if_it_had_not_stopped(build: Any, way: Way):
     whole = await uninterrupted(build)
     for count in range(1, len(whole.items) + 1):
