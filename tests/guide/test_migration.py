@@ -136,7 +136,7 @@ async def test_one_agent_writes_code_and_another_executes_it(openai_server, mode
     again = await goes_on_alike(
         team, coder_and_terminal, openai_server, *say("TERMINATE"), task="Thanks."
     )
-    assert again.trace == spoken("user", "coder")
+    assert again.trace == spoken("user", "terminal", "coder")
 
 
 def coder_with_a_terminal(model) -> CodeExecutorAgent:

@@ -495,6 +495,8 @@ async def test_a_cancelled_tool_call_gets_a_result_before_the_model_is_asked_aga
 
 # Agents
 
+AGENTS = ("assistant", "code-executor", "message-filter", "society-of-mind", "user-proxy")
+
 
 async def test_an_assistant_goes_on_with_its_memory_and_context(server: FakeOpenAI):
     data = case("agent-assistant")
@@ -654,3 +656,10 @@ async def test_an_agent_or_a_team_as_a_tool_does_its_task(name: str, answer: str
 async def test_a_replayed_model_answers_what_the_file_says():
     model: ChatCompletionClient = load(case("part-model-replay")["component"])
     assert (await model.create([])).content == "One."
+
+
+def test_no_file_is_left_out():
+    gone_on = {going.file for going in GOING} | {"round-robin-cancelled"}
+    agents = {f"agent-{kind}" for kind in AGENTS}
+    conditions = set(names("condition"))
+    assert gone_on | agents | conditions | set(PARTS) == {path.stem for path in DATA.glob("*.json")}
