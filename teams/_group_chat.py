@@ -346,11 +346,11 @@ class BaseGroupChat(StatefulTeam, ABC):
                 other.hold(spoken.published)
             elif other.name != name:
                 other.inbox.extend(spoken.published)
-        self.turn_ended(name, spoken.published)
         if spoken.last is not None:
             self._produced.append(spoken.last)
         if not self._speakers:
             self._phase = "spoken"
+        self.turn_ended(name, spoken.published)
 
     def _checked(self, speakers: list[str]) -> list[str]:
         for name in speakers:

@@ -496,7 +496,7 @@ async def test_a_state_with_a_stranger_as_previous_speaker_is_refused():
 
 def test_fewer_than_two_participants_are_refused():
     for count in (0, 1):
-        with pytest.raises(ValueError, match="least one|least two"):
+        with pytest.raises(ValueError, match="participant"):
             SelectorGroupChat(three()[:count], ScriptedModel())
 
 

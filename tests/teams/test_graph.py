@@ -1,0 +1,670 @@
+"""GraphFlow: graphs, their errors, and who speaks when."""
+
+import asyncio
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from teams import (
+    DiGraph,
+    DiGraphBuilder,
+    DiGraphEdge,
+    DiGraphNode,
+    GraphFlow,
+    RoundRobinGroupChat,
+)
+from teams.agents import AssistantAgent, UserProxyAgent
+from teams.base import InputRequired, TaskResult, TeamError
+from teams.conditions import MaxMessageTermination, SourceMatchTermination
+from teams.core import CancellationToken
+from teams.messages import BaseChatMessage, StructuredMessage, TextMessage
+from tests.fakes.agents import Talker
+from tests.fakes.scripted_model import ScriptedModel, calls
+from tests.fakes.streams import take, texts
+from tests.teams.test_safe_points import Words
+
+COMPLETE = "Digraph execution is complete"
+
+Edge = tuple[Any, ...]
+
+
+def agents(names: str, **lines: Sequence[Any]) -> dict[str, Talker]:
+    """One agent for each letter; it says its letter and a number unless it has lines."""
+    return {
+        name: Talker(name, *lines.get(name, [f"{name}{n}" for n in range(1, 10)])) for name in names
+    }
+
+
+def graph_of(people: dict[str, Talker], *edges: Edge, entry: str | None = None) -> DiGraph:
+    builder = DiGraphBuilder()
+    for agent in people.values():
+        builder.add_node(agent)
+    for source, target, *rest in edges:
+        builder.add_edge(source, target, **(rest[0] if rest else {}))
+    if entry:
+        builder.set_entry_point(entry)
+    return builder.build()
+
+
+def flow_of(
+    people: dict[str, Talker], *edges: Edge, entry: str | None = None, **options: Any
+) -> GraphFlow:
+    return GraphFlow([*people.values()], graph_of(people, *edges, entry=entry), **options)
+
+
+def said(result: TaskResult) -> str:
+    return " ".join(message.source for message in result.messages if message.source != "user")
+
+
+def manager(state: Any) -> dict[str, Any]:
+    state = dict(state["agent_states"]["GraphManager"])
+    return {name: state[name] for name in ("remaining", "enqueued_any", "ready")}
+
+
+# Who speaks when
+
+
+async def test_a_sequence_is_spoken_in_its_order_and_then_is_complete():
+    people = agents("abc")
+    result = await flow_of(people, ("a", "b"), ("b", "c")).run(task="hi")
+    assert texts(result) == ["hi", "a1", "b1", "c1"]
+    assert result.stop_reason == COMPLETE
+    assert people["c"].given == [["hi", "a1", "b1"]]
+
+
+async def test_the_next_task_begins_at_the_start_again():
+    people = agents("ab")
+    flow = flow_of(people, ("a", "b"))
+    await flow.run(task="hi")
+    assert texts(await flow.run(task="more")) == ["more", "a2", "b2"]
+    assert people["a"].given == [["hi"], ["b1", "more"]]
+
+
+async def test_a_fan_out_speaks_side_by_side_and_the_join_waits_for_all():
+    met = asyncio.Event()
+
+    async def first() -> str:
+        await met.wait()
+        return "b waited"
+
+    def second() -> str:
+        met.set()
+        return "c freed it"
+
+    people = agents("abcd", b=[lambda: first()], c=[second])
+    edges = (("a", "b"), ("a", "c"), ("b", "d"), ("c", "d"))
+    result = await flow_of(people, *edges).run(task="hi")
+    assert texts(result) == ["hi", "a1", "c freed it", "b waited", "d1"]
+    assert people["d"].given == [["hi", "a1", "c freed it", "b waited"]]
+
+
+async def test_speakers_side_by_side_do_not_hear_each_other_before_all_are_done():
+    """Also where one of them calls its model again after the other has finished."""
+    slow_tool = asyncio.Event()
+
+    async def wait() -> str:
+        await slow_tool.wait()
+        return "waited"
+
+    model = ScriptedModel(calls(("wait", {})), "slow one", "after")
+    slow = AssistantAgent("slow", model, tools=[wait], max_tool_iterations=2)
+    fast = Talker("fast", lambda: slow_tool.set() or "fast one")
+    builder = DiGraphBuilder().add_node(slow).add_node(fast)
+    flow = GraphFlow([slow, fast], builder.build())
+    assert texts(await flow.run(task="hi"))[-1] == "slow one"
+    assert model.texts(1) == ["hi"]
+    await flow.run(task="more")
+    assert model.texts(2) == ["hi", "slow one", "fast one", "more"]
+
+
+async def test_a_condition_is_a_text_in_the_message_or_a_function_of_it():
+    def long(message: BaseChatMessage) -> bool:
+        return len(message.to_model_text()) > 5
+
+    for line, path in (("yes", "a b"), ("no, thanks", "a c"), ("no", "a")):
+        people = agents("abc", a=[line])
+        edges = (("a", "b", {"condition": "yes"}), ("a", "c", {"condition": long}))
+        result = await flow_of(people, *edges).run(task="hi")
+        assert said(result) == path
+        assert result.stop_reason == COMPLETE
+
+
+async def test_a_text_condition_looks_at_what_a_model_would_read():
+    content = StructuredMessage[Words](content=Words(text="yes"), source="a")
+    people = agents("ab", a=[content])
+    people["a"].__class__ = type(
+        "Structured", (Talker,), {"produced_message_types": (StructuredMessage[Words],)}
+    )
+    assert said(await flow_of(people, ("a", "b", {"condition": '"yes"'})).run(task="hi")) == "a b"
+
+
+async def test_conditional_edges_by_keyword():
+    people = agents("abc", a=["take the left", "take the right"])
+    builder = DiGraphBuilder()
+    for agent in people.values():
+        builder.add_node(agent)
+    builder.add_conditional_edges("a", {"left": "b", "right": people["c"]})
+    flow = GraphFlow(builder.get_participants(), builder.build())
+    assert said(await flow.run(task="hi")) == "a b"
+    assert said(await flow.run(task="hi")) == "a c"
+
+
+LOOP: tuple[Edge, ...] = (
+    ("a", "b"),
+    ("b", "a", {"condition": "no"}),
+    ("b", "c", {"condition": "yes"}),
+)
+
+
+async def test_a_loop_goes_round_until_its_exit_is_taken():
+    people = agents("abc", b=["no", "no", "yes"])
+    result = await flow_of(people, *LOOP, entry="a", max_turns=20).run(task="hi")
+    assert said(result) == "a b a b a b c"
+    assert result.stop_reason == COMPLETE
+
+
+async def test_a_node_in_a_loop_waits_for_all_edges_unless_they_are_in_groups():
+    """A reviewed B: the first edge starts it, the second one repeats it."""
+    edges = (
+        ("b", "c", {"condition": "again"}),
+        ("b", "d", {"condition": "done"}),
+    )
+    apart = (
+        ("a", "b", {"activation_group": "first"}),
+        ("c", "b", {"activation_group": "review"}),
+    )
+    people = agents("abcd", b=["again", "again", "done"])
+    assert said(await flow_of(people, *edges, *apart, max_turns=20).run(task="hi")) == (
+        "a b c b c b d"
+    )
+    people = agents("abcd", b=["again"])
+    flow = flow_of(people, *edges, ("a", "b"), ("c", "b"), max_turns=20)
+    assert said(await flow.run(task="hi")) == "a"
+
+
+async def test_with_any_the_first_of_a_group_is_enough_and_the_others_do_not_count_again():
+    any_of = {"activation_condition": "any"}
+    people = agents("abcde")
+    edges = (("a", "b"), ("a", "c"), ("b", "d", any_of), ("c", "d", any_of), ("d", "e"))
+    assert said(await flow_of(people, *edges).run(task="hi")) == "a b c d e"
+
+
+async def test_with_any_a_later_one_of_the_group_makes_the_target_speak_again():
+    people = agents("abcd")
+    edges = (("a", "d"), ("a", "b"), ("b", "c"), ("c", "d"))
+    alike = [(*edge, {"activation_condition": "any"}) for edge in edges]
+    assert sorted(said(await flow_of(people, *alike).run(task="hi")).split()) == list("abcdd")
+
+
+async def test_a_node_may_say_any_for_all_edges_that_lead_to_it():
+    people = agents("abcd")
+    builder = DiGraphBuilder().add_node(people["a"]).add_node(people["b"]).add_node(people["c"])
+    builder.add_node(people["d"], activation="any")
+    builder.add_edge("a", "d").add_edge("a", "b").add_edge("b", "c").add_edge("c", "d")
+    flow = GraphFlow([*people.values()], builder.build())
+    assert sorted(said(await flow.run(task="hi")).split()) == list("abcdd")
+
+
+async def test_each_group_that_fires_makes_the_target_speak():
+    people = agents("abcd")
+    edges = (
+        ("a", "b"),
+        ("a", "c"),
+        ("b", "d", {"activation_group": "one"}),
+        ("c", "d", {"activation_group": "two"}),
+    )
+    result = await flow_of(people, *edges).run(task="hi")
+    assert said(result) == "a b c d d"
+    assert people["d"].given == [["hi", "a1", "b1", "c1"], []]
+
+
+async def test_a_fan_out_in_a_loop_is_joined_each_time():
+    people = agents("abcd", d=["again", "again", "done"])
+    edges = (
+        ("a", "b"),
+        ("a", "c"),
+        ("b", "d"),
+        ("c", "d"),
+        ("d", "a", {"condition": "again"}),
+        ("d", "e", {"condition": "done"}),
+    )
+    people |= agents("e")
+    result = await flow_of(people, *edges, entry="a", max_turns=20).run(task="hi")
+    assert said(result) == "a b c d a b c d a b c d e"
+
+
+async def test_several_starts_speak_side_by_side_unless_an_entry_point_is_set():
+    people = agents("abc")
+    assert said(await flow_of(people, ("a", "c"), ("b", "c")).run(task="hi")) == "a b c"
+    people = agents("abc")
+    edges = (("a", "b"), ("a", "c"))
+    assert said(await flow_of(people, *edges, entry="b").run(task="hi")) == "b"
+
+
+async def test_participants_outside_of_the_graph_hear_but_do_not_speak():
+    people, extra = agents("ab"), Talker("x")
+    flow = GraphFlow([*people.values(), extra], graph_of(people, ("a", "b")))
+    assert said(await flow.run(task="hi")) == "a b"
+    assert extra.given == []
+
+
+# Ends
+
+
+async def test_agents_side_by_side_are_one_turn():
+    people = agents("abc")
+    result = await flow_of(people, ("a", "b"), ("a", "c"), max_turns=2).run(task="hi")
+    assert said(result) == "a b c"
+    assert result.stop_reason == "Maximum number of turns 2 reached."
+
+
+async def test_a_run_that_a_condition_ended_goes_on_where_it_stood():
+    people = agents("abc")
+    flow = flow_of(
+        people, ("a", "b"), ("b", "c"), termination_condition=SourceMatchTermination(["a"])
+    )
+    assert said(await flow.run(task="hi")) == "a"
+    result = await flow.run(task="more")
+    assert texts(result) == ["more", "b1", "c1"]
+    assert result.stop_reason == COMPLETE
+
+
+async def test_a_flow_that_was_ended_at_its_last_node_starts_again_with_the_next_task():
+    people = agents("ab")
+    flow = flow_of(people, ("a", "b"), termination_condition=SourceMatchTermination(["b"]))
+    for _ in range(2):
+        assert said(await flow.run(task="hi")) == "a b"
+    result = await flow.run()
+    assert (texts(result), result.stop_reason) == ([], COMPLETE)
+
+
+async def test_a_reset_goes_back_to_the_start():
+    people = agents("abc")
+    flow = flow_of(people, ("a", "b"), ("b", "c"), max_turns=2)
+    assert said(await flow.run(task="hi")) == "a b"
+    await flow.reset()
+    assert said(await flow.run(task="hi")) == "a b"
+
+
+async def test_a_condition_that_raises_ends_the_run_and_is_asked_again_when_it_goes_on():
+    broken = True
+
+    def condition(message: BaseChatMessage) -> bool:
+        if broken:
+            raise LookupError("no idea")
+        return True
+
+    def flow() -> GraphFlow:
+        return flow_of(agents("ab"), ("a", "b", {"condition": condition}))
+
+    old, fresh = flow(), flow()
+    with pytest.raises(TeamError, match="LookupError: no idea"):
+        await old.run(task="hi")
+    await fresh.load_state(json.loads(json.dumps(await old.save_state())))
+    broken = False
+    for team in (old, fresh):
+        assert texts(await team.run()) == ["a1", "b1"]
+
+
+# State
+
+
+async def test_the_documented_state_tells_what_is_waited_for():
+    any_of = {"activation_condition": "any", "activation_group": "g"}
+    people = agents("abc")
+    flow = flow_of(people, ("a", "c"), ("b", "c"), ("a", "b", any_of), max_turns=1)
+    empty = manager(await flow.save_state())
+    assert empty == {
+        "remaining": {"c": {"c": 2}, "b": {"g": 1}},
+        "enqueued_any": {"c": {"c": False}, "b": {"g": False}},
+        "ready": ["a"],
+    }
+    await flow.run(task="hi")
+    assert manager(await flow.save_state()) == {
+        "remaining": {"c": {"c": 1}, "b": {"g": 1}},
+        "enqueued_any": {"c": {"c": False}, "b": {"g": True}},
+        "ready": ["b"],
+    }
+    await flow.run()
+    await flow.run()
+    await flow.run()
+    assert manager(await flow.save_state()) == empty
+
+
+@pytest.mark.parametrize("compact", [False, True])
+async def test_a_loop_goes_on_after_each_load(compact: bool):
+    spoken = ""
+    state: Any = None
+    for number in range(10):
+        people = agents("abc", b=["no"] if number < 6 else ["yes"])
+        flow = flow_of(people, *LOOP, entry="a", max_turns=1)
+        if isinstance(state, bytes):
+            await flow.load_snapshot([state])
+        elif state is not None:
+            await flow.load_state(json.loads(state))
+        result = await flow.run(task="hi" if state is None else None)
+        spoken += said(result)
+        if result.stop_reason == COMPLETE:
+            break
+        state = await flow.save_snapshot() if compact else json.dumps(await flow.save_state())
+    assert spoken == "abababab" + "c"
+
+
+async def test_a_state_of_autogen_in_which_a_group_has_fired_goes_on():
+    state = {
+        "type": "TeamState",
+        "version": "1.0.0",
+        "agent_states": {
+            **{
+                name: {
+                    "type": "ChatAgentContainerState",
+                    "version": "1.0.0",
+                    "agent_state": {},
+                    "message_buffer": [],
+                }
+                for name in "abc"
+            },
+            "GraphManager": {
+                "message_thread": [],
+                "current_turn": 0,
+                "remaining": {"b": {"b": 1}, "a": {"a": 0}, "c": {"c": 1}},
+                "enqueued_any": {"b": {"b": False}, "a": {"a": False}, "c": {"c": False}},
+                "ready": ["a"],
+            },
+        },
+    }
+    people = agents("abc", b=["no", "yes"])
+    flow = flow_of(people, *LOOP, entry="a", max_turns=20)
+    await flow.load_state(state)
+    assert said(await flow.run()) == "a b a b c"
+
+
+async def test_a_state_of_another_graph_is_refused():
+    flow = flow_of(agents("ab"), ("a", "b"))
+    state = json.loads(json.dumps(await flow.save_state()))
+    state["agent_states"]["GraphManager"]["ready"] = ["x"]
+    with pytest.raises(ValueError, match="another graph, with nodes x"):
+        await flow.load_state(state)
+
+
+# Cancelled and suspended
+
+
+async def test_a_speaker_who_was_cancelled_is_still_to_speak():
+    speaking = asyncio.Event()
+
+    async def hang() -> None:
+        speaking.set()
+        await asyncio.Event().wait()
+
+    people = agents("abcd", c=[hang, "c2"])
+    flow = flow_of(people, ("a", "b"), ("a", "c"), ("b", "d"), ("c", "d"))
+    token = CancellationToken()
+    stream = flow.run_stream(task="hi", cancellation_token=token)
+    assert texts(TaskResult(messages=await take(stream, 3))) == ["hi", "a1", "b1"]
+    pull = asyncio.ensure_future(anext(stream))
+    await speaking.wait()
+    token.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await pull
+    assert manager(await flow.save_state())["ready"] == ["c"]
+    assert texts(await flow.run(task="on")) == ["on", "c2", "d1"]
+    assert people["d"].given == [["hi", "a1", "b1", "on", "c2"]]
+
+
+class Human:
+    def __init__(self) -> None:
+        self.answer = ""
+
+    async def ask(self, prompt: str, cancellation_token: CancellationToken | None) -> str:
+        if not self.answer:
+            raise InputRequired(prompt)
+        return self.answer
+
+
+@pytest.mark.parametrize("way", ["same", "state", "snapshot"])
+async def test_beside_a_speaker_who_waits_for_a_human_the_other_finishes(way: str):
+    human = Human()
+    heard: list[list[str]] = []
+
+    def flow() -> GraphFlow:
+        people = agents("abd")
+        boss = UserProxyAgent("boss", input_func=human.ask)
+        people["d"].given = heard
+        builder = DiGraphBuilder()
+        for agent in (*people.values(), boss):
+            builder.add_node(agent)
+        builder.add_edge("a", "b").add_edge("a", "boss").add_edge("b", "d").add_edge("boss", "d")
+        return GraphFlow(builder.get_participants(), builder.build())
+
+    team = flow()
+    result = await team.run(task="hi")
+    assert [message.source for message in result.messages] == ["user", "a", "b", "boss"]
+    (request,) = result.pending
+    assert request.agent == ("boss",)
+    for answer in ("", "go"):
+        human.answer = answer
+        old, team = team, team if way == "same" else flow()
+        if way == "state":
+            await team.load_state(json.loads(json.dumps(await old.save_state())))
+        elif way == "snapshot":
+            await team.load_snapshot([await old.save_snapshot()])
+        result = await team.run()
+        if not answer:
+            assert (texts(result), list(result.pending)) == ([], [request])
+    assert texts(result) == ["go", "d1"]
+    assert result.stop_reason == COMPLETE
+    assert heard == [["hi", "a1", "b1", "go"]]
+
+
+async def test_two_who_wait_are_both_asked_and_one_may_be_answered_first():
+    humans = {name: Human() for name in ("left", "right")}
+    both = [UserProxyAgent(name, input_func=human.ask) for name, human in humans.items()]
+    builder = DiGraphBuilder().add_node(both[0]).add_node(both[1])
+    flow = GraphFlow([*both], builder.build())
+    first = await flow.run(task="hi")
+    assert [request.agent for request in first.pending] == [("left",), ("right",)]
+    humans["right"].answer = "r"
+    second = await flow.run()
+    assert (texts(second), list(second.pending)) == (["r"], [first.pending[0]])
+    humans["left"].answer = "l"
+    assert texts(await flow.run()) == ["l"]
+
+
+# Graphs
+
+
+def nodes(**edges: list[Any]) -> dict[str, DiGraphNode]:
+    """Each with its edges: the target, or all there is to say."""
+    return {
+        name: DiGraphNode(
+            name=name,
+            edges=[
+                DiGraphEdge.model_validate({"target": to} if isinstance(to, str) else to)
+                for to in targets
+            ],
+        )
+        for name, targets in edges.items()
+    }
+
+
+@pytest.mark.parametrize(
+    ("graph", "error"),
+    [
+        (DiGraph(nodes={}), "Graph has no nodes"),
+        (DiGraph(nodes=nodes(a=["b"])), "edge from 'a' leads to no node: 'b'"),
+        (DiGraph(nodes=nodes(a=[]), default_start_node="b"), "start node is no node: 'b'"),
+        (DiGraph(nodes={"a": DiGraphNode(name="b")}), "Node 'b' stands under another name: 'a'"),
+        (DiGraph(nodes=nodes(a=["b"], b=["a"])), "at least one start node"),
+        (
+            DiGraph(nodes=nodes(a=["b"], b=["c"], c=["b"])),
+            "at least one leaf node",
+        ),
+        (
+            DiGraph(nodes=nodes(a=["b", {"target": "c", "condition": "x"}], b=[], c=[])),
+            "Node 'a' has a mix of conditional and unconditional edges",
+        ),
+        (
+            DiGraph(nodes=nodes(A=["B"], B=["A"], C=[]), default_start_node="A"),
+            "^Cycle detected without exit condition: A -> B -> A$",
+        ),
+        (
+            DiGraph(nodes=nodes(a=["b", "d"], b=["c"], c=["b"], d=[])),
+            "^Cycle detected without exit condition: b -> c -> b$",
+        ),
+        (
+            DiGraph(nodes=nodes(a=["a"], b=[])),
+            "^Cycle detected without exit condition: a -> a$",
+        ),
+        (
+            DiGraph(nodes=nodes(a=["c"], b=[{"target": "c", "activation_condition": "any"}], c=[])),
+            "Conflicting activation conditions for target 'c' group 'c': "
+            r"'all' \(from 'a'\) and 'any' \(from 'b'\)",
+        ),
+    ],
+)
+def test_a_graph_that_cannot_be_executed_is_refused(graph: DiGraph, error: str):
+    if "start node$" in error or not graph.nodes:
+        assert graph.get_start_nodes() == set()
+    with pytest.raises(ValueError, match=error):
+        graph.graph_validate()
+    with pytest.raises(ValueError, match=error):
+        GraphFlow([Talker(name) for name in "abcdABC"], graph, max_turns=5)
+
+
+def test_a_cycle_with_a_conditional_edge_anywhere_is_one_that_ends():
+    loop = nodes(a=["b"], b=["c"], c=[{"target": "a", "condition": "x"}], d=[])
+    graph = DiGraph(nodes=loop, default_start_node="a")
+    graph.graph_validate()
+    assert graph.has_cycles_with_exit()
+    assert graph.get_has_cycles()
+    straight = DiGraph(nodes=nodes(a=["b"], b=[]))
+    assert not straight.has_cycles_with_exit()
+    assert not straight.get_has_cycles()
+
+
+def test_a_graph_tells_parents_starts_leaves_and_what_is_waited_for():
+    graph = DiGraph(nodes=nodes(a=["b", "c"], b=["c"], c=[]))
+    assert graph.get_parents() == {"a": [], "b": ["a"], "c": ["a", "b"]}
+    assert graph.get_start_nodes() == {"a"}
+    assert graph.get_leaf_nodes() == {"c"}
+    assert graph.get_remaining_map() == {"b": {"b": 1}, "c": {"c": 2}}
+    assert DiGraph(nodes=graph.nodes, default_start_node="b").get_start_nodes() == {"b"}
+
+
+def test_an_edge_says_whether_it_is_taken():
+    message = TextMessage(content="all APPROVEd", source="a")
+    assert DiGraphEdge(target="b").check_condition(message)
+    assert DiGraphEdge(target="b", condition="APPROVE").check_condition(message)
+    assert not DiGraphEdge(target="b", condition="REJECT").check_condition(message)
+    assert DiGraphEdge(target="b", condition=lambda m: m.source == "a").check_condition(message)
+    by_function = DiGraphEdge(target="b", condition=lambda m: False)
+    assert not by_function.check_condition(message)
+    assert by_function.condition is None
+    assert by_function.condition_function is not None
+
+
+def test_an_edge_belongs_to_the_group_of_its_target_unless_it_says_otherwise():
+    assert DiGraphEdge(target="b").activation_group == "b"
+    assert DiGraphEdge(target="b", activation_group="g").activation_group == "g"
+
+
+def test_the_schemas_of_graphs_know_no_functions():
+    condition = DiGraphEdge.model_json_schema()["properties"]["condition"]
+    assert condition["anyOf"] == [{"type": "string"}, {"type": "null"}]
+    GraphFlow.component_config_schema.model_json_schema()
+
+
+def test_a_builder_refuses_nodes_it_does_not_know():
+    a, b = Talker("a"), Talker("b")
+    builder = DiGraphBuilder().add_node(a)
+    for build, error in (
+        (lambda: builder.add_edge(a, b), "Target node 'b' must be added"),
+        (lambda: builder.add_edge("x", a), "Source node 'x' must be added"),
+        (lambda: builder.add_conditional_edges(a, {"x": "b"}), "Target node 'b' must be added"),
+        (lambda: builder.set_entry_point("x"), "Start node 'x' must be added"),
+        (lambda: builder.add_node(Talker("a")), "another agent named 'a'"),
+    ):
+        with pytest.raises(ValueError, match=error):
+            build()
+    assert builder.add_node(a).get_participants() == [a]
+
+
+def test_a_built_graph_does_not_change_with_its_builder():
+    a, b = Talker("a"), Talker("b")
+    builder = DiGraphBuilder().add_node(a).add_node(b)
+    graph = builder.build()
+    builder.add_edge(a, b)
+    assert graph.get_start_nodes() == {"a", "b"}
+
+
+@settings(max_examples=60, deadline=None, derandomize=True, database=None)
+@given(st.sets(st.tuples(st.sampled_from("abcde"), st.sampled_from("abcde")), max_size=12))
+def test_cycles_are_found_wherever_they_are(pairs: set[tuple[str, str]]):
+    reached = {name: {to for source, to in pairs if source == name} for name in "abcde"}
+    graph = DiGraph(nodes=nodes(**{name: sorted(targets) for name, targets in reached.items()}))
+    for _ in range(5):
+        for name in reached:
+            reached[name] |= set().union(*(reached[to] for to in reached[name]))
+    assert graph.get_has_cycles() == any(name in reached[name] for name in reached)
+
+
+# Making one
+
+
+def test_only_agents_take_part():
+    pair = RoundRobinGroupChat([Talker("x")], name="a")
+    graph = DiGraph(nodes=nodes(a=[]))
+    with pytest.raises(TypeError, match="participants of a GraphFlow must be agents"):
+        GraphFlow([pair], graph)  # pyright: ignore[reportArgumentType]
+
+
+def test_nodes_need_participants_and_cycles_an_end():
+    people = agents("abc")
+    with pytest.raises(ValueError, match="nodes without a participant: b, c"):
+        GraphFlow([people["a"]], graph_of(people, ("a", "b")))
+    with pytest.raises(ValueError, match="cycles needs a termination condition or max_turns"):
+        flow_of(people, *LOOP, entry="a")
+    with pytest.raises(ValueError, match="unique"):
+        GraphFlow([people["a"], people["a"]], DiGraph(nodes=nodes(a=[])))
+
+
+def test_a_flow_dumps_and_loads_with_its_graph():
+    model = {"left": UserProxyAgent("left"), "right": UserProxyAgent("right")}
+    builder = DiGraphBuilder()
+    for agent in model.values():
+        builder.add_node(agent)
+    builder.add_edge("left", "right", condition="go", activation_group="g")
+    flow = GraphFlow(
+        builder.get_participants(),
+        builder.build(),
+        termination_condition=MaxMessageTermination(9),
+        max_turns=4,
+    )
+    dumped = flow.dump_component().model_dump()
+    assert dumped["provider"] == "teams.GraphFlow"
+    (edge,) = dumped["config"]["graph"]["nodes"]["left"]["edges"]
+    assert edge == {
+        "target": "right",
+        "condition": "go",
+        "activation_group": "g",
+        "activation_condition": "all",
+    }
+    loaded = GraphFlow.load_component(json.loads(json.dumps(dumped)))
+    assert loaded.dump_component().model_dump() == dumped
+    foreign = {**dumped, "provider": "autogen_agentchat.teams.GraphFlow"}
+    assert GraphFlow.load_component(foreign).dump_component().model_dump() == dumped
+
+
+def test_conditions_that_are_functions_are_left_out_of_a_dump_with_a_warning():
+    left, right = UserProxyAgent("left"), UserProxyAgent("right")
+    builder = DiGraphBuilder().add_node(left).add_node(right)
+    builder.add_edge(left, right, condition=lambda message: True)
+    flow = GraphFlow([left, right], builder.build())
+    with pytest.warns(UserWarning, match="always taken: left -> right"):
+        dumped = flow.dump_component()
+    assert "condition_function" not in dumped.config["graph"]["nodes"]["left"]["edges"][0]
