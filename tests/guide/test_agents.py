@@ -3,11 +3,13 @@
 import pytest
 from pydantic import BaseModel
 
+from teams import RoundRobinGroupChat
 from teams.agents import AssistantAgent
 from teams.core import CancellationToken, Image
 from teams.messages import MultiModalMessage, StructuredMessage, TextMessage
-from teams.model_context import BufferedChatCompletionContext
-from teams.tools import AgentTool, FunctionTool, StaticWorkbench
+from teams.model_context import BufferedChatCompletionContext, UnboundedChatCompletionContext
+from teams.models import AssistantMessage, LLMMessage
+from teams.tools import AgentTool, FunctionTool, StaticWorkbench, TeamTool
 from tests.fakes.openai_script import Call, Reply
 from tests.guide.harness import connected, conversations, goes_on_alike, said, some_model, watch
 
@@ -387,6 +389,106 @@ async def test_an_agent_can_be_a_tool_of_another_one(openai_server, model):
         "user[user]: A line.",
         "assistant: Rain.",
         "user[user]: Another one.",
+    ]
+
+
+def editor_in_chief(model) -> AssistantAgent:
+    desk = RoundRobinGroupChat(
+        [
+            AssistantAgent("writer", model, system_message="You write.", model_client_stream=True),
+            AssistantAgent("reviewer", model, system_message="You review."),
+        ],
+        max_turns=2,
+    )
+    tool = TeamTool(
+        desk, name="desk", description="Writes articles.", return_value_as_last_message=True
+    )
+    return AssistantAgent(
+        "chief", model, tools=[tool], system_message="You publish.", reflect_on_tool_use=True
+    )
+
+
+async def test_a_team_can_be_a_tool_and_streams_what_it_does(openai_server, model):
+    def ordering(call: str) -> Reply:
+        return Reply(calls=[Call(name="desk", arguments={"task": "Ice."}, id=call)])
+
+    openai_server.script(
+        ordering("c1"),
+        Reply(text="Ice is cold.", chunks=2),
+        Reply(text="Good."),
+        Reply(text="Out."),
+    )
+    agent = editor_in_chief(model)
+
+    run = await watch(agent.run_stream(task="An article about ice."))
+
+    assert run.trace == [
+        ("TextMessage", "user"),
+        ("ToolCallRequestEvent", "chief"),
+        ("TextMessage", "user"),
+        ("ModelClientStreamingChunkEvent", "writer"),
+        ("ModelClientStreamingChunkEvent", "writer"),
+        ("TextMessage", "writer"),
+        ("TextMessage", "reviewer"),
+        ("ToolCallExecutionEvent", "chief"),
+        ("TextMessage", "chief"),
+    ]
+    assert conversations(openai_server)[-1][-2:] == [
+        'assistant calls desk({"task": "Ice."})',
+        "tool: Good.",
+    ]
+    again = await goes_on_alike(
+        agent,
+        editor_in_chief,
+        openai_server,
+        ordering("c2"),
+        Reply(text="Ice is wet."),
+        Reply(text="Better."),
+        Reply(text="Out again."),
+        task="Another one.",
+    )
+    assert again.answer == "Out again."
+    assert "user[reviewer]: Good." in conversations(openai_server)[-3]
+
+
+class WithoutThoughts(UnboundedChatCompletionContext):
+    """A context of one's own: what the model thought is not sent to it again."""
+
+    async def get_messages(self) -> list[LLMMessage]:
+        return [
+            message.model_copy(update={"thought": None})
+            if isinstance(message, AssistantMessage)
+            else message
+            for message in await super().get_messages()
+        ]
+
+
+async def test_a_context_of_ones_own_leaves_thoughts_out(openai_server):
+    openai_server.script(
+        Reply(reasoning="M is early.", calls=[Call(name="find_book", arguments={"title": "Momo"})]),
+        Reply(text="On shelf 12."),
+    )
+    async with connected(openai_server.url, model_info=some_model(family="r1")) as model:
+        agent = AssistantAgent(
+            "librarian",
+            model,
+            tools=[find_book],
+            max_tool_iterations=2,
+            system_message=None,
+            model_context=WithoutThoughts(),
+        )
+        run = await watch(agent.run_stream(task="Where is Momo?"))
+    assert run.trace == [
+        ("TextMessage", "user"),
+        ("ThoughtEvent", "librarian"),
+        ("ToolCallRequestEvent", "librarian"),
+        ("ToolCallExecutionEvent", "librarian"),
+        ("TextMessage", "librarian"),
+    ]
+    assert conversations(openai_server)[-1] == [
+        "user[user]: Where is Momo?",
+        'assistant calls find_book({"title": "Momo"})',
+        "tool: 'Momo' stands on shelf 12.",
     ]
 
 

@@ -125,6 +125,31 @@ async def test_two_editors_work_side_by_side_and_a_third_joins_their_work(openai
     assert sorted(again.trace) == sorted(spoken("user", "writer", "grammar", "style", "final"))
 
 
+# One way or the other
+
+
+def branching(model) -> GraphFlow:
+    chooser, painter, singer = (agent(name, model) for name in ("chooser", "painter", "singer"))
+    builder = DiGraphBuilder()
+    builder.add_node(chooser).add_node(painter).add_node(singer)
+    builder.add_conditional_edges(chooser, {"PAINT": painter, "SING": singer})
+    return GraphFlow(builder.get_participants(), graph=builder.build())
+
+
+async def test_a_condition_chooses_the_branch(openai_server, model):
+    openai_server.script(*say("SING it.", "La la."))
+    flow = branching(model)
+
+    run = await watch(flow.run_stream(task=TASK))
+
+    assert run.trace == spoken("user", "chooser", "singer")
+    assert run.stop_reason == COMPLETE
+    again = await goes_on_alike(
+        flow, branching, openai_server, *say("PAINT it.", "Done."), task="Once more."
+    )
+    assert again.trace == spoken("user", "chooser", "painter")
+
+
 # Who hears what
 
 
