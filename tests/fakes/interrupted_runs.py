@@ -10,9 +10,12 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from teams import BaseGroupChat
-from teams.agents import AssistantAgent
-from teams.base import TaskResult
+from teams._hooks import NextCall
+from teams.agents import AssistantAgent, UserProxyAgent
+from teams.base import InputRequired, TaskResult, ToolCall, run_hooks
+from teams.core import CancellationToken
 from teams.messages import ModelClientStreamingChunkEvent
+from teams.tools import ToolResult
 from tests.fakes.scripted_model import Answer, ScriptedModel
 
 Way = Literal["state", "snapshot", "deltas", "stay", "drop"]
@@ -69,15 +72,41 @@ class Run:
     state: Any = None
 
 
+class Later:
+    """Humans who have an answer when they are asked again; tools called risky need their word."""
+
+    def __init__(self) -> None:
+        self._asked: set[str] = set()
+
+    async def ask(self, prompt: str, cancellation_token: CancellationToken | None) -> str:
+        self._wait(UserProxyAgent.InputRequestContext.request_id(), prompt)
+        return "answer"
+
+    async def intercept(self, call: ToolCall, proceed: NextCall) -> ToolResult:
+        if call.name == "risky":
+            self._wait(call.key, "May I?")
+        return await proceed(call)
+
+    def _wait(self, request: str, prompt: str) -> None:
+        if request not in self._asked:
+            self._asked.add(request)
+            raise InputRequired(prompt)
+
+
 async def uninterrupted(build: Build) -> Run:
     models = Models()
     team = build(models)
     run = Run([], models.requests())
-    async for item in team.run_stream(task="go"):
-        if isinstance(item, TaskResult):
-            run.result = item
-        else:
-            run.items.append(item)
+    task: str | None = "go"
+    later = Later()
+    with run_hooks(ask=later.ask, intercept=later.intercept):
+        while run.result is None or run.result.pending:
+            async for item in team.run_stream(task=task):
+                if isinstance(item, TaskResult):
+                    run.result = item
+                else:
+                    run.items.append(item)
+            task = None
     run.state = normal(await team.save_state())
     return run
 
@@ -90,36 +119,42 @@ class Interrupted:
         self._models = Models()
         self._team = build(self._models)
         self._task: str | None = "go"
+        self._later = Later()
         self.run = Run([], {})
 
     async def take(self, count: int, way: Way) -> None:
         """Take so many items, then leave."""
+        with run_hooks(ask=self._later.ask, intercept=self._later.intercept):
+            while count > 0 and self.run.result is None:
+                count = await self._take(count, way)
+
+    async def _take(self, count: int, way: Way) -> int:
+        """One run until it ends, waits, or is left; how many items are still to be taken."""
         parts: list[bytes] = []
         state = ""
         stream = self._team.run_stream(task=self._task)
         self._task = None
         async for item in stream:
             if isinstance(item, TaskResult):
-                await self._end(item)
-                break
+                if not item.pending:
+                    await self._end(item)
+                return count
             self.run.items.append(item)
             if way == "deltas":
-                parts.append(
-                    await (self._team.save_delta() if parts else self._team.save_snapshot())
-                )
+                save = self._team.save_delta if parts else self._team.save_snapshot
+                parts.append(await save())
             count -= 1
             if count == 0:
                 state = json.dumps(await self._team.save_state())
                 if way == "snapshot":
                     parts.append(await self._team.save_snapshot())
                 break
-        if self.run.result is not None:
-            return
         if way == "drop":
-            return  # no aclose: as after a plain `break`
+            return 0  # no aclose: as after a plain `break`
         await stream.aclose()
         if way != "stay":
             await self._move(json.loads(state), parts)
+        return 0
 
     async def _move(self, state: Any, parts: list[bytes]) -> None:
         self._collect()

@@ -18,7 +18,7 @@ from pydantic import BaseModel
 
 from teams import BaseGroupChat, RoundRobinGroupChat, Swarm
 from teams.agents import UserProxyAgent
-from teams.base import ChatAgent, Team
+from teams.base import ChatAgent, TaskResult, Team, run_hooks
 from teams.conditions import MaxMessageTermination, TextMentionTermination
 from teams.core import CancellationToken
 from teams.memory import ListMemory, MemoryContent, MemoryMimeType
@@ -37,6 +37,7 @@ from teams.tools import BaseStreamTool
 from tests.fakes.interrupted_runs import (
     Build,
     Interrupted,
+    Later,
     Models,
     Way,
     assert_same,
@@ -211,6 +212,20 @@ def nested(models: Models) -> BaseGroupChat:
     )
 
 
+async def risky() -> str:
+    """Needs a human's word."""
+    return "risked"
+
+
+def waiting(models: Models) -> BaseGroupChat:
+    wanted = calls(("risky", {}), ("add", {"a": 1, "b": 2}), ("risky", {}))
+    worker = models.agent(
+        "worker", wanted, "so", tools=[risky, add], max_tool_iterations=2, model_client_stream=True
+    )
+    inner = RoundRobinGroupChat([UserProxyAgent("boss"), worker], name="inner", max_turns=2)
+    return RoundRobinGroupChat([models.agent("first", "a b", "c"), inner], max_turns=3)
+
+
 class OwnContext(UnboundedChatCompletionContext):
     """As in the guide: the model is not told what was thought."""
 
@@ -272,6 +287,7 @@ SCENARIOS: list[Build] = [
     human,
     nested,
     own_context,
+    waiting,
 ]
 """Those in which one speaks at a time, so that the order is always the same."""
 
@@ -314,17 +330,21 @@ def test_a_run_may_stop_as_often_as_it_likes(build: Build):
 
 @every_scenario
 async def test_at_every_item_snapshot_and_deltas_load_to_the_state_that_is_saved(build: Build):
-    team = build(Models())
+    team, later = build(Models()), Later()
     parts: list[bytes] = []
-    async for _ in team.run_stream(task="go"):
-        parts.append(await (team.save_delta() if parts else team.save_snapshot()))
-        state = json.loads(json.dumps(await team.save_state()))
-        assert await team.save_delta() == b""
-        for loaded_from in (parts, [await build_snapshot(build, parts)]):
-            fresh = build(Models())
-            await fresh.load_snapshot(loaded_from)
-            assert json.loads(json.dumps(await fresh.save_state())) == state
-            assert await fresh.save_delta() == b""
+    result: TaskResult | None = None
+    with run_hooks(ask=later.ask, intercept=later.intercept):
+        while result is None or result.pending:
+            async for item in team.run_stream(task="go" if result is None else None):
+                result = item if isinstance(item, TaskResult) else result
+                parts.append(await (team.save_delta() if parts else team.save_snapshot()))
+                state = json.loads(json.dumps(await team.save_state()))
+                assert await team.save_delta() == b""
+                for loaded_from in (parts, [await build_snapshot(build, parts)]):
+                    fresh = build(Models())
+                    await fresh.load_snapshot(loaded_from)
+                    assert json.loads(json.dumps(await fresh.save_state())) == state
+                    assert await fresh.save_delta() == b""
 
 
 @pytest.mark.parametrize("way", ["state", "snapshot", "deltas", "stay", "drop"])
