@@ -9,7 +9,7 @@ import pytest
 from gateway.client import Answer
 from gateway.control import NAME, SocketClient
 from gateway.errors import Closing, GatewayError, NotFound, StoreInUse
-from gateway.events import InputRequested, MessageFinished, TextDelta, ToolFinished
+from gateway.events import InputRequested, ToolFinished
 from gateway.gateway import Gateway
 from gateway.registry import ToolRule
 from gateway.store import SqliteStore

@@ -1,13 +1,14 @@
 """What a turn costs does not grow with what was said before it."""
 
 import sqlite3
+from typing import Any
 
 from gateway.events import MessageFinished, TextDelta
 from gateway.live_team import LiveTeam
 from gateway.store import SqliteStore
 from gateway.store.protocols import Checkpoint
 from teams.messages import TextMessage
-from tests.gateway.scripted import ScriptedTeams, model, of, opened, solo, turn
+from tests.gateway.scripted import model, of, opened, solo, turn
 
 SAYING = "a sentence of some length that stands for what people say " * 4
 
@@ -63,8 +64,11 @@ async def test_chunks_are_never_rows(tmp_path):
 
 async def test_a_long_chain_of_deltas_is_folded_into_a_snapshot_and_loads_the_same(monkeypatch):
     monkeypatch.setattr("gateway.live_team.CHAIN", 0)
-    teams = ScriptedTeams(lambda: solo(*[SAYING] * 60, messages=1))
-    live = LiveTeam(teams.make())
+    def make() -> Any:
+        return solo(*[SAYING] * 60, messages=1)
+
+    team = make()
+    live = LiveTeam(team)
     chain: list[Checkpoint] = []
     written = 0
     for number in range(60):
@@ -73,8 +77,9 @@ async def test_a_long_chain_of_deltas_is_folded_into_a_snapshot_and_loads_the_sa
         assert checkpoint is not None
         written += len(checkpoint.data)
         chain = [checkpoint] if checkpoint.kind == "snapshot" else [*chain, checkpoint]
-    loaded = await LiveTeam.load(teams.make(), chain)
-    assert await loaded.team.save_state() == await live.team.save_state()
+    loaded = make()
+    await LiveTeam.load(loaded, chain)
+    assert await loaded.save_state() == await team.save_state()
     assert 1 < len(chain) < 60
     assert written < 2 * len(await live.team.save_snapshot())
     assert await live.checkpoint() is None

@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 
 from gateway.events import (
@@ -48,7 +50,8 @@ REQUEST = ToolCallRequestEvent(
 def play(script: Transcript, *items):
     """What is shown: deltas and messages in short, and the names of the rest."""
     shown = []
-    for event in (event for item in items for event in script.take(item)):
+    events: list[Any] = [event for item in items for event in script.take(item)]
+    for event in events:
         match event:
             case TextDelta():
                 shown.append(("=" if event.replace else "+", event.message, event.text))
@@ -122,14 +125,15 @@ def test_what_an_interrupted_attempt_had_begun_is_void_if_the_agent_acts_instead
 
 @pytest.mark.parametrize(("done", "left"), [(True, ""), (False, "Half an")])
 def test_what_was_not_said_again_stays_only_if_the_turn_was_cut_off(done, left):
-    closed = transcript(resumed=[OLD]).close(done=done)
+    closed: list[Any] = list(transcript(resumed=[OLD]).close(done=done))
     assert [(event.message, event.text) for event in closed] == [("old", left)]
 
 
 def test_a_message_that_was_cut_off_ends_as_it_stands():
     script = transcript()
     play(script, chunk("Hel"))
-    assert [(event.message, event.text) for event in script.close(done=False)] == [("m1", "Hel")]
+    closed: list[Any] = list(script.close(done=False))
+    assert [(event.message, event.text) for event in closed] == [("m1", "Hel")]
     assert script.open_messages() == []
 
 

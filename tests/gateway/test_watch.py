@@ -1,12 +1,14 @@
 import asyncio
 from contextlib import aclosing
 from dataclasses import replace
+from typing import Any, cast
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.bus import FEED, Feed, LocalBus
 from gateway.events import MessageFinished, Notice, SessionEvent, TextDelta
+from gateway.store.protocols import SessionReader
 from gateway.watch import watch
 
 
@@ -41,12 +43,11 @@ def finished(text, message="m"):
 
 async def collected(shelf, bus, act, after=0):
     """Everything a watcher sees, when `act` happens after it began."""
-    seen = []
+    seen: list[Any] = []
 
     async def look():
-        async with aclosing(watch(shelf, bus, "t", after)) as events:
-            async for event in events:
-                seen.append(event)
+        async with aclosing(watch(cast("SessionReader", shelf), bus, "t", after)) as events:
+            seen.extend([event async for event in events])
 
     async with asyncio.TaskGroup() as group:
         group.create_task(look())
