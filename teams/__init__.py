@@ -17,8 +17,12 @@ if TYPE_CHECKING:
     from teams._round_robin import RoundRobinGroupChat
     from teams._selector import SelectorGroupChat
     from teams._swarm import Swarm
+    from teams._version import __version__
+    from teams.core import EVENT_LOGGER_NAME, TRACE_LOGGER_NAME
 
 __all__ = [
+    "EVENT_LOGGER_NAME",
+    "TRACE_LOGGER_NAME",
     "BaseGroupChat",
     "DiGraph",
     "DiGraphBuilder",
@@ -29,10 +33,13 @@ __all__ = [
     "RoundRobinGroupChat",
     "SelectorGroupChat",
     "Swarm",
+    "__version__",
 ]
 
 # Resolved on first use: who imports only `teams.messages` does not pay for the engine.
 _HOMES = {
+    "EVENT_LOGGER_NAME": "teams.core",
+    "TRACE_LOGGER_NAME": "teams.core",
     "BaseGroupChat": "teams._group_chat",
     "DiGraph": "teams._graph",
     "DiGraphBuilder": "teams._graph",
@@ -43,6 +50,7 @@ _HOMES = {
     "RoundRobinGroupChat": "teams._round_robin",
     "SelectorGroupChat": "teams._selector",
     "Swarm": "teams._swarm",
+    "__version__": "teams._version",
 }
 
 

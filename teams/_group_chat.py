@@ -22,6 +22,7 @@ from teams._participant import Participant, Spoken
 from teams._scope import RunStream
 from teams._task import Task, task_messages
 from teams._team_state import StatefulTeam
+from teams._tracing import trace_team
 from teams._turn import Item, Suspended
 from teams.base import (
     ChatAgent,
@@ -30,6 +31,7 @@ from teams.base import (
     TeamError,
 )
 from teams.core import CancellationToken
+from teams.logging import log_messages
 from teams.messages import (
     BaseAgentEvent,
     BaseChatMessage,
@@ -171,16 +173,22 @@ class BaseGroupChat(StatefulTeam, ABC):
         """
         self._check_types(messages)
         self._thread.extend(messages)
+        log_messages(self.name, messages)
         for place in self._places.values():
             place.steer(messages)
 
-    async def drive(
+    def drive(
         self, token: CancellationToken, *, outermost: bool = False
     ) -> AsyncGenerator[Output, None]:
         """Run what was begun until it ends or suspends.
 
         Cancellation is the outermost run's business.
         """
+        return trace_team(self.name, self._driven(token, outermost))
+
+    async def _driven(
+        self, token: CancellationToken, outermost: bool
+    ) -> AsyncGenerator[Output, None]:
         result: list[Item] = []
         waiting: list[PendingInput] = []
         stop: StopMessage | None = None
@@ -340,6 +348,7 @@ class BaseGroupChat(StatefulTeam, ABC):
         self._check_types(spoken.delta)
         self._places[name].finish_turn()
         self._thread.extend(spoken.delta)
+        log_messages(self.name, spoken.delta)
         self._speakers.remove(name)
         for other in self._places.values():
             if other.name in self._speakers:

@@ -22,6 +22,7 @@ from teams._magentic_ledger import ProgressLedger, read_ledger
 from teams._participant import check_agents
 from teams.base import ChatAgent, TerminationCondition
 from teams.core import TRACE_LOGGER_NAME, CancellationToken, Component, ComponentModel
+from teams.logging import log_messages
 from teams.messages import BaseAgentEvent, BaseChatMessage, StopMessage, TextMessage
 from teams.models import (
     AssistantMessage,
@@ -91,7 +92,7 @@ class MagenticOneGroupChat(BaseGroupChat, Component[MagenticOneGroupChatConfig])
 
     def __init__(
         self,
-        participants: list[ChatAgent],
+        participants: Sequence[ChatAgent],
         model_client: ChatCompletionClient,
         *,
         name: str | None = None,
@@ -100,7 +101,7 @@ class MagenticOneGroupChat(BaseGroupChat, Component[MagenticOneGroupChatConfig])
         max_turns: int | None = 20,
         max_stalls: int = 3,
         final_answer_prompt: str = prompts.FINAL_ANSWER,
-        custom_message_types: list[type[BaseAgentEvent | BaseChatMessage]] | None = None,
+        custom_message_types: Sequence[type[BaseAgentEvent | BaseChatMessage]] | None = None,
         emit_team_events: bool = False,
     ) -> None:
         check_agents(participants, "MagenticOneGroupChat")
@@ -248,6 +249,7 @@ class MagenticOneGroupChat(BaseGroupChat, Component[MagenticOneGroupChatConfig])
         usage, self._usage = self._usage, RequestUsage(prompt_tokens=0, completion_tokens=0)
         message = TextMessage(content=text, source=self.manager_name, models_usage=usage)
         self._thread.append(message)
+        log_messages(self.name, [message])
         for place in self._places.values():
             place.inbox.append(message)
         return message

@@ -12,6 +12,7 @@ from teams._hooks import AGENT_PATH, InputRequired
 from teams._ids import new_id
 from teams._nesting import ResumableTeam, under
 from teams._snapshot import SnapshotReader, SnapshotWriter
+from teams._tracing import trace_agent
 from teams._turn import MESSAGE_TYPES, Item, Suspended
 from teams.agents._base import BaseChatAgent
 from teams.base import ChatAgent, Response, TaskResult, Team
@@ -88,7 +89,8 @@ class Participant:
             messages = list(self.inbox)
             self._delivered = len(messages)
         try:
-            async with aclosing(agent.on_messages_stream(messages, token)) as stream:
+            turn = agent.on_messages_stream(messages, token)
+            async with aclosing(trace_agent(self.name, agent.description, turn)) as stream:
                 async for item in stream:
                     if isinstance(item, Response):
                         message = item.chat_message

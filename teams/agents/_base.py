@@ -14,6 +14,7 @@ from teams._hooks import InputRequired
 from teams._scope import RunStream
 from teams._snapshot import SnapshotReader, SnapshotWriter
 from teams._task import Task, task_messages
+from teams._tracing import trace_agent
 from teams._turn import Suspended
 from teams.base import ChatAgent, Response, TaskResult
 from teams.core import CancellationToken, ComponentBase, ComponentType
@@ -127,7 +128,8 @@ class BaseChatAgent(ChatAgent, ABC, ComponentBase[BaseModel]):
         waiting: Suspended | None = None
         while waiting is None:
             try:
-                async with aclosing(self.on_messages_stream(messages, token)) as stream:
+                turn = self.on_messages_stream(messages, token)
+                async with aclosing(trace_agent(self.name, self.description, turn)) as stream:
                     async for item in stream:
                         match item:
                             case Response():

@@ -16,6 +16,7 @@ from teams._hooks import (
     ToolCall,
     current_hooks,
 )
+from teams._tracing import trace_tool
 from teams.agents._approval import (
     ApprovalFuncType,
     ApprovalRequest,
@@ -65,22 +66,25 @@ class CodeRun:
         async def execute(allowed: ToolCall) -> ToolResult:
             nonlocal exit_code
             blocks = _blocks(allowed)
-            result = await self._refusal(blocks) or await self.executor.execute_code_blocks(
-                blocks, token
-            )
+            if (refusal := await self._refusal(blocks)) is not None:
+                return refusal
+            result = await self.executor.execute_code_blocks(blocks, token)
             exit_code = result.exit_code
             return text_result(EXECUTE_CODE, result.output, is_error=exit_code != 0)
+
+        async def traced(allowed: ToolCall) -> ToolResult:
+            return await trace_tool(allowed, execute(allowed))
 
         # Nobody else sees these: the execution is a task of its own.
         CURRENT_CALL.set(call)
         AGENT_PATH.set(self.agent)
         intercept = current_hooks().intercept
-        result = await (intercept(call, execute) if intercept else execute(call))
+        result = await (intercept(call, traced) if intercept else traced(call))
         if exit_code is None or (exit_code != 0) != result.is_error:
-            exit_code = int(result.is_error)  # a result of the interceptor's own
+            exit_code = int(result.is_error)  # a refusal, or a result of the interceptor's own
         return CodeResult(exit_code=exit_code, output=result.to_text())
 
-    async def _refusal(self, blocks: Sequence[CodeBlock]) -> CodeResult | None:
+    async def _refusal(self, blocks: Sequence[CodeBlock]) -> ToolResult | None:
         """Why the code may not run; None if it may. All blocks are asked for before any runs."""
         approve = self.approval_func or current_hooks().approve_code
         if approve is None:
@@ -101,7 +105,11 @@ class CodeRun:
                 continue
             if not response.approved:
                 reason = f" The reason: {response.reason}" if response.reason else ""
-                return CodeResult(1, f"The execution of this code was not approved.{reason}")
+                return text_result(
+                    EXECUTE_CODE,
+                    f"The execution of this code was not approved.{reason}",
+                    is_error=True,
+                )
             self.turn.approved.append(position)
         if waiting:
             raise InputRequired(requests=waiting)

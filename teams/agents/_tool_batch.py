@@ -16,6 +16,7 @@ from teams._hooks import (
     current_hooks,
 )
 from teams._merge import Emit, Job, is_being_cancelled, merge
+from teams._tracing import trace_tool
 from teams._turn import Item, Turn
 from teams.agents._assistant_tools import AgentTools
 from teams.core import CancellationToken
@@ -129,7 +130,7 @@ class ToolBatch:
         async def execute(allowed: ToolCall) -> ToolResult:
             if self.tools.traits(call.name).serial:
                 await self._earlier_calls(call)
-            return await self.tools.execute(allowed, token, produce)
+            return await trace_tool(allowed, self.tools.execute(allowed, token, produce))
 
         try:
             return await judged(call, gate, execute)

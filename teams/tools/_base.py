@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
@@ -15,6 +16,7 @@ from typing_extensions import override
 
 from teams._cancellation import CancellationToken, cancellable
 from teams._component import ComponentBase
+from teams.logging import ToolCallEvent, events
 from teams.tools._schema import ToolSchema, tool_schema
 
 ArgsT = TypeVar("ArgsT", bound=BaseModel, contravariant=True)
@@ -179,7 +181,14 @@ class BaseTool(ComponentBase[BaseModel], ABC, Tool, Generic[ArgsT, ReturnT]):
     ) -> Any:
         """Run with the arguments as parsed JSON; ValidationError when they are not valid."""
         valid = self._args_type.model_validate(args)
-        return await cancellable(self.run(valid, cancellation_token), cancellation_token)
+        result = await cancellable(self.run(valid, cancellation_token), cancellation_token)
+        self._log_call(args, result)
+        return result
+
+    def _log_call(self, args: Mapping[str, Any], result: Any) -> None:
+        if events.isEnabledFor(logging.INFO):
+            text = self.return_value_as_string(result)
+            events.info(ToolCallEvent(tool_name=self.name, arguments=args, result=text))
 
     @override
     async def save_state_json(self) -> Mapping[str, Any]:
@@ -208,9 +217,11 @@ class BaseStreamTool(BaseTool[ArgsT, ReturnT], StreamTool, ABC, Generic[ArgsT, S
     ) -> AsyncGenerator[Any, None]:
         """Run with the arguments as parsed JSON; ValidationError when they are not valid."""
         stream = self.run_stream(self._args_type.model_validate(args), cancellation_token)
+        item = None
         async with aclosing(stream):
             async for item in stream:
                 yield item
+        self._log_call(args, item)
 
 
 class BaseToolWithState(BaseTool[ArgsT, ReturnT], ABC, Generic[ArgsT, ReturnT, StateT]):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any, cast
@@ -13,7 +14,9 @@ from pydantic import BaseModel
 
 from teams._cancellation import cancellable
 from teams._scope import RunStream
+from teams._tracing import trace_model, trace_model_stream
 from teams.core import CancellationToken
+from teams.logging import LLMCallEvent, LLMStreamEndEvent, LLMStreamStartEvent, events
 from teams.models import (
     ChatCompletionClient,
     CreateResult,
@@ -77,6 +80,8 @@ class BaseOpenAIChatCompletionClient(ChatCompletionClient):
             name_prefixes=add_name_prefixes,
         )
         self._deadline = deadline
+        azure = type(client).__name__ == "AsyncAzureOpenAI"
+        self._provider = "azure.ai.openai" if azure else "openai"
         self._place = _place(client, self._model)
         self._usage = RequestUsage(prompt_tokens=0, completion_tokens=0)
 
@@ -104,7 +109,8 @@ class BaseOpenAIChatCompletionClient(ChatCompletionClient):
         """
         body = self._body(messages, tools, tool_choice, json_output, extra_create_args)
         completing = self._complete(body, structured=bool(json_output))
-        return await cancellable(completing, cancellation_token)
+        answer = trace_model(self._model, self._provider, completing)
+        return await cancellable(answer, cancellation_token)
 
     def create_stream(
         self,
@@ -129,7 +135,8 @@ class BaseOpenAIChatCompletionClient(ChatCompletionClient):
         if options.get("include_usage"):
             body["stream_options"] = options
         answer = self._stream(body, structured=bool(json_output))
-        return RunStream(answer, cancellation_token, _nothing_to_settle)
+        traced = trace_model_stream(self._model, self._provider, answer)
+        return RunStream(traced, cancellation_token, _nothing_to_settle)
 
     async def close(self) -> None:
         """Close all connections."""
@@ -200,7 +207,12 @@ class BaseOpenAIChatCompletionClient(ChatCompletionClient):
             async with self._within(asyncio.get_running_loop().time() + self._deadline):
                 response = cast("LegacyAPIResponse[Any]", await completions.create(**body))
             completion = json.loads(response.http_response.content)
-            return self._counted(read_completion(completion, structured=structured))
+            result = self._counted(read_completion(completion, structured=structured))
+        if events.isEnabledFor(logging.INFO):
+            events.info(
+                LLMCallEvent(messages=body["messages"], response=completion, **_tokens(result))
+            )
+        return result
 
     async def _stream(self, body: Wire, *, structured: bool) -> AsyncGenerator[Any, None]:
         now = asyncio.get_running_loop().time
@@ -208,6 +220,8 @@ class BaseOpenAIChatCompletionClient(ChatCompletionClient):
         answer = Answer()
         with self._place.errors():
             async with self._opened(body, deadline) as lines:
+                if events.isEnabledFor(logging.INFO):
+                    events.info(LLMStreamStartEvent(messages=body["messages"]))
                 async for line in lines:
                     if now() > deadline:
                         raise self._too_slow()
@@ -222,7 +236,11 @@ class BaseOpenAIChatCompletionClient(ChatCompletionClient):
                         deadline += now() - yielded
             if rest := answer.end():
                 yield rest
-            yield self._counted(answer.result(structured=structured))
+            result = self._counted(answer.result(structured=structured))
+            if events.isEnabledFor(logging.INFO):
+                response = result.model_dump(mode="json")
+                events.info(LLMStreamEndEvent(response=response, **_tokens(result)))
+            yield result
 
     @asynccontextmanager
     async def _opened(self, body: Wire, deadline: float) -> AsyncGenerator[AsyncIterator[str]]:
@@ -267,6 +285,14 @@ class BaseOpenAIChatCompletionClient(ChatCompletionClient):
             completion_tokens=self._usage.completion_tokens + result.usage.completion_tokens,
         )
         return result
+
+
+def _tokens(result: CreateResult) -> dict[str, Any]:
+    usage = result.usage
+    return {
+        "prompt_tokens": usage.prompt_tokens,
+        "completion_tokens": usage.completion_tokens,
+    }
 
 
 async def _nothing_to_settle() -> None:
