@@ -1,11 +1,7 @@
 """Cancelling a run ends it in any phase, soon, and leaves a team that works."""
 
 import asyncio
-import contextlib
-import logging
-import threading
 from collections.abc import AsyncGenerator, Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
@@ -22,36 +18,12 @@ from teams.tools import BaseStreamTool, FunctionTool, StaticWorkbench
 from tests.fakes.agents import Streamer, Talker
 from tests.fakes.scripted_model import ScriptedModel, calls
 from tests.fakes.streams import everything, take, take_until, texts
-
-
-@dataclass
-class Trap:
-    """A place where a run stands still, once."""
-
-    entered: asyncio.Event = field(default_factory=asyncio.Event)
-    opened: asyncio.Event = field(default_factory=asyncio.Event)
-    over: asyncio.Event = field(default_factory=asyncio.Event)
-    ended: list[str] = field(default_factory=list)
-
-    async def stand(self) -> None:
-        if self.entered.is_set():
-            return
-        self.entered.set()
-        try:
-            await asyncio.Event().wait()
-        finally:
-            self.ended.append("cancelled")
-
-    async def stand_firm(self) -> None:
-        """Ignores its cancellation, until the test opens the trap."""
-        if self.entered.is_set():
-            return
-        self.entered.set()
-        while not self.opened.is_set():
-            with contextlib.suppress(asyncio.CancelledError):
-                await self.opened.wait()
-        self.ended.append("opened")
-        self.over.set()
+from tests.fakes.traps import (
+    CANCELS,
+    Trap,
+    cancel_by_token,
+    worker,
+)
 
 
 class Nothing(BaseModel):
@@ -74,16 +46,6 @@ class Talk(BaseStreamTool[Nothing, TextMessage, Nothing]):
         yield TextMessage(content="begun", source="tool")
         await self._trap.stand()
         yield args
-
-
-def worker(trap: Trap, tool: Any, **options: Any) -> AssistantAgent:
-    wanted = calls(("fine", {}), (tool.name if hasattr(tool, "name") else tool.__name__, {}))
-
-    async def fine() -> str:
-        return "fine"
-
-    tools = [FunctionTool(fine, ""), tool if hasattr(tool, "name") else FunctionTool(tool, "")]
-    return AssistantAgent("worker", ScriptedModel(wanted, "next"), tools=tools, **options)
 
 
 def in_model(trap: Trap) -> Any:
@@ -111,7 +73,7 @@ def in_tool(trap: Trap) -> Any:
         await trap.stand()
         return "late"
 
-    return worker(trap, slow)
+    return worker(slow)
 
 
 def in_workbench(trap: Trap) -> Any:
@@ -129,7 +91,7 @@ def in_workbench(trap: Trap) -> Any:
 
 
 def in_stream_tool(trap: Trap) -> Any:
-    return worker(trap, Talk(trap))
+    return worker(Talk(trap))
 
 
 def in_input(trap: Trap) -> Any:
@@ -173,57 +135,6 @@ PHASES: list[Callable[[Trap], Any]] = [
     in_nested_tool,
 ]
 every_phase = pytest.mark.parametrize("phase", PHASES, ids=lambda phase: phase.__name__)
-
-
-async def cancel_by_token(team: RoundRobinGroupChat, trap: Trap) -> None:
-    token = CancellationToken()
-
-    async def cancel() -> None:
-        await trap.entered.wait()
-        token.cancel()
-
-    async with asyncio.TaskGroup() as group:
-        group.create_task(cancel())
-        with pytest.raises(asyncio.CancelledError):
-            await team.run(task="hi", cancellation_token=token)
-
-
-async def cancel_by_thread(team: RoundRobinGroupChat, trap: Trap) -> None:
-    token = CancellationToken()
-
-    async def cancel() -> None:
-        await trap.entered.wait()
-        threading.Thread(target=token.cancel).start()
-
-    async with asyncio.TaskGroup() as group:
-        group.create_task(cancel())
-        with pytest.raises(asyncio.CancelledError):
-            await team.run(task="hi", cancellation_token=token)
-
-
-async def cancel_by_timeout(team: RoundRobinGroupChat, trap: Trap) -> None:
-    async def run() -> None:
-        async with asyncio.timeout(10) as limit, asyncio.TaskGroup() as group:
-            group.create_task(expire(limit))
-            await team.run(task="hi", cancellation_token=CancellationToken())
-
-    async def expire(limit: asyncio.Timeout) -> None:
-        await trap.entered.wait()
-        limit.reschedule(asyncio.get_running_loop().time())
-
-    with pytest.raises(TimeoutError):
-        await run()
-
-
-async def cancel_by_task(team: RoundRobinGroupChat, trap: Trap) -> None:
-    task = asyncio.get_running_loop().create_task(team.run(task="hi"))
-    await trap.entered.wait()
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-
-
-CANCELS = [cancel_by_token, cancel_by_thread, cancel_by_timeout, cancel_by_task]
 
 
 @every_phase
@@ -286,124 +197,6 @@ async def test_finished_calls_keep_their_results_and_broken_ones_get_an_error_re
     assert [(r["name"], r["is_error"]) for r in results] == [("fine", False), ("slow", True)]
     assert results[0]["content"] == "fine"
     assert agent.model_client.texts() == ["hi", "again"]
-
-
-# Things that ignore their cancellation
-
-
-class LogLine(logging.Handler):
-    """Waits for a line in the log."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.seen = asyncio.Event()
-        self._text = text
-
-    def emit(self, record: logging.LogRecord) -> None:
-        if self._text in record.getMessage():
-            self.seen.set()
-
-
-@pytest.mark.parametrize("cancel", [cancel_by_token, cancel_by_task], ids=["token", "task"])
-async def test_a_tool_that_swallows_its_cancellation_is_abandoned_and_logged(
-    cancel: Any, caplog: pytest.LogCaptureFixture
-):
-    trap = Trap()
-
-    async def stubborn() -> str:
-        await trap.stand_firm()
-        return "late"
-
-    agent = worker(trap, stubborn)
-    team = RoundRobinGroupChat([agent], max_turns=1)
-    started = asyncio.get_running_loop().time()
-    with caplog.at_level(logging.WARNING, logger="teams"):
-        await cancel(team, trap)
-    assert 0.4 < asyncio.get_running_loop().time() - started < 1
-    assert "abandoned" in caplog.text
-    state = await team.save_state()
-    trap.opened.set()
-    await trap.over.wait()
-    for _ in range(10):
-        await asyncio.sleep(0)
-    assert await team.save_state() == state
-    assert texts(await team.run(task="again")) == ["again", "next"]
-
-
-async def test_a_human_function_that_swallows_its_cancellation_is_abandoned():
-    trap = Trap()
-
-    async def ask(prompt: str, cancellation_token: CancellationToken | None) -> str:
-        await trap.stand_firm()
-        return "late"
-
-    team = RoundRobinGroupChat([UserProxyAgent("human", input_func=ask)], max_turns=1)
-    async with asyncio.timeout(1):
-        await cancel_by_token(team, trap)
-    trap.opened.set()
-    await trap.over.wait()
-    assert texts(await team.run(task="again"))[-1] == "late"
-
-
-@pytest.mark.parametrize("cancel", CANCELS, ids=lambda cancel: cancel.__name__)
-async def test_a_function_in_a_thread_is_left_alone_at_once_and_told_by_its_token(cancel: Any):
-    trap, loop = Trap(), asyncio.get_running_loop()
-    told, go_on = threading.Event(), threading.Event()
-
-    def blocking(cancellation_token: CancellationToken) -> str:
-        cancellation_token.add_callback(told.set)
-        loop.call_soon_threadsafe(trap.entered.set)
-        go_on.wait(5)
-        return "late"
-
-    team = RoundRobinGroupChat([worker(trap, blocking)], max_turns=1)
-    async with asyncio.timeout(0.4):
-        await cancel(team, trap)
-    assert told.is_set()
-    dropped = LogLine("outcome is dropped")
-    logging.getLogger("teams").addHandler(dropped)
-    go_on.set()
-    await dropped.seen.wait()
-    logging.getLogger("teams").removeHandler(dropped)
-    assert texts(await team.run(task="again")) == ["again", "next"]
-
-
-async def test_a_blocking_input_function_does_not_hold_a_cancelled_run():
-    trap, loop, go_on = Trap(), asyncio.get_running_loop(), threading.Event()
-
-    def ask(prompt: str) -> str:
-        loop.call_soon_threadsafe(trap.entered.set)
-        go_on.wait(5)
-        return "late"
-
-    team = RoundRobinGroupChat([UserProxyAgent("human", input_func=ask)], max_turns=1)
-    async with asyncio.timeout(0.4):
-        await cancel_by_token(team, trap)
-    go_on.set()
-
-
-async def test_a_tool_that_raises_cancelled_error_itself_fails_alone():
-    async def odd() -> str:
-        raise asyncio.CancelledError
-
-    model = ScriptedModel(calls(("odd", {})), "fine")
-    agent = AssistantAgent("a", model, tools=[odd], max_tool_iterations=2)
-    assert texts(await agent.run(task="hi"))[-1] == "fine"
-    result = model.messages()[-1]["content"][0]
-    assert result["is_error"] is True
-    assert "cancelled" in result["content"]
-
-
-@pytest.mark.parametrize("nested", [False, True])
-async def test_an_agent_that_raises_cancelled_error_itself_fails_the_run(nested: bool):
-    own = Talker("own", asyncio.CancelledError(), "better")
-    team = RoundRobinGroupChat([own], name="inner", max_turns=1)
-    if nested:
-        team = RoundRobinGroupChat([team], max_turns=1)
-    with pytest.raises(TeamError, match="CancelledError") as caught:
-        await team.run(task="hi", cancellation_token=CancellationToken())
-    assert isinstance(caught.value.__cause__, asyncio.CancelledError)
-    assert texts(await team.run()) == ["better"]
 
 
 # When the token is cancelled
@@ -478,7 +271,7 @@ async def test_a_tool_may_cancel_the_run_it_is_part_of():
 
     for tool in (stop, stop_in_a_thread):
         token = CancellationToken()
-        agent = worker(Trap(), tool, reflect_on_tool_use=True)
+        agent = worker(tool, reflect_on_tool_use=True)
         team = RoundRobinGroupChat([agent], max_turns=1)
         with pytest.raises(asyncio.CancelledError):
             await team.run(task="hi", cancellation_token=token)
@@ -542,7 +335,7 @@ async def nothing() -> str:
 
 async def test_a_long_lived_token_forgets_the_runs_it_was_given_to():
     token = CancellationToken()
-    agent = worker(Trap(), nothing)
+    agent = worker(nothing)
     team = RoundRobinGroupChat([agent], max_turns=1)
     await team.run(task="hi", cancellation_token=token)
     async for _ in team.run_stream(task="hi", cancellation_token=token):

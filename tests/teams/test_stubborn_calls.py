@@ -1,0 +1,138 @@
+"""What ignores its cancellation is abandoned, soon, and with a line in the log."""
+
+import asyncio
+import logging
+import threading
+from typing import Any
+
+import pytest
+
+from teams import RoundRobinGroupChat
+from teams.agents import AssistantAgent, UserProxyAgent
+from teams.base import TeamError
+from teams.core import CancellationToken
+from tests.fakes.agents import Talker
+from tests.fakes.scripted_model import ScriptedModel, calls
+from tests.fakes.streams import texts
+from tests.fakes.traps import (
+    CANCELS,
+    Trap,
+    cancel_by_task,
+    cancel_by_token,
+    worker,
+)
+
+
+class LogLine(logging.Handler):
+    """Waits for a line in the log."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.seen = asyncio.Event()
+        self._text = text
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if self._text in record.getMessage():
+            self.seen.set()
+
+
+@pytest.mark.parametrize("cancel", [cancel_by_token, cancel_by_task], ids=["token", "task"])
+async def test_a_tool_that_swallows_its_cancellation_is_abandoned_and_logged(
+    cancel: Any, caplog: pytest.LogCaptureFixture
+):
+    trap = Trap()
+
+    async def stubborn() -> str:
+        await trap.stand_firm()
+        return "late"
+
+    agent = worker(stubborn)
+    team = RoundRobinGroupChat([agent], max_turns=1)
+    started = asyncio.get_running_loop().time()
+    with caplog.at_level(logging.WARNING, logger="teams"):
+        await cancel(team, trap)
+    assert 0.4 < asyncio.get_running_loop().time() - started < 1
+    assert "abandoned" in caplog.text
+    state = await team.save_state()
+    trap.opened.set()
+    await trap.over.wait()
+    for _ in range(10):
+        await asyncio.sleep(0)
+    assert await team.save_state() == state
+    assert texts(await team.run(task="again")) == ["again", "next"]
+
+
+async def test_a_human_function_that_swallows_its_cancellation_is_abandoned():
+    trap = Trap()
+
+    async def ask(prompt: str, cancellation_token: CancellationToken | None) -> str:
+        await trap.stand_firm()
+        return "late"
+
+    team = RoundRobinGroupChat([UserProxyAgent("human", input_func=ask)], max_turns=1)
+    async with asyncio.timeout(1):
+        await cancel_by_token(team, trap)
+    trap.opened.set()
+    await trap.over.wait()
+    assert texts(await team.run(task="again"))[-1] == "late"
+
+
+@pytest.mark.parametrize("cancel", CANCELS, ids=lambda cancel: cancel.__name__)
+async def test_a_function_in_a_thread_is_left_alone_at_once_and_told_by_its_token(cancel: Any):
+    trap, loop = Trap(), asyncio.get_running_loop()
+    told, go_on = threading.Event(), threading.Event()
+
+    def blocking(cancellation_token: CancellationToken) -> str:
+        cancellation_token.add_callback(told.set)
+        loop.call_soon_threadsafe(trap.entered.set)
+        go_on.wait(5)
+        return "late"
+
+    team = RoundRobinGroupChat([worker(blocking)], max_turns=1)
+    async with asyncio.timeout(0.4):
+        await cancel(team, trap)
+    assert told.is_set()
+    dropped = LogLine("outcome is dropped")
+    logging.getLogger("teams").addHandler(dropped)
+    go_on.set()
+    await dropped.seen.wait()
+    logging.getLogger("teams").removeHandler(dropped)
+    assert texts(await team.run(task="again")) == ["again", "next"]
+
+
+async def test_a_blocking_input_function_does_not_hold_a_cancelled_run():
+    trap, loop, go_on = Trap(), asyncio.get_running_loop(), threading.Event()
+
+    def ask(prompt: str) -> str:
+        loop.call_soon_threadsafe(trap.entered.set)
+        go_on.wait(5)
+        return "late"
+
+    team = RoundRobinGroupChat([UserProxyAgent("human", input_func=ask)], max_turns=1)
+    async with asyncio.timeout(0.4):
+        await cancel_by_token(team, trap)
+    go_on.set()
+
+
+async def test_a_tool_that_raises_cancelled_error_itself_fails_alone():
+    async def odd() -> str:
+        raise asyncio.CancelledError
+
+    model = ScriptedModel(calls(("odd", {})), "fine")
+    agent = AssistantAgent("a", model, tools=[odd], max_tool_iterations=2)
+    assert texts(await agent.run(task="hi"))[-1] == "fine"
+    result = model.messages()[-1]["content"][0]
+    assert result["is_error"] is True
+    assert "cancelled" in result["content"]
+
+
+@pytest.mark.parametrize("nested", [False, True])
+async def test_an_agent_that_raises_cancelled_error_itself_fails_the_run(nested: bool):
+    own = Talker("own", asyncio.CancelledError(), "better")
+    team = RoundRobinGroupChat([own], name="inner", max_turns=1)
+    if nested:
+        team = RoundRobinGroupChat([team], max_turns=1)
+    with pytest.raises(TeamError, match="CancelledError") as caught:
+        await team.run(task="hi", cancellation_token=CancellationToken())
+    assert isinstance(caught.value.__cause__, asyncio.CancelledError)
+    assert texts(await team.run()) == ["better"]
