@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from benchmarks.report import Table, markdown
 
-SUITES = ("terminal",)
+SUITES = ("engine", "terminal")
 
 
 def main() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -31,25 +32,35 @@ class Target:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """One scenario: its figures by column, and the ratio that matters of them.
+    """One scenario: its figures by column, and what they are to each other.
 
-    `ratio` is how many times `over` one column's median is of another's.
+    Each pair of `over` makes a ratio of medians; the first has to meet the target. Where there is
+    no pair, the figures themselves have to.
     """
 
     name: str
     unit: str
     cells: Mapping[str, Figures]
-    over: tuple[str, str] | None = None
+    over: Sequence[tuple[str, str]] = ()
     target: Target | None = None
     note: str = ""
 
     @property
-    def ratio(self) -> float | None:
-        """The first column's median in times the second's, where both are there."""
-        if self.over is None or any(column not in self.cells for column in self.over):
+    def ratios(self) -> list[float]:
+        """The ratios, in order."""
+        return [
+            self.cells[first].median / self.cells[second].median
+            for first, second in self.over
+            if first in self.cells and second in self.cells
+        ]
+
+    @property
+    def met(self) -> bool | None:
+        """Whether the target was met; None where there is none."""
+        if self.target is None or not (self.ratios or self.cells):
             return None
-        first, second = (self.cells[column].median for column in self.over)
-        return first / second if second else None
+        judged = self.ratios or [next(iter(self.cells.values())).median]
+        return self.target.met(judged[0])
 
 
 @dataclass(slots=True, kw_only=True)
@@ -76,9 +87,10 @@ def data(tables: Sequence[Table]) -> list[dict[str, Any]]:
                 {
                     "name": row.name,
                     "unit": row.unit,
-                    "figures": {column: asdict(cell) for column, cell in row.cells.items()},
-                    "ratio": row.ratio,
+                    "figures": {column: _finite(cell) for column, cell in row.cells.items()},
+                    "ratios": row.ratios,
                     "target": None if row.target is None else str(row.target),
+                    "met": row.met,
                     "note": row.note,
                 }
                 for row in table.rows
@@ -86,6 +98,11 @@ def data(tables: Sequence[Table]) -> list[dict[str, Any]]:
         }
         for table in tables
     ]
+
+
+def _finite(figures: Figures) -> dict[str, float | None]:
+    """JSON knows no infinity: what never ended is null."""
+    return {key: value if math.isfinite(value) else None for key, value in asdict(figures).items()}
 
 
 def _table(table: Table) -> str:
@@ -107,15 +124,14 @@ def _table(table: Table) -> str:
 
 
 def _ratio(row: Row) -> str:
-    if row.ratio is None:
-        return ""
-    missed = row.target is not None and not row.target.met(row.ratio)
-    text = f"{row.ratio:.3g}"
-    return f"**{text}**" if missed else text
+    text = " / ".join(f"{ratio:.3g}" for ratio in row.ratios)
+    return f"**{text}** (missed)" if row.met is False else text
 
 
 def shown(figures: Figures, unit: str) -> str:
     """The median in a handy unit, with the quartiles behind it."""
+    if math.isinf(figures.median):
+        return "never"
     scale, name = next(
         (pair for pair in SCALES.get(unit, ()) if abs(figures.median) >= pair[0]),
         SCALES.get(unit, ((1.0, unit),))[-1],

@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from gateway.conversation import Author
 from gateway.registry import TeamInfo, ToolRule
 from teams import RoundRobinGroupChat
 from teams.agents import AssistantAgent
@@ -75,7 +76,7 @@ class OneTeam:
         """A fresh one."""
         return self._make()
 
-    def rule(self, team: str, call: ToolCall) -> ToolRule:
+    def rule(self, team: str, call: ToolCall, asker: Author) -> ToolRule:
         """Everything is allowed."""
         return ToolRule(action="allow")
 

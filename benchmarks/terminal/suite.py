@@ -19,7 +19,7 @@ def run(*, quick: bool) -> Table:
             name=name,
             unit="s",
             cells={OURS: Figures.of(first), EMPTY: Figures.of(second)},
-            over=(OURS, EMPTY),
+            over=[(OURS, EMPTY)],
             target=Target(at_most=1.5),
         )
         for name, first, second in (
