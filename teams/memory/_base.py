@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from enum import StrEnum
 from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic import BaseModel, ConfigDict, field_validator, model_validator
 
 from teams._cancellation import CancellationToken
 from teams._component import ComponentBase
@@ -24,6 +24,9 @@ class MemoryMimeType(StrEnum):
     BINARY = "application/octet-stream"
 
 
+_KNOWN_TYPES = frozenset(MemoryMimeType)
+
+
 class MemoryContent(BaseModel):
     """One thing remembered. In JSON, bytes are base64."""
 
@@ -32,6 +35,12 @@ class MemoryContent(BaseModel):
     content: str | bytes | dict[str, Any] | Image
     mime_type: MemoryMimeType | str
     metadata: dict[str, Any] | None = None
+
+    @field_validator("mime_type")
+    @classmethod
+    def _known_by_name(cls, value: MemoryMimeType | str) -> MemoryMimeType | str:
+        # JSON has but the text: what comes back is what went out.
+        return MemoryMimeType(value) if value in _KNOWN_TYPES else value
 
     @model_validator(mode="after")
     def _image_of_json(self) -> Self:

@@ -52,15 +52,18 @@ async def test_a_query_finds_everything_and_clear_forgets_it():
 @pytest.mark.parametrize(
     "content",
     [
+        MemoryContent(content="a", mime_type=MemoryMimeType.TEXT),
         MemoryContent(content="a", mime_type=MemoryMimeType.MARKDOWN, metadata={"from": "b"}),
         MemoryContent(content={"data": "no image"}, mime_type=MemoryMimeType.JSON),
         MemoryContent(content=Image.from_bytes(PNG), mime_type=MemoryMimeType.IMAGE),
         MemoryContent(content=Image.from_bytes(PNG), mime_type="image/png"),
     ],
-    ids=["text", "json", "image", "png"],
+    ids=["text", "markdown", "json", "image", "png"],
 )
 def test_contents_survive_json(content: MemoryContent):
-    assert MemoryContent.model_validate_json(content.model_dump_json()) == content
+    again = MemoryContent.model_validate_json(content.model_dump_json())
+    assert again == content
+    assert type(again.mime_type) is type(content.mime_type)
 
 
 def test_bytes_are_base64_in_json():
