@@ -33,15 +33,21 @@ TABLES: list[tuple[str, list[type[config.Section]]]] = [
     ("`[teams.NAME]`, from a component file", [config.ComponentTeam]),
     ("`[teams.NAME]`, from Python", [config.FactoryTeam]),
     ("`[teams.NAME]`, the demo", [config.DemoTeam]),
+    ("`[[routes]]`", [config.Route]),
+    ("`limits` of a route", [config.RouteLimits]),
     ("`[policies]`", [config.Policies]),
     ("`[policies.tools]`", [config.ToolPolicies]),
     ("`[policies.tools.TOOL]`", [config.ToolPolicy]),
+    ("An entry of a tool's `cases`", [config.ToolCase]),
     ("`[limits]`", [config.Limits]),
     ("`[store]`", [config.StoreConfig]),
     ("`[terminal]`", [config.TerminalConfig]),
     ("`[logging]`", [config.LoggingConfig]),
 ]
-SUBTABLES = {"models", "teams", "policies", "limits", "store", "terminal", "logging", "tools"}
+SUBTABLES = {
+    *("models", "teams", "adapters", "routes", "policies", "limits", "store", "terminal"),
+    *("logging", "tools"),
+}
 
 
 def reference() -> str:

@@ -15,6 +15,11 @@ LOCAL = "local"
 """
 
 PlatformEvent: TypeAlias = Literal["create", "edit", "delete", "click"]
+AuthorKind: TypeAlias = Literal["member", "guest", "external", "bot"]
+EventKind: TypeAlias = Literal[
+    "message", "edit", "command", "click", "modal", "reaction", "shortcut", "file", "stop"
+]
+QuoteKind: TypeAlias = Literal["quote", "history", "forward", "file", "link"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,11 +80,18 @@ def order_key(mark: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Author:
-    """A person. `id` is unique over all platforms, as `slack:T1:U1`; `timezone` is an IANA name."""
+    """A person, or another bot. `id` is unique over all platforms, as `slack:T1:U1`; `timezone` is
+    an IANA name.
+
+    `kind` and `groups`, the ids of their roles and user groups, are the platform's word and decide
+    what they may do.
+    """
 
     id: str
     name: str = ""
     timezone: str = ""
+    kind: AuthorKind = "member"
+    groups: frozenset[str] = frozenset()
 
 
 LOCAL_OPERATOR = Author(id=f"{LOCAL}:operator", name="you")
@@ -96,6 +108,20 @@ class Attachment:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Quote:
+    """Text that came with a message but is not its author's word to the team: data, to the model.
+
+    `author` is who wrote it as far as is known, `verified` that the platform says so and that they
+    may write to the team themselves.
+    """
+
+    text: str
+    author: str = ""
+    verified: bool = False
+    kind: QuoteKind = "quote"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Click:
     """A button pressed on a request's card."""
 
@@ -109,11 +135,14 @@ class InboundMessage:
 
     It is taken once for all of its `dedupe` keys. `thread` is given by surfaces that know the
     gateway's own id and wins over `key`. `reply_to` is the request, or the platform message, that
-    it replies to. `team` is for a conversation that has none yet; "" is the default team.
+    it replies to. `team` is for a conversation that has none yet; "" is the route's, or else the
+    default team. `event` is what the author did, `direct` says that nobody else can read there.
     """
 
     key: ConversationKey
     author: Author
+    event: EventKind = "message"
+    direct: bool = False
     text: str = ""
     dedupe: tuple[str, ...] = ()
     thread: str = ""
@@ -123,4 +152,5 @@ class InboundMessage:
     link: str = ""
     team: str = ""
     attachments: tuple[Attachment, ...] = ()
+    quotes: tuple[Quote, ...] = ()
     click: Click | None = None

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 from collections import OrderedDict, deque
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
 from typing import Protocol
+
+from gateway.pace import Pace
+from gateway.store.protocols import PersonLimits
 
 LOG = logging.getLogger("gateway")
 
@@ -17,8 +22,17 @@ Drain = Callable[[str], Awaitable[bool]]
 class Dispatcher(Protocol):
     """Runs threads that have something to do."""
 
-    def wake(self, thread: str, *, person: str = "", delay: float = 0.0) -> None:
-        """Let the thread have its turn, on behalf of a person, not before `delay` seconds."""
+    def wake(
+        self,
+        thread: str,
+        *,
+        person: str = "",
+        delay: float = 0.0,
+        limits: PersonLimits | None = None,
+    ) -> None:
+        """Let the thread have its turn, on behalf of a person and within their `limits`, not before
+        `delay` seconds.
+        """
         ...
 
     async def serve(self, drain: Drain) -> None:
@@ -30,50 +44,78 @@ class Dispatcher(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class _Wish:
+    """Why a thread wants to run."""
+
+    person: str
+    limits: PersonLimits | None
+
+
 class LocalDispatcher:
     """Runs up to `limit` threads at a time in this process.
 
     Who waits is served person by person, so that someone with many busy threads delays others by
-    one turn at most; a thread that has more to do goes to the end of its person's line.
+    one turn at most; a thread that has more to do goes to the end of its person's line. A person
+    whose limits are reached is passed over until they are not.
     """
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
         self._lines: OrderedDict[str, deque[str]] = OrderedDict()
-        self._waiting: set[str] = set()
-        self._running: dict[str, str] = {}
-        self._again: set[str] = set()
+        self._waiting: dict[str, _Wish] = {}
+        self._running: dict[str, _Wish] = {}
+        self._again: dict[str, _Wish] = {}
+        self._pace = Pace()
         self._timers: set[asyncio.TimerHandle] = set()
+        self._look: asyncio.TimerHandle | None = None
         self._changed = asyncio.Event()
         self._resting = False
 
-    def wake(self, thread: str, *, person: str = "", delay: float = 0.0) -> None:
-        """Let the thread have its turn, on behalf of a person, not before `delay` seconds."""
+    def wake(
+        self,
+        thread: str,
+        *,
+        person: str = "",
+        delay: float = 0.0,
+        limits: PersonLimits | None = None,
+    ) -> None:
+        """Let the thread have its turn, on behalf of a person and within their `limits`, not before
+        `delay` seconds.
+        """
+        wish = _Wish(person, limits)
         if delay > 0:
-            self._wake_later(thread, person, delay)
-        elif thread in self._running:
-            self._again.add(thread)
+            self._later(delay, lambda: self._wake(thread, wish))
+        else:
+            self._wake(thread, wish)
+
+    def _wake(self, thread: str, wish: _Wish) -> None:
+        if thread in self._running:
+            self._again.setdefault(thread, wish)
         elif thread not in self._waiting:
-            self._waiting.add(thread)
-            self._lines.setdefault(person, deque()).append(thread)
+            self._waiting[thread] = wish
+            self._lines.setdefault(wish.person, deque()).append(thread)
+            self._changed.set()
+        elif wish.limits is None and self._waiting[thread].limits is not None:
+            # An answer, or a stop: it does not wait for what holds its thread up.
+            self._waiting[thread] = replace(self._waiting[thread], limits=None)
             self._changed.set()
 
-    def _wake_later(self, thread: str, person: str, delay: float) -> None:
+    def _later(self, delay: float, act: Callable[[], None]) -> asyncio.TimerHandle:
         def due() -> None:
             self._timers.discard(handle)
-            self.wake(thread, person=person)
+            act()
 
         handle = asyncio.get_running_loop().call_later(delay, due)
         self._timers.add(handle)
+        return handle
 
     async def serve(self, drain: Drain) -> None:
         """Work until cancelled."""
         try:
             async with asyncio.TaskGroup() as group:
                 while True:
-                    while self._lines and len(self._running) < self._limit and not self._resting:
-                        thread, person = self._next()
-                        self._running[thread] = person
+                    while (thread := self._next()) is not None:
                         group.create_task(self._run(drain, thread), name=f"lane {thread}")
                     self._changed.clear()
                     await self._changed.wait()
@@ -81,13 +123,37 @@ class LocalDispatcher:
             for handle in self._timers:
                 handle.cancel()
 
-    def _next(self) -> tuple[str, str]:
-        person, line = self._lines.popitem(last=False)
-        thread = line.popleft()
+    def _next(self) -> str | None:
+        """The thread that may run now, counted as running; None if there is none."""
+        if self._resting or len(self._running) >= self._limit:
+            return None
+        now = asyncio.get_running_loop().time()
+        waits: list[float] = []
+        for person, line in self._lines.items():
+            for thread in line:
+                wish = self._waiting[thread]
+                wait = self._pace.wait(person, wish.limits, now)
+                if wait == 0:
+                    self._start(thread, now)
+                    return thread
+                waits.append(wait)
+        self._look_again(min(waits, default=math.inf))
+        return None
+
+    def _look_again(self, delay: float) -> None:
+        if self._look:
+            self._look.cancel()
+            self._timers.discard(self._look)
+        self._look = self._later(delay, self._changed.set) if delay < math.inf else None
+
+    def _start(self, thread: str, now: float) -> None:
+        wish = self._waiting.pop(thread)
+        line = self._lines.pop(wish.person)
+        line.remove(thread)
         if line:
-            self._lines[person] = line
-        self._waiting.discard(thread)
-        return thread, person
+            self._lines[wish.person] = line
+        self._running[thread] = wish
+        self._pace.began(wish.person, wish.limits, now)
 
     async def _run(self, drain: Drain, thread: str) -> None:
         more = False
@@ -96,10 +162,11 @@ class LocalDispatcher:
         except Exception:
             LOG.exception("thread %s: its lane failed", thread)
         finally:
-            person = self._running.pop(thread)
-            if more or thread in self._again:
-                self._again.discard(thread)
-                self.wake(thread, person=person)
+            wish = self._running.pop(thread)
+            self._pace.ended(wish.person)
+            again = self._again.pop(thread, None)
+            if more or again:
+                self._wake(thread, again or wish)
             self._changed.set()
 
     async def rest(self) -> None:

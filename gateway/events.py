@@ -149,7 +149,8 @@ class HandedOff(_Event):
 class InputRequested(_Event):
     """The team waits for a human.
 
-    `options` is for a choice, `tool` and `arguments` for an approval.
+    `options` is for a choice; `tool` and `arguments` are for an approval, and `always`, which says
+    whether it may be given for the rest of the thread.
     """
 
     kind: Literal["input_requested"] = "input_requested"
@@ -161,6 +162,7 @@ class InputRequested(_Event):
     tool: str = ""
     arguments: str = ""
     call: str = ""
+    always: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,10 +16,11 @@ import os
 import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Self
 
+from gateway.access import Access, Allowed, OperatorsOnly
 from gateway.bus import LocalBus
 from gateway.client import Answer, CommandInfo, Receipt, ThreadInfo
 from gateway.commands import command_infos, parse_command
@@ -27,12 +28,13 @@ from gateway.conversation import LOCAL_OPERATOR, Author, Click, ConversationKey,
 from gateway.dispatch import LocalDispatcher
 from gateway.errors import Closing, NotFound
 from gateway.events import SessionEvent, TextDelta
-from gateway.policy import Access, OperatorsOnly, decide, named_request
+from gateway.policy import decide, named_request
 from gateway.registry import TeamSource
 from gateway.session import Sessions
 from gateway.store.protocols import (
     Accepted,
     Counts,
+    Enqueue,
     InboxKind,
     NewThread,
     SessionStore,
@@ -178,7 +180,7 @@ class Gateway:
         return await self._store.accept(
             message,
             lambda situation: decide(message, situation, self._access, self._clock()),
-            new=self._new_thread(message.team),
+            new=self._new_thread_for(message),
             kind=_kind(message),
             named=named_request(message),
             then=self._accepted,
@@ -190,7 +192,9 @@ class Gateway:
         if accepted.stop:
             self._sessions.stop(lane, accepted.stop)
         if accepted.wake:
-            self._dispatcher.wake(lane, person=accepted.person)
+            decision = accepted.decision
+            limits = decision.limits if isinstance(decision, Enqueue) else None
+            self._dispatcher.wake(lane, person=accepted.person, limits=limits)
 
     def _receipt(self, accepted: Accepted) -> Receipt:
         outcome = accepted.outcome
@@ -199,6 +203,13 @@ class Gateway:
         return Receipt(
             inbox=accepted.inbox, thread=accepted.thread, outcome=outcome, reply=accepted.reply
         )
+
+    def _new_thread_for(self, message: InboundMessage) -> NewThread:
+        verdict = self._access.judge(message)
+        if not isinstance(verdict, Allowed):
+            verdict = verdict.once_paired or Allowed()
+        new = self._new_thread(message.team or verdict.team)
+        return replace(new, mode=verdict.mode)
 
     def _new_thread(self, team: str) -> NewThread:
         name = team or self._teams.default

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gateway.client import Answer
 from gateway.events import InputRequested, RequestKind, SessionEvent
+from gateway.registry import ToolRule
 from gateway.store.protocols import CallRow, Record, Request
 from gateway.store.rows import new_id
 from gateway.turn_log import TurnLog
-from teams.agents import ApprovalRequest, ApprovalResponse, UserProxyAgent
+from teams.agents import UserProxyAgent
 from teams.base import InputRequired, PendingInput, ToolCall
 from teams.messages import UserInputRequestedEvent
 
@@ -55,36 +57,23 @@ class Humans:
         """What the human said; raises InputRequired while they have not. Serves UserProxyAgents."""
         engine_id = UserProxyAgent.InputRequestContext.request_id()
         agent = self._agents.get(engine_id)
-        answer = await self._answer(
-            PendingInput(
-                request_id=engine_id,
-                agent=(agent,) if agent else (),
-                kind="text",
-                prompt=prompt.strip(),
-            )
-        )
-        return answer.text
-
-    async def approve_code(self, request: ApprovalRequest) -> ApprovalResponse:
-        """Whether this very code may run; raises InputRequired while nobody has decided."""
-        engine_id = f"code:{self._log.turn}:{arguments_hash(request.code)}"
         asked = PendingInput(
-            request_id=engine_id, agent=(), kind="approval", prompt="Run this code?"
+            request_id=engine_id,
+            agent=(agent,) if agent else (),
+            kind="text",
+            prompt=prompt.strip(),
         )
-        answer = await self._answer(asked, tool="code", arguments=request.code)
-        approved = answer.kind in ("approve", "approve_always")
-        return ApprovalResponse(approved=approved, reason=answer.text)
-
-    async def _answer(self, asked: PendingInput, tool: str = "", arguments: str = "") -> Answer:
-        request = self._requests.get(asked.request_id)
+        request = self._requests.get(engine_id)
         if request is not None and request.answer is not None:
-            return request.answer
+            return request.answer.text
         if request is None:
-            request = self._request(asked, tool=tool, arguments=arguments)
+            request = self._request(asked)
             await self._log.write(Record(requests=[request], events=[self._shown(request)]))
-        raise InputRequired(asked.prompt, request_id=asked.request_id, kind=asked.kind)
+        raise InputRequired(asked.prompt, request_id=engine_id, kind=asked.kind)
 
-    async def approval(self, call: ToolCall, row: CallRow, shown: Sequence[SessionEvent]) -> Answer:
+    async def approval(
+        self, call: ToolCall, rule: ToolRule, row: CallRow, shown: Sequence[SessionEvent]
+    ) -> Answer:
         """The verdict on a tool call; raises InputRequired while there is none.
 
         `row` and `shown` are what the journal adds where the request is new.
@@ -101,6 +90,8 @@ class Humans:
             return request.answer
         if request is None:
             request = self._request(asked, tool=call.name, arguments=call.arguments, call=call.key)
+            request = replace(request, approvers=rule.approvers, always=rule.always_allowed)
+            self._requests[request.engine_id] = request
             await self._log.write(
                 Record(calls=[row], requests=[request], events=[*shown, self._shown(request)])
             )
@@ -180,4 +171,5 @@ class Humans:
             tool=request.tool,
             arguments=request.arguments,
             call=request.call,
+            always=request.always,
         )

@@ -28,6 +28,23 @@ STOPPED = "Stopped before it had ended."
 NOT_RUN = "Not run."
 
 
+Rules = Callable[[ToolCall], ToolRule]
+
+
+def guarded(rules: Rules) -> Rules:
+    """The rules while the team's context holds foreign text, which may have made it call: what is
+    allowed and changes something is asked first.
+    """
+
+    def rule(call: ToolCall) -> ToolRule:
+        found = rules(call)
+        if found.action != "allow" or found.read_only:
+            return found
+        return replace(found, action="ask", reason="foreign text is in the conversation")
+
+    return rule
+
+
 class Journal:
     """The interceptor of one turn. `calls` are the lines that earlier attempts left."""
 
@@ -35,7 +52,7 @@ class Journal:
         self,
         log: TurnLog,
         humans: Humans,
-        rule: Callable[[ToolCall], ToolRule],
+        rule: Rules,
         calls: Iterable[CallRow],
         granted: Iterable[str],
     ) -> None:
@@ -67,10 +84,11 @@ class Journal:
             return await self._unknown(call)
         if rule.action == "deny":
             return await self._refuse(call, "The policy forbids this", rule.reason)
-        if rule.action == "allow" or call.name in self._granted:
+        granted = rule.always_allowed and call.name in self._granted
+        if rule.action == "allow" or granted:
             return None
         started = self._started(call)
-        answer = await self._humans.approval(call, self._row(call, "shown"), started)
+        answer = await self._humans.approval(call, rule, self._row(call, "shown"), started)
         if answer.kind == "deny":
             return await self._refuse(call, "A person denied this", answer.text)
         return None

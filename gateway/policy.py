@@ -1,17 +1,16 @@
-"""What a message means to the team, and who may do what: decisions over values, without any IO."""
+"""What a message means to the team: decisions over values, without any IO."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass
-from typing import Protocol
-
+from gateway.access import Access, Denied
 from gateway.client import Answer
 from gateway.commands import parse_command
-from gateway.conversation import LOCAL_OPERATOR, Author, InboundMessage
+from gateway.conversation import Author, InboundMessage
+from gateway.pairing import new_code
 from gateway.store.protocols import (
     Decision,
     Enqueue,
+    PersonLimits,
     Refuse,
     Request,
     Resolve,
@@ -23,6 +22,13 @@ TELL_AGAIN = 3600.0
 """Seconds until a person who is refused is told so again in the same conversation."""
 
 NOT_ALLOWED = "You may not write to this team."
+PAIR = (
+    "I don't know you yet. Ask an operator of this bot to run `parley pair {code}` within an hour; "
+    "then write again."
+)
+EDITED = "The team works with what you had written; send what you changed as a new message."
+BOT_MESSAGES = 20
+"""Messages of other bots that are taken within a minute in one conversation."""
 WAITS_FOR_APPROVAL = "The team waits for an approval; your message comes after it."
 WAITS_FOR_OTHERS = (
     "The team waits for an answer that is not yours to give; your message comes after it."
@@ -32,50 +38,55 @@ WAITS_FOR_ANSWERS = (
 )
 
 
-class Access(Protocol):
-    """The one authority on who may do what; it judges the actor of each event alike."""
-
-    def may_write(self, message: InboundMessage) -> bool:
-        """Whether the author may speak to the team there."""
-        ...
-
-    def may_answer(self, author: Author, request: Request) -> bool:
-        """Whether the author may answer this request."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class OperatorsOnly:
-    """Nobody but the operators: what holds where nothing else is configured."""
-
-    operators: Collection[str] = frozenset({LOCAL_OPERATOR.id})
-
-    def may_write(self, message: InboundMessage) -> bool:
-        """Whether the author is an operator."""
-        return message.author.id in self.operators
-
-    def may_answer(self, author: Author, request: Request) -> bool:
-        """An operator may answer anything; whose message the team works on, anything but an
-        approval.
-        """
-        if author.id in self.operators:
-            return True
-        return request.kind != "approval" and author.id == request.asker
-
-
 def decide(message: InboundMessage, situation: Situation, access: Access, now: float) -> Decision:
     """What becomes of a message in this situation."""
-    if not access.may_write(message):
-        told = situation.told is not None and now - situation.told < TELL_AGAIN
-        return Refuse(reason="not allowed", reply="" if told else NOT_ALLOWED)
+    verdict = access.judge(message)
+    if isinstance(verdict, Denied) and situation.paired:
+        verdict = verdict.once_paired or verdict
+    answer = _answer_in(message)
+    if isinstance(verdict, Denied):
+        if answer is None or not _is_approver(message.author, situation.named, access):
+            return _refuse(situation, pairing=verdict.once_paired is not None, now=now)
+    elif situation.bots >= BOT_MESSAGES:
+        return Refuse(reason="too many messages of bots")
+    elif answer is None:
+        return _taken(message, situation, access, verdict.limits)
+    return _answered(message.author, situation.named, answer, access)
+
+
+def _taken(
+    message: InboundMessage, situation: Situation, access: Access, limits: PersonLimits | None
+) -> Decision:
+    """What a message means that its author may write and that answers nothing by name."""
+    if message.event == "edit":
+        return Say(reply=EDITED)
+    if command := parse_command(message.text):
+        return command.decide(situation)
+    return _said(message, situation, access, limits)
+
+
+def _answer_in(message: InboundMessage) -> Answer | None:
+    """The answer that a click or a command gives to the request it names."""
     if message.click is not None:
-        return _answered(message.author, situation.named, message.click.answer, access)
-    command = parse_command(message.text)
-    if command is None:
-        return _said(message, situation, access)
-    if command.request:
-        return _answered(message.author, situation.named, command.answer, access)
-    return command.decide(situation)
+        return message.click.answer
+    command = parse_command(message.text) if message.event != "edit" else None
+    return command.answer if command is not None and command.request else None
+
+
+def _is_approver(author: Author, request: Request | None, access: Access) -> bool:
+    """Somebody who is named as approver may decide wherever they are asked."""
+    if request is None or author.id not in request.approvers:
+        return False
+    return access.may_answer(author, request)
+
+
+def _refuse(situation: Situation, *, pairing: bool, now: float) -> Refuse:
+    if situation.told is not None and now - situation.told < TELL_AGAIN:
+        return Refuse(reason="not allowed")
+    if not pairing:
+        return Refuse(reason="not allowed", reply=NOT_ALLOWED)
+    text, code = new_code(now)
+    return Refuse(reason="not allowed", reply=PAIR.format(code=text), pair=code)
 
 
 def named_request(message: InboundMessage) -> str:
@@ -93,6 +104,8 @@ def _answered(author: Author, request: Request | None, answer: Answer, access: A
         return Say(reply=f"This was settled already: {request.outcome}.")
     if not access.may_answer(author, request):
         return Say(reply="This is not yours to answer.")
+    if answer.kind == "approve_always" and not request.always:
+        return Say(reply="This can't be approved for the whole thread; approve it once.")
     if (request.kind == "approval") != (answer.kind != "text"):
         wanted = "approve or deny" if request.kind == "approval" else "answer it in words"
         return Say(reply=f"This request wants something else: {wanted}.")
@@ -116,7 +129,9 @@ def _outcome(answer: Answer) -> str:
             return answer.text
 
 
-def _said(message: InboundMessage, situation: Situation, access: Access) -> Decision:
+def _said(
+    message: InboundMessage, situation: Situation, access: Access, limits: PersonLimits | None
+) -> Decision:
     questions = [request for request in situation.requests if request.kind != "approval"]
     mine = [request for request in questions if access.may_answer(message.author, request)]
     asked = situation.named
@@ -126,10 +141,24 @@ def _said(message: InboundMessage, situation: Situation, access: Access) -> Deci
         answer = Answer(kind="text", text=_choice(message.text, asked.options))
         return Resolve(request=asked.id, answer=answer, outcome=_outcome(answer))
     if any(request.kind == "approval" for request in situation.requests):
-        return Enqueue(notice=WAITS_FOR_APPROVAL)
+        return Enqueue(notice=WAITS_FOR_APPROVAL, limits=limits)
     if questions:
-        return Enqueue(notice=WAITS_FOR_ANSWERS if mine else WAITS_FOR_OTHERS)
-    return Enqueue()
+        return Enqueue(notice=WAITS_FOR_ANSWERS if mine else WAITS_FOR_OTHERS, limits=limits)
+    return Enqueue(notice=_in_line(situation, limits), limits=limits)
+
+
+def _in_line(situation: Situation, limits: PersonLimits | None) -> str:
+    """Where the message stands in its author's line, if their limits let it wait."""
+    load = situation.load
+    if limits is None:
+        return ""
+    place = load.waiting + 1
+    if load.running >= limits.parallel:
+        running = f"{load.running} of your turns are" if load.running > 1 else "a turn of yours is"
+        return f"Number {place} in your line: {running} running already."
+    if load.begun >= limits.turns:
+        return f"Number {place} in your line: you had {load.begun} turns within ten minutes."
+    return ""
 
 
 def _choice(text: str, options: tuple[str, ...]) -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
 
+from gateway.conversation import Author
 from teams.base import Team, ToolCall
 
 ToolAction = Literal["allow", "ask", "deny"]
@@ -19,12 +20,16 @@ class ToolRule:
     """What may happen with a tool: run, ask an approver first, or not at all.
 
     `idempotent`: after a crash the call may be repeated. `read_only`: it changes nothing.
+    `approvers` are who may decide, the operators if nobody is named; `always_allowed`: also for the
+    rest of the thread at once.
     """
 
     action: ToolAction
     idempotent: bool = False
     read_only: bool = False
     reason: str = ""
+    approvers: tuple[str, ...] = ()
+    always_allowed: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,8 +70,8 @@ class TeamSource(Protocol):
         """A fresh team whose tools may write below `workdir` (exists, private to the thread)."""
         ...
 
-    def rule(self, team: str, call: ToolCall) -> ToolRule:
-        """What the policy says about this call."""
+    def rule(self, team: str, call: ToolCall, asker: Author) -> ToolRule:
+        """What the policy says about this call, made on the asker's behalf."""
         ...
 
     async def aclose(self) -> None:

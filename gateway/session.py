@@ -76,7 +76,10 @@ class Sessions:
         log = TurnLog(self._store, self._bus, work.lease)
         log.show(work.events)
         turn = Turn(
-            work, log, self._info(thread.team), lambda call: self._teams.rule(thread.team, call)
+            work,
+            log,
+            self._info(thread.team),
+            lambda call: self._teams.rule(thread.team, call, work.asker),
         )
         self._running[thread.id] = turn
         if self._leaving:

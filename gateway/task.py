@@ -1,22 +1,19 @@
-"""What people's messages are to a team: text with its origin, images, or the way back from a
-hand-off.
+"""What people's messages are to a team: text with its origin, images, foreign text in parts of its
+own, or the way back from a hand-off.
 """
 
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Sequence
 
 from gateway.conversation import Author, ConversationKey
 from gateway.store.protocols import QueuedMessage
 from gateway.transcript import USER
+from gateway.untrusted import fenced, genuine, new_mark, plain_name
 from teams.core import Image
 from teams.messages import BaseChatMessage, HandoffMessage, MultiModalMessage, TextMessage
 from teams.models import UserMessage
-
-NAME = 40
-"""Characters of a person's name that the team sees."""
 
 
 def task_of(
@@ -25,28 +22,31 @@ def task_of(
     """The messages as the team's task.
 
     In a `shared` thread each says who wrote it. `handoff_to` is the agent that handed the work to
-    the user and now gets it back.
+    the user and now gets it back. Foreign text stands before what its sender says about it.
     """
-    return [_message(message, key, shared, handoff_to) for message in messages]
+    mark = new_mark()
+    return [_message(message, key, mark, shared, handoff_to) for message in messages]
 
 
 def _message(
-    message: QueuedMessage, key: ConversationKey, shared: bool, handoff_to: str
+    message: QueuedMessage, key: ConversationKey, mark: str, shared: bool, handoff_to: str
 ) -> BaseChatMessage:
-    text = f"{speaker_line(message.author)}\n{message.text}" if shared else message.text
+    said = genuine(message.text)
+    text = f"{speaker_line(message.author)}\n{said}" if shared else said
+    quotes = [f"{fenced(quote, mark)}\n" for quote in message.quotes]
     images = [image for _, data in message.images if (image := _image(data)) is not None]
     metadata = _metadata(message, key)
     if handoff_to:
-        content: list[str | Image] = [*images]
+        content: list[str | Image] = [*quotes, *images]
         return HandoffMessage(
             source=USER,
             target=handoff_to,
             content=text,
-            context=[UserMessage(content=content, source=USER)] if images else [],
+            context=[UserMessage(content=content, source=USER)] if content else [],
             metadata=metadata,
         )
-    if images:
-        return MultiModalMessage(source=USER, content=[text, *images], metadata=metadata)
+    if images or quotes:
+        return MultiModalMessage(source=USER, content=[*quotes, text, *images], metadata=metadata)
     return TextMessage(source=USER, content=text, metadata=metadata)
 
 
@@ -64,13 +64,8 @@ def _metadata(message: QueuedMessage, key: ConversationKey) -> dict[str, str]:
 
 def speaker_line(author: Author) -> str:
     """`[Name · id-suffix]`: the name can't end the line, nor look like another person's."""
-    printable = "".join(
-        character if unicodedata.category(character)[0] in "LMNPSZ" else " "
-        for character in author.name
-    )
-    name = " ".join(re.sub(r"[\[\]\u00b7]", " ", printable).split())[:NAME]
     suffix = re.sub(r"[^A-Za-z0-9]", "", author.id)[-4:]
-    return f"[{name or 'somebody'} \u00b7 {suffix}]"
+    return f"[{plain_name(author.name)} \u00b7 {suffix}]"
 
 
 def _image(data: bytes) -> Image | None:

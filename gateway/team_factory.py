@@ -24,9 +24,11 @@ from gateway.config import (
     SwarmTeam,
     TeamConfig,
 )
+from gateway.conversation import Author
 from gateway.errors import GatewayError, TeamUnusable
 from gateway.model_clients import ModelClients, model_label
 from gateway.registry import TeamInfo, ToolRule
+from gateway.tool_policy import tool_rule
 from teams import RoundRobinGroupChat, Swarm
 from teams.base import ChatAgent, Team, ToolCall
 from teams.core import trust_component_prefix
@@ -103,24 +105,14 @@ class TeamFactory:
         self._seen[name] = dict(_models_of(team))
         return team
 
-    def rule(self, team: str, call: ToolCall) -> ToolRule:
+    def rule(self, team: str, call: ToolCall, asker: Author) -> ToolRule:
         """What may happen with the call: its tool's policy, or the default one."""
-        if call.handoff:
-            return ToolRule(action="allow", idempotent=True, read_only=True)
-        policies = self._config.policies.tools
-        if own := policies.of(call.name):
-            return ToolRule(
-                action=own.action,
-                idempotent=own.idempotent,
-                read_only=own.read_only,
-                reason=f"policies.tools.{call.name}",
-            )
+        usual: ToolRule | None = None
         if isinstance(self._config.teams.get(team), DemoTeam):
             from gateway.demo import demo_rule
 
-            if rule := demo_rule(call.name):
-                return rule
-        return ToolRule(action=policies.default, reason="policies.tools.default")
+            usual = demo_rule(call.name)
+        return tool_rule(self._config.policies, team, call, asker, usual=usual)
 
     async def aclose(self) -> None:
         """Close the model clients."""

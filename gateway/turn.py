@@ -13,7 +13,7 @@ from contextlib import aclosing, suppress
 from gateway.errors import GatewayError, TeamUnusable, causes, report
 from gateway.events import MessageFinished, Notice, SessionEvent, SpeakerStarted, TextDelta
 from gateway.human import Humans
-from gateway.journal import Journal
+from gateway.journal import Journal, guarded
 from gateway.live_team import LiveTeam
 from gateway.registry import TeamInfo, ToolRule
 from gateway.store.protocols import CallRow, Checkpoint, Record, TurnEnd, Work
@@ -51,7 +51,9 @@ class Turn:
         self._log = log
         self._participants: Collection[str] = info.participants
         self._humans = Humans(log, work.requests)
-        self._journal = Journal(log, self._humans, rule, work.calls, work.grants)
+        self._journal = Journal(
+            log, self._humans, guarded(rule) if work.untrusted else rule, work.calls, work.grants
+        )
         self._transcript = Transcript(
             log.thread,
             log.turn,
@@ -84,11 +86,8 @@ class Turn:
         live: LiveTeam | None = None
         try:
             live = await build()
-            with run_hooks(
-                intercept=self._journal.intercept,
-                ask=self._humans.ask,
-                approve_code=self._humans.approve_code,
-            ):
+            # Code that wants to run is a tool call like any other: it is not approved twice.
+            with run_hooks(intercept=self._journal.intercept, ask=self._humans.ask):
                 return await self._drive(live)
         except asyncio.CancelledError:
             if live is None or not self._token.is_cancelled() or _being_cancelled():

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from gateway.config.load import LoadedConfig, load_config
 from gateway.config.models import ModelConfig, ModelInfoConfig
+from gateway.config.policies import Policies, ToolCase, ToolPolicies, ToolPolicy
 from gateway.config.problems import ConfigError, Problem
 from gateway.config.root import Config
+from gateway.config.routes import Route, RouteLimits
 from gateway.config.section import Section
 from gateway.config.settings import (
     Limits,
     LoggingConfig,
-    Policies,
     StoreConfig,
     TerminalConfig,
-    ToolPolicies,
-    ToolPolicy,
 )
 from gateway.config.teams import (
     AgentConfig,
@@ -54,11 +53,14 @@ __all__ = [
     "Policies",
     "Problem",
     "RoundRobinTeam",
+    "Route",
+    "RouteLimits",
     "Section",
     "StoreConfig",
     "SwarmTeam",
     "TeamConfig",
     "TerminalConfig",
+    "ToolCase",
     "ToolConfig",
     "ToolPolicies",
     "ToolPolicy",

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 import tomllib
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from gateway.config.problems import ConfigError, Problem
 from gateway.config.root import Config
@@ -15,16 +16,23 @@ from gateway.config.validation import validate
 from gateway.imports import Imports
 from gateway.places import find_config
 
+if TYPE_CHECKING:
+    from gateway.adapter import AdapterSettings
+
 _PLACE = re.compile(r"(?P<what>.*) \(at (?P<place>line \d+, column \d+|end of document)\)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadedConfig:
-    """A valid config, the file it came from (None: the built-in one), and its import paths."""
+    """A valid config, the file it came from (None: the built-in one), and its import paths.
+
+    `adapters` are its chat platforms, unless it was read without `references`.
+    """
 
     config: Config
     source: Path | None
     imports: Imports
+    adapters: Mapping[str, AdapterSettings] = field(default_factory=dict[str, "AdapterSettings"])
 
 
 def load_config(path: Path | None = None, *, references: bool = True) -> LoadedConfig:
@@ -48,13 +56,18 @@ def load_config(path: Path | None = None, *, references: bool = True) -> LoadedC
     data = substitute(written, missing)
     config, wrong = validate(Config, data, written=written, folder=folder)
     problems += wrong
+    adapters: Mapping[str, AdapterSettings] = {}
     if references:
+        from gateway.adapter import read_adapters
         from gateway.config.references import check_references  # it loads the engine
 
         problems += check_references(config, written, imports)
+        tables = cast("dict[str, Any]", written.get("adapters", {}))
+        adapters, wrong = read_adapters(config.adapters, tables, folder)
+        problems += wrong
     if problems:
         raise ConfigError(problems, source=_name(source), text=text)
-    return LoadedConfig(config=config, source=source, imports=imports)
+    return LoadedConfig(config=config, source=source, imports=imports, adapters=adapters)
 
 
 def _read(source: Path) -> str:

@@ -86,6 +86,7 @@ class _Checker:
             else:
                 yield from _known((*path, "provider"), model.provider, PROVIDERS, "a provider")
                 yield from _options((*path, "options"), model.options)
+        yield from self._routes()
         for name, team in config.teams.items():
             path = ("teams", name)
             match team:
@@ -100,6 +101,19 @@ class _Checker:
                     yield from self._model((*path, "model"), team.model)
                 case _:
                     assert_never(team)
+
+    def _routes(self) -> Iterator[Problem]:
+        """Whether the routes and the cases of the tools lead to platforms and teams that exist."""
+        adapters = _names(self._written, "adapters") or list(self._config.adapters)
+        for at, route in enumerate(self._config.routes):
+            path: KeyPath = ("routes", at)
+            yield from _known((*path, "adapter"), route.adapter, adapters, "a key of [adapters]")
+            yield from _known((*path, "team"), route.team, self._teams, "a team")
+        for tool, policy in self._config.policies.tools.named().items():
+            for at, case in enumerate(policy.cases):
+                for n, team in enumerate(case.teams):
+                    path = ("policies", "tools", tool, "cases", at, "teams", n)
+                    yield from _known(path, team, self._teams, "a team")
 
     def _group(self, path: KeyPath, team: RoundRobinTeam | SwarmTeam) -> Iterator[Problem]:
         agents = _names(self._written, "teams", str(path[1]), "agents") or list(team.agents)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from pydantic import Field
 
 from gateway.config.models import ModelConfig
+from gateway.config.policies import Policies
+from gateway.config.routes import Route
 from gateway.config.section import Section
-from gateway.config.settings import Limits, LoggingConfig, Policies, StoreConfig, TerminalConfig
+from gateway.config.settings import Limits, LoggingConfig, StoreConfig, TerminalConfig
 from gateway.config.teams import DemoTeam, TeamConfig
 
 OPENAI_MODEL = "gpt-4.1-mini"
@@ -37,6 +41,12 @@ class Config(Section):
 
     teams: dict[str, TeamConfig] = Field(default_factory=_built_in_teams, min_length=1)
     """The teams, each as [teams.NAME]."""
+
+    adapters: dict[str, dict[str, Any]] = Field(default_factory=dict)
+    """The chat platforms that `parley serve` connects to, each as [adapters.NAME]."""
+
+    routes: list[Route] = Field(default_factory=list)
+    """Who may reach which team, and where, each as [[routes]]."""
 
     policies: Policies = Policies()
     """Who may do what."""

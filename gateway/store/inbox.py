@@ -5,8 +5,9 @@ threads.
 from __future__ import annotations
 
 import hashlib
+import json
 import sqlite3
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 from gateway.conversation import ConversationKey, InboundMessage
 from gateway.errors import NotFound
@@ -19,6 +20,7 @@ from gateway.events import (
     SessionEvent,
     ThreadRenamed,
 )
+from gateway.store.people import add_code, is_paired
 from gateway.store.protocols import (
     Accepted,
     Begin,
@@ -27,6 +29,7 @@ from gateway.store.protocols import (
     InboxKind,
     InboxOutcome,
     Judge,
+    Load,
     NewThread,
     Refuse,
     Resolve,
@@ -45,6 +48,11 @@ from gateway.store.rows import (
     thread_of,
 )
 
+BOT_WINDOW = 60.0
+"""Seconds for which messages of bots are counted against each other."""
+PERSON_WINDOW = 600.0
+"""Seconds for which the turns of a person are counted."""
+
 TITLE = 60
 """Characters of the first message that become a thread's title."""
 
@@ -54,9 +62,9 @@ def create_thread(
 ) -> Thread:
     """Make a thread."""
     connection.execute(
-        "INSERT INTO threads (id, key, title, team, definition, created_at, updated_at)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?)",
-        (new.id, str(key), title, new.team, new.definition, now, now),
+        "INSERT INTO threads (id, key, title, team, definition, mode, created_at, updated_at)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        (new.id, str(key), title, new.team, new.definition, new.mode, now, now),
     )
     return find_thread(connection, new.id)
 
@@ -106,7 +114,7 @@ def accept(
     """Decide about a message and do what was decided, unless one of its keys was taken before."""
     if before := _taken(connection, message):
         return before
-    situation = _situation(connection, message, named)
+    situation = _situation(connection, message, named, now)
     return _Acceptance(connection, message, situation, new, kind, now).carry_out(judge(situation))
 
 
@@ -139,7 +147,9 @@ def _spend(connection: sqlite3.Connection, message: InboundMessage, inbox: int) 
     )
 
 
-def _situation(connection: sqlite3.Connection, message: InboundMessage, named: str) -> Situation:
+def _situation(
+    connection: sqlite3.Connection, message: InboundMessage, named: str, now: float
+) -> Situation:
     if message.thread:
         thread = find_thread(connection, message.thread)
     else:
@@ -179,7 +189,31 @@ def _situation(connection: sqlite3.Connection, message: InboundMessage, named: s
         requests=requests,
         named=find_request(connection, named) if named else None,
         told=told,
+        paired=is_paired(connection, message.author.id),
+        bots=_bots(connection, message, now) if message.author.kind == "bot" else 0,
+        load=_load(connection, message.author.id, now),
     )
+
+
+def _bots(connection: sqlite3.Connection, message: InboundMessage, now: float) -> int:
+    """Refused ones count, too: two bots that go on talking are not heard until they rest."""
+    return connection.execute(
+        "SELECT COUNT(*) FROM inbox"
+        " WHERE conversation = ? AND author_kind = 'bot' AND received_at > ?",
+        (str(message.key), now - BOT_WINDOW),
+    ).fetchone()[0]
+
+
+def _load(connection: sqlite3.Connection, person: str, now: float) -> Load:
+    running, begun = connection.execute(
+        "SELECT COALESCE(SUM(status = 'running'), 0), COUNT(*) FROM turns"
+        " WHERE author = ? AND started_at > ?",
+        (person, now - PERSON_WINDOW),
+    ).fetchone()
+    waiting = connection.execute(
+        "SELECT COUNT(*) FROM inbox WHERE author = ? AND outcome = 'queued'", (person,)
+    ).fetchone()[0]
+    return Load(running=running, begun=begun, waiting=waiting)
 
 
 class _Acceptance:
@@ -216,6 +250,8 @@ class _Acceptance:
                 accepted = self._closed("command", reply=decision.reply)
             case Refuse():
                 accepted = self._closed("refused", reply=decision.reply, reason=decision.reason)
+                if decision.pair is not None:
+                    add_code(self._connection, self._message.author, decision.pair)
         return replace(accepted, decision=decision)
 
     def _closed(self, outcome: InboxOutcome, *, reply: str, reason: str = "") -> Accepted:
@@ -332,11 +368,13 @@ class _Acceptance:
         turn: str | None = None,
     ) -> int:
         message = self._message
+        kept = outcome != "refused"
         order, straggler = self._order(thread)
         cursor = self._connection.execute(
             "INSERT INTO inbox (conversation, thread, turn, kind, outcome, reason, author,"
             " author_name, timezone, text, reply, message_id, reply_to, link, order_key, straggler,"
-            " received_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            " author_kind, author_groups, quotes, received_at)"
+            f" VALUES ({', '.join('?' * 20)})",
             (
                 str(message.key),
                 thread,
@@ -347,13 +385,16 @@ class _Acceptance:
                 message.author.id,
                 message.author.name,
                 message.author.timezone,
-                None if outcome == "refused" else message.text,
+                message.text if kept else None,
                 reply,
                 message.message_id,
                 message.reply_to,
                 message.link,
                 order,
                 straggler,
+                message.author.kind,
+                json.dumps(sorted(message.author.groups)),
+                json.dumps([asdict(quote) for quote in message.quotes] if kept else []),
                 self._now,
             ),
         )

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Literal, Protocol, TypeAlias
 
 from gateway.client import Answer, AnswerKind, ThreadInfo
-from gateway.conversation import Author, ConversationKey, InboundMessage
+from gateway.conversation import Author, ConversationKey, InboundMessage, Quote
 from gateway.events import RequestKind, SessionEvent
 
 TurnStatus: TypeAlias = Literal[
@@ -71,6 +71,10 @@ class Request:
     outcome: str = ""
     asker: str = ""
     """Whose message the asking turn works on."""
+    approvers: tuple[str, ...] = ()
+    """Who may decide about an approval; the operators if nobody is named."""
+    always: bool = True
+    """It may be approved for the rest of the thread at once."""
     expires_at: float | None = None
 
     @property
@@ -112,6 +116,8 @@ class QueuedMessage:
     link: str = ""
     images: tuple[tuple[str, bytes], ...] = field(default=(), repr=False)
     """Media type and data."""
+    quotes: tuple[Quote, ...] = field(default=(), repr=False)
+    """Foreign text that came with it, the contents of text files included."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,7 +144,10 @@ class Work:
     stop: bool
     shared: bool
     """More than one person has written in the thread."""
-    asker: str
+    asker: Author
+    """On whose behalf the team works."""
+    untrusted: bool
+    """The team has been shown foreign text: quotes, or files."""
     requests: tuple[Request, ...]
     calls: tuple[CallRow, ...]
     grants: frozenset[str]
@@ -186,6 +195,28 @@ class Recorded:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Load:
+    """What one person keeps busy: turns that run, turns begun within ten minutes, and messages that
+    wait.
+    """
+
+    running: int = 0
+    begun: int = 0
+    waiting: int = 0
+
+
+NO_LOAD = Load()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PersonLimits:
+    """How many turns of one person may run side by side, and begin within ten minutes."""
+
+    parallel: int
+    turns: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Situation:
     """What a message meets, as the store sees it while it decides about it."""
 
@@ -202,6 +233,12 @@ class Situation:
     """The request a click, a command or a reply names, open or not."""
     told: float | None
     """When this person was last refused here."""
+    paired: bool = False
+    """An operator has let this person in."""
+    bots: int = 0
+    """Messages of bots within the last minute here; only counted for a bot."""
+    load: Load = NO_LOAD
+    """What the person keeps busy already."""
 
     @property
     def busy(self) -> bool:
@@ -211,9 +248,10 @@ class Situation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Enqueue:
-    """The message waits for its turn; `notice` is told to the thread."""
+    """The message waits for its turn; `notice` is told to the thread, `limits` are its author's."""
 
     notice: str = ""
+    limits: PersonLimits | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -248,11 +286,21 @@ class Begin:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PairingCode:
+    """A one-time code, only as its salted hash."""
+
+    salt: bytes
+    hash: bytes
+    expires_at: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Refuse:
-    """The message is not taken; its text is not kept."""
+    """The message is not taken; its text is not kept. `pair` is a code that its author is given."""
 
     reason: str
     reply: str = ""
+    pair: PairingCode | None = None
 
 
 Decision: TypeAlias = Enqueue | Resolve | Say | Stop | Begin | Refuse
@@ -266,6 +314,7 @@ class NewThread:
     id: str
     team: str
     definition: str
+    mode: str = "queue"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -298,6 +347,15 @@ class Recovered:
     thread: str
     person: str
     open_messages: tuple[OpenMessage, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Person:
+    """Somebody who was let in with a code. `paired_at`: seconds since the epoch."""
+
+    id: str
+    name: str
+    paired_at: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ import sqlite3
 from collections.abc import Iterable
 from dataclasses import replace
 
-from gateway.conversation import ConversationKey
+from gateway.conversation import Author, ConversationKey, Quote
 from gateway.errors import Fenced, NotFound
 from gateway.events import MessageFinished, SessionEvent, TurnStarted, dump_event
 from gateway.store.protocols import CallRow, OpenMessage, Request, Thread
@@ -21,7 +21,7 @@ OPEN_STATUSES = "('running', 'paused', 'waiting')"
 REQUEST_COLUMNS = """
     r.id, r.engine_id, r.thread, r.turn, r.kind, r.agent, r.prompt, r.options, r.tool, r.arguments,
     r.arguments_hash, r.call, r.state, r.answer_kind, r.answer_text, r.answered_by, r.outcome,
-    r.expires_at, t.author AS asker
+    r.approvers, r.always, r.expires_at, t.author AS asker
     FROM requests r JOIN turns t ON t.id = r.turn
 """
 
@@ -55,7 +55,25 @@ def request_of(row: sqlite3.Row) -> Request:
     values = {name: row[name] for name in row.keys()}  # noqa: SIM118 (a Row iterates over its values)
     values["agent"] = tuple(json.loads(values["agent"]))
     values["options"] = tuple(json.loads(values["options"]))
+    values["approvers"] = tuple(json.loads(values["approvers"]))
+    values["always"] = bool(values["always"])
     return Request(**values)
+
+
+def author_of(row: sqlite3.Row) -> Author:
+    """The author in a row of inbox, as they were when they wrote."""
+    return Author(
+        id=row["author"],
+        name=row["author_name"],
+        timezone=row["timezone"],
+        kind=row["author_kind"],
+        groups=frozenset(json.loads(row["author_groups"])),
+    )
+
+
+def quotes_of(row: sqlite3.Row) -> tuple[Quote, ...]:
+    """The foreign text in a row of inbox."""
+    return tuple(Quote(**quote) for quote in json.loads(row["quotes"]))
 
 
 def call_of(row: sqlite3.Row) -> CallRow:

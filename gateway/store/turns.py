@@ -6,9 +6,10 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from gateway.conversation import Author
+from gateway.conversation import Author, Quote
 from gateway.errors import Fenced
 from gateway.events import (
     HumanText,
@@ -38,10 +39,12 @@ from gateway.store.rows import (
     OPEN_STATUSES,
     REQUEST_COLUMNS,
     add_events,
+    author_of,
     call_of,
     find_thread,
     new_id,
     open_message_of,
+    quotes_of,
     request_of,
 )
 
@@ -53,6 +56,10 @@ PARKED = (
 
 SINCE = "t.n > COALESCE((SELECT MAX(n) FROM turns WHERE thread = :thread AND status = 'done'), 0)"
 """The turns whose run the team may still be in: a new message joins a run that failed."""
+
+
+LONGEST_TEXT_FILE = 100_000
+"""Bytes of a text file that the team is shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +138,7 @@ def _messages(connection: sqlite3.Connection, thread: str, turn: str) -> tuple[Q
     return tuple(
         QueuedMessage(
             inbox=row["id"],
-            author=Author(id=row["author"], name=row["author_name"], timezone=row["timezone"]),
+            author=author_of(row),
             text=row["text"],
             message_id=row["message_id"],
             link=row["link"],
@@ -143,9 +150,33 @@ def _messages(connection: sqlite3.Connection, thread: str, turn: str) -> tuple[Q
                     (row["id"],),
                 )
             ),
+            quotes=(*quotes_of(row), *_text_files(connection, row)),
         )
         for row in rows.fetchall()
     )
+
+
+def _text_files(connection: sqlite3.Connection, row: sqlite3.Row) -> Iterator[Quote]:
+    """What the message's files say, as far as they are text: whoever sent one need not have written
+    it.
+    """
+    files = connection.execute(
+        "SELECT name, data FROM attachments WHERE inbox = ? AND (media_type LIKE 'text/%'"
+        " OR media_type = 'application/json') AND length(data) <= ? ORDER BY n",
+        (row["id"], LONGEST_TEXT_FILE),
+    )
+    for file in files:
+        text = file["data"].decode(errors="replace")
+        yield Quote(text=text, author=file["name"], kind="file")
+
+
+def _untrusted(connection: sqlite3.Connection, thread: str) -> float | None:
+    """When the team was last shown foreign text."""
+    return connection.execute(
+        "SELECT MAX(received_at) FROM inbox AS i WHERE thread = ? AND outcome = 'turn' AND"
+        " (quotes <> '[]' OR EXISTS (SELECT 1 FROM attachments WHERE inbox = i.id))",
+        (thread,),
+    ).fetchone()[0]
 
 
 def _human_text(message: QueuedMessage) -> HumanText:
@@ -168,6 +199,7 @@ def _work(
         ).fetchone()[0]
         for which in ("MIN", "MAX")
     )
+    untrusted = _untrusted(connection, thread)
     return Work(
         lease=Lease(thread=thread, turn=turn.id, epoch=found.epoch),
         thread=found,
@@ -176,7 +208,8 @@ def _work(
         delivered=turn.delivered,
         stop=turn.stop,
         shared=first != last,
-        asker=turn.author,
+        asker=_asker(messages, turn.author),
+        untrusted=untrusted is not None,
         requests=tuple(
             request_of(row)
             for row in connection.execute(
@@ -195,12 +228,19 @@ def _work(
         grants=frozenset(
             row["tool"]
             for row in connection.execute(
-                "SELECT tool FROM grants WHERE thread = ? AND person = ?", (thread, turn.author)
+                # Who approved a tool before foreign text came did not know what it would do now.
+                "SELECT tool FROM grants WHERE thread = ? AND person = ? AND granted_at > ?",
+                (thread, turn.author, untrusted or 0.0),
             )
         ),
         open_messages=_open_messages(connection, thread),
         events=events,
     )
+
+
+def _asker(messages: tuple[QueuedMessage, ...], author: str) -> Author:
+    own = (message.author for message in messages if message.author.id == author)
+    return next(own, Author(id=author))
 
 
 def record(connection: sqlite3.Connection, lease: Lease, record: Record, now: float) -> Recorded:
@@ -280,8 +320,8 @@ def _write_call(connection: sqlite3.Connection, lease: Lease, call: CallRow, now
 def _add_request(connection: sqlite3.Connection, request: Request, now: float) -> None:
     connection.execute(
         "INSERT INTO requests (id, engine_id, thread, turn, kind, agent, prompt, options, tool,"
-        " arguments, arguments_hash, call, created_at, expires_at)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        " arguments, arguments_hash, call, approvers, always, created_at, expires_at)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             request.id,
             request.engine_id,
@@ -295,6 +335,8 @@ def _add_request(connection: sqlite3.Connection, request: Request, now: float) -
             request.arguments,
             request.arguments_hash,
             request.call,
+            json.dumps(request.approvers),
+            request.always,
             now,
             request.expires_at,
         ),

@@ -88,8 +88,8 @@ class Writer:
         try:
             connection = self._connect()
         except BaseException as error:
+            self._settle(self._ended)  # first: who learns of the error must not queue any more
             self._settle(self._opened, error=error)
-            self._settle(self._ended)
             return
         self._settle(self._opened)
         try:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from gateway.client import Client
+from gateway.conversation import Author
 from gateway.events import SessionEvent, TurnFinished
 from gateway.gateway import Gateway
 from gateway.local_client import LocalClient
@@ -91,7 +92,7 @@ class ScriptedTeams:
         self.workdirs.append(workdir)
         return self.make()
 
-    def rule(self, team: str, call: ToolCall) -> ToolRule:
+    def rule(self, team: str, call: ToolCall, asker: Author) -> ToolRule:
         return self.rules.get(call.name, self.rule_of_others)
 
     async def aclose(self) -> None:

@@ -3,6 +3,7 @@ import json
 
 import pytest
 
+from gateway.access import Allowed, OperatorsOnly
 from gateway.client import Answer
 from gateway.conversation import Author, Click, ConversationKey, InboundMessage
 from gateway.events import (
@@ -19,7 +20,7 @@ from gateway.events import (
 from gateway.gateway import Gateway
 from gateway.human_tools import ask_human
 from gateway.local_client import LocalClient
-from gateway.policy import WAITS_FOR_APPROVAL, OperatorsOnly
+from gateway.policy import WAITS_FOR_APPROVAL
 from gateway.registry import ToolRule
 from gateway.store import SqliteStore
 from teams import RoundRobinGroupChat, Swarm
@@ -334,8 +335,8 @@ async def test_only_operators_approve_and_only_they_or_the_asker_answer(tmp_path
     ann, bob = Author(id="x:ann", name="Ann"), Author(id="x:bob", name="Bob")
 
     class Everybody(OperatorsOnly):
-        def may_write(self, message):
-            return True
+        def judge(self, message):
+            return Allowed()
 
     key = ConversationKey(platform="x", root="1")
 

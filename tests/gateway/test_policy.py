@@ -2,6 +2,7 @@
 
 import pytest
 
+from gateway.access import Allowed, OperatorsOnly
 from gateway.client import Answer
 from gateway.commands import command_infos, parse_command
 from gateway.conversation import LOCAL_OPERATOR, Author, Click, ConversationKey, InboundMessage
@@ -11,7 +12,6 @@ from gateway.policy import (
     WAITS_FOR_ANSWERS,
     WAITS_FOR_APPROVAL,
     WAITS_FOR_OTHERS,
-    OperatorsOnly,
     decide,
     named_request,
 )
@@ -32,8 +32,8 @@ KEY = ConversationKey(platform="x", root="1")
 
 
 class Everybody(OperatorsOnly):
-    def may_write(self, message):
-        return True
+    def judge(self, message):
+        return Allowed()
 
 
 def request(kind="text", number=1, **more) -> Request:

@@ -8,6 +8,7 @@ from textwrap import dedent
 import pytest
 
 from gateway.config import load_config
+from gateway.conversation import LOCAL_OPERATOR
 from gateway.team_factory import TeamBuildError, TeamFactory
 from teams.base import TaskResult, Team, ToolCall
 from teams.messages import ModelClientStreamingChunkEvent
@@ -590,9 +591,12 @@ def test_tools_follow_their_own_policy_or_the_default_and_hand_offs_are_free(par
         send = { action = "ask", idempotent = true }
         """,
     )
-    search, send = source.rule("t", called("search")), source.rule("t", called("send"))
-    other = source.rule("t", called("other"))
-    handoff = source.rule("t", called("transfer_to_b", handoff=True))
+    search, send = (
+        source.rule("t", called("search"), LOCAL_OPERATOR),
+        source.rule("t", called("send"), LOCAL_OPERATOR),
+    )
+    other = source.rule("t", called("other"), LOCAL_OPERATOR)
+    handoff = source.rule("t", called("transfer_to_b", handoff=True), LOCAL_OPERATOR)
     assert (search.action, search.read_only, search.idempotent) == ("allow", True, False)
     assert (send.action, send.read_only, send.idempotent) == ("ask", False, True)
     assert (other.action, other.reason) == ("deny", "policies.tools.default")
@@ -600,4 +604,4 @@ def test_tools_follow_their_own_policy_or_the_default_and_hand_offs_are_free(par
 
 
 def test_without_a_policy_every_tool_is_asked_for(parts):
-    assert factory(parts, PLAIN).rule("t", called("search")).action == "ask"
+    assert factory(parts, PLAIN).rule("t", called("search"), LOCAL_OPERATOR).action == "ask"

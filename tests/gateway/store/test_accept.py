@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from gateway.conversation import Attachment, Author, ConversationKey, InboundMessage, order_key
 from gateway.errors import NotFound
 from gateway.store import SqliteStore
-from gateway.store.protocols import Enqueue, NewThread, Record, Refuse, TurnEnd
+from gateway.store.protocols import Enqueue, NewThread, Record, Refuse, TurnEnd, Work
 
 KEY = ConversationKey(platform="x", root="1")
 ANN, BOB = Author(id="ann", name="Ann"), Author(id="bob", name="Bob")
@@ -105,8 +105,14 @@ async def test_messages_run_in_the_platforms_order_and_a_straggler_is_flagged():
     assert [row["id"] for row in rows] == [late.inbox]
 
 
-async def begin_and_end(store):
+async def begin(store) -> Work:
     work = await store.begin("t", "boot")
+    assert work is not None
+    return work
+
+
+async def begin_and_end(store):
+    work = await begin(store)
     await store.record(work.lease, Record(end=TurnEnd(status="done")))
     return work.messages[-1].text
 
@@ -132,18 +138,18 @@ async def test_a_message_whose_decision_fails_spends_no_key():
 async def test_a_thread_knows_whether_it_is_shared():
     async with store() as kept:
         await send(kept, "a")
-        work = await kept.begin("t", "boot")
+        work = await begin(kept)
         assert not work.shared
         await kept.record(work.lease, Record(end=TurnEnd(status="done")))
         await send(kept, "no", author=BOB, decision=Refuse(reason="no"))
         await send(kept, "b")
-        work = await kept.begin("t", "boot")
+        work = await begin(kept)
         assert not work.shared
         await kept.record(work.lease, Record(end=TurnEnd(status="done")))
         await send(kept, "c", author=BOB)
-        work = await kept.begin("t", "boot")
+        work = await begin(kept)
     assert work.shared
-    assert work.asker == "bob"
+    assert work.asker.id == "bob"
 
 
 async def test_a_turn_gets_the_images_of_its_message():
@@ -153,7 +159,7 @@ async def test_a_turn_gets_the_images_of_its_message():
     )
     async with store() as kept:
         await send(kept, "look", attachments=files)
-        work = await kept.begin("t", "boot")
+        work = await begin(kept)
     assert work.messages[0].images == (("image/png", b"png"),)
 
 

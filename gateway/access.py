@@ -1,0 +1,156 @@
+"""Who may do what: the one authority over every event, from the operators and routes of the config.
+
+It judges the actor of the event, the same for messages, edits, commands, clicks, modals, reactions,
+shortcuts, files and the stop button, over values and without any IO. Default deny: what no route
+matches is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias
+
+from gateway.config import Limits, Route
+from gateway.config.routes import ANYWHERE, MEMBERS
+from gateway.conversation import LOCAL, LOCAL_OPERATOR, Author, ConversationKey, InboundMessage
+from gateway.store.protocols import PersonLimits, Request
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Allowed:
+    """The author may write there. `team` ("": the default one) and `mode` are for a new thread."""
+
+    team: str = ""
+    mode: str = "queue"
+    limits: PersonLimits | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Denied:
+    """The author may not. `once_paired` is what holds if an operator has let them in by a code;
+    None where there are no codes.
+    """
+
+    once_paired: Allowed | None = None
+
+
+Verdict: TypeAlias = Allowed | Denied
+
+
+class Access(Protocol):
+    """The one authority on who may do what; it judges the actor of each event alike."""
+
+    def judge(self, message: InboundMessage) -> Verdict:
+        """Whether the author may write there, whatever the event is."""
+        ...
+
+    def may_answer(self, author: Author, request: Request) -> bool:
+        """Whether the author may answer this request."""
+        ...
+
+
+class OperatorsOnly:
+    """Nobody but the operators: what holds where nothing else is configured."""
+
+    def __init__(self, operators: Collection[str] = ()) -> None:
+        self._operators = frozenset({LOCAL_OPERATOR.id, *operators})
+
+    def judge(self, message: InboundMessage) -> Verdict:
+        """Whether the author is an operator."""
+        return Allowed() if self.is_operator(message.author) else Denied()
+
+    def is_operator(self, author: Author) -> bool:
+        """Whether the author may do everything. A bot never is."""
+        return author.kind != "bot" and author.id in self._operators
+
+    def may_answer(self, author: Author, request: Request) -> bool:
+        """An approval is for its approvers, or else for the operators; anything else for whose
+        message the team works on, and for the operators.
+        """
+        if author.kind == "bot":
+            return False
+        if request.kind == "approval" and request.approvers:
+            # Whoever owns the machine can always decide, or a thread could be stuck for ever.
+            return author.id in (*request.approvers, LOCAL_OPERATOR.id)
+        asked = request.kind != "approval" and author.id == request.asker
+        return asked or self.is_operator(author)
+
+
+class RoutedAccess(OperatorsOnly):
+    """The operators, and whom the routes let in. `limits` are those of routes without their own."""
+
+    def __init__(
+        self, routes: Sequence[Route], operators: Collection[str] = (), limits: Limits | None = None
+    ) -> None:
+        super().__init__(operators)
+        self._routes = tuple(routes)
+        self._limits = limits or Limits()
+
+    def at(self, key: ConversationKey, *, direct: bool) -> list[Route]:
+        """The routes of a place. Without one, an adapter ignores what is said there."""
+        return [route for route in self._routes if _is_there(route, key, direct=direct)]
+
+    def addressed(
+        self, key: ConversationKey, *, direct: bool, mentioned: bool, in_thread: bool
+    ) -> bool:
+        """Whether something that is said there is meant for the team.
+
+        `mentioned`: it mentions the bot; `in_thread`: it stands in a thread that the bot is in.
+        """
+        wanted = {route.mention for route in self.at(key, direct=direct)}
+        if not wanted:
+            return False
+        return direct or mentioned or "always" in wanted or (in_thread and "thread" in wanted)
+
+    def judge(self, message: InboundMessage) -> Verdict:
+        """What the first route that matches says; an operator needs none that names them."""
+        author, there = message.author, self.at(message.key, direct=message.direct)
+        if self.is_operator(author):
+            mine = next((route for route in there if _lets_in(route, author)), None)
+            route = mine or next(iter(there), None)
+            return Allowed(team=route.team, mode=route.mode) if route else Allowed()
+        if message.key.is_local or author.id.partition(":")[0] == LOCAL:
+            return Denied()
+        for route in there:
+            if _lets_in(route, author):
+                return self._allowed(route)
+        pairing = next((route for route in there if route.pairing), None)
+        if pairing is None or not message.direct or author.kind == "bot":
+            return Denied()
+        return Denied(once_paired=self._allowed(pairing))
+
+    def _allowed(self, route: Route) -> Allowed:
+        own, general = route.limits, self._limits
+        limits = PersonLimits(
+            parallel=own.parallel_turns or general.person_parallel_turns,
+            turns=own.turns or general.person_turns,
+        )
+        return Allowed(team=route.team, mode=route.mode, limits=limits)
+
+
+def _is_there(route: Route, key: ConversationKey, *, direct: bool) -> bool:
+    if route.adapter != key.platform or route.workspace not in ("", key.workspace):
+        return False
+    if direct:
+        return route.dm
+    return ANYWHERE in route.channels or key.channel in route.channels
+
+
+def _lets_in(route: Route, author: Author) -> bool:
+    """Whether the route is for this author. Guests and people from outside need to be named, or a
+    route that is for them, too; another bot always needs to be named.
+    """
+    names = {author.id, author.id.rpartition(":")[2]}
+    match author.kind:
+        case "bot":
+            return not names.isdisjoint(route.bots)
+        case "guest" if not route.guests:
+            return not names.isdisjoint(route.users)
+        case "external" if not route.external:
+            return not names.isdisjoint(route.users)
+        case _:
+            everyone = MEMBERS in route.users
+            groups = {*route.roles, *route.groups}
+            named = not names.isdisjoint(route.users)
+            return everyone or named or not author.groups.isdisjoint(groups)

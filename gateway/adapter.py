@@ -1,0 +1,109 @@
+"""What a chat platform's module is to the gateway, and how its name in config.toml leads to it.
+
+`[adapters.NAME]` is the module `adapters.NAME`. It exports `Config`, the type of its table, and
+`build(config)`, which makes its Adapter without touching the network. Reading it must be cheap: it
+loads its platform's SDK in `build` at the earliest.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+from gateway._suggest import did_you_mean
+from gateway.config.problems import Problem
+from gateway.config.section import Section
+from gateway.config.validation import validate
+from gateway.errors import GatewayError
+
+if TYPE_CHECKING:
+    from gateway.gateway import Gateway
+
+PACKAGE = "adapters"
+
+
+class AuthError(GatewayError):
+    """The platform refused the credentials; the text says which, and never their value."""
+
+
+class Adapter(Protocol):
+    """The connection to one platform."""
+
+    @property
+    def name(self) -> str:
+        """Its name in [adapters]."""
+        ...
+
+    async def run(self, gateway: Gateway) -> None:
+        """Connect, and hand in what arrives with `gateway.accept`, until cancelled.
+
+        Raises AuthError for credentials that no further try would help.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdapterSettings:
+    """A table of [adapters], and what makes an adapter of it."""
+
+    name: str
+    config: Section
+    build: Callable[[Any], Adapter]
+
+    def adapter(self) -> Adapter:
+        """A new adapter with these settings."""
+        return self.build(self.config)
+
+
+def read_adapters(
+    tables: Mapping[str, dict[str, Any]], written: Mapping[str, Any], folder: Path
+) -> tuple[dict[str, AdapterSettings], list[Problem]]:
+    """The settings of every platform, and what is wrong with them.
+
+    `written` is [adapters] as it stands in the file.
+    """
+    settings: dict[str, AdapterSettings] = {}
+    problems: list[Problem] = []
+    for name, table in tables.items():
+        try:
+            kind, build = _resolve(name)
+        except ValueError as error:
+            problems.append(Problem(path=("adapters", name), text=str(error)))
+            continue
+        config, wrong = validate(kind, table, written=written.get(name, {}), folder=folder)
+        problems += [Problem(path=("adapters", name, *each.path), text=each.text) for each in wrong]
+        if not wrong:
+            settings[name] = AdapterSettings(name=name, config=config, build=build)
+    return settings, problems
+
+
+def _resolve(name: str) -> tuple[type[Section], Callable[[Any], Adapter]]:
+    """The type of the table and the builder. Raises ValueError with a sentence."""
+    module_name = f"{PACKAGE}.{name}"
+    try:
+        if not name.isidentifier():
+            raise ModuleNotFoundError(name=module_name)  # noqa: TRY301
+        module = importlib.import_module(module_name)
+    except ModuleNotFoundError as error:
+        if error.name != module_name:
+            raise ValueError(f"importing {module_name!r} failed: {error}") from error
+        hint = did_you_mean(name, _names())
+        raise ValueError(f"there is no chat platform {name!r}; {hint}".rstrip("; ")) from error
+    except Exception as error:
+        raise ValueError(
+            f"importing {module_name!r} failed: {type(error).__name__}: {error}"
+        ) from error
+    kind: Any = getattr(module, "Config", None)
+    build: Any = getattr(module, "build", None)
+    if not (isinstance(kind, type) and issubclass(kind, Section) and callable(build)):
+        raise ValueError(f"{name!r} is no chat platform that could be served")
+    return kind, cast("Callable[[Any], Adapter]", build)
+
+
+def _names() -> list[str]:
+    package = importlib.import_module(PACKAGE)
+    return [module.name for module in pkgutil.iter_modules(package.__path__)]
