@@ -1,12 +1,12 @@
-"""A model for each page: the real client on the scripted server."""
+"""A model for each page: the real client on the scripted server; and the other process."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
 from teams.models.openai import OpenAIChatCompletionClient
 from tests.fakes.openai_server import FakeOpenAI
-from tests.guide.harness import connected
+from tests.guide.harness import connected, other_process
 
 
 @pytest.fixture
@@ -14,3 +14,10 @@ async def model(openai_server: FakeOpenAI) -> AsyncIterator[OpenAIChatCompletion
     """A client of `openai_server`, which has no answers yet: give it some with `script()`."""
     async with connected(openai_server.url) as model:
         yield model
+
+
+@pytest.fixture(scope="session", autouse=True)
+def stop_other_process() -> Iterator[None]:
+    yield
+    if other_process.cache_info().currsize:
+        other_process().stop()

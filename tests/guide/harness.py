@@ -2,17 +2,19 @@
 
 `watch` follows a stream to its end, `said` puts a request to the model into plain lines, and
 `goes_on_alike` runs the next task three times: with the runner at hand, with a fresh one that
-loaded its saved state, and with one in a process of its own.
+loaded its saved state, and with one in another process.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+import subprocess
 import sys
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, Protocol, cast
 
@@ -172,14 +174,14 @@ async def goes_on_alike(
     server: FakeOpenAI,
     *answers: Answer,
     task: str | BaseChatMessage | Sequence[BaseChatMessage] | None = None,
-    in_new_process: bool = False,
     side_by_side: bool = False,
 ) -> Watched:
-    """Run the next task, and assert that a fresh runner with the same state does alike.
+    """Run the next task, and assert that fresh runners with the same state do alike, one of them in
+    another process.
 
-    `build(model)` makes the fresh one; to be found by a new process it stands at the top of its
-    module. `answers` are the model's in this task. Alike are the items, the result, and every
-    request to the model; where agents speak `side_by_side`, in whatever order.
+    `build(model)` makes a fresh one; to be found there it stands at the top of its module. `answers`
+    are the model's in this task. Alike are the items, the result, and every request to the model;
+    where agents speak `side_by_side`, in whatever order.
     """
     state = json.dumps(await runner.save_state())
     begin = len(server.requests)
@@ -204,10 +206,9 @@ async def goes_on_alike(
         assert story_of(tell(await watch(fresh.run_stream(task=task)))) == story
         assert asked() == requests
 
-    if in_new_process:
-        server.script(*answers)
-        assert story_of(await _tell_in_new_process(build, server.url, state, task)) == story
-        assert asked() == requests
+    server.script(*answers)
+    assert story_of(await other_process().tell(build, server.url, state, task)) == story
+    assert asked() == requests
     return watched
 
 
@@ -229,25 +230,47 @@ def tell(watched: Watched) -> dict[str, Any]:
     }
 
 
-async def _tell_in_new_process(build: Build, url: str, state: str, task: Any) -> dict[str, Any]:
-    messages = [task] if isinstance(task, BaseChatMessage) else task
-    order = {
-        "build": f"{build.__module__}:{getattr(build, '__qualname__', '')}",
-        "url": url,
-        "state": state,
-        "task": messages
-        if isinstance(messages, str | None)
-        else [message.dump() for message in messages],
-    }
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-m",
-        "tests.guide.elsewhere",
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-        cwd=ROOT,
-    )
-    told, trouble = await process.communicate(json.dumps(order).encode())
-    assert process.returncode == 0, trouble.decode()
-    return json.loads(told)
+class OtherProcess:
+    """A Python process of its own that goes on with what was saved here: see `elsewhere`."""
+
+    def __init__(self) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tests.guide.elsewhere"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            cwd=ROOT,
+            text=True,
+        )
+
+    async def tell(self, build: Build, url: str, state: str, task: Any) -> dict[str, Any]:
+        """What happens there in the next task of the runner that `build` makes."""
+        messages = [task] if isinstance(task, BaseChatMessage) else task
+        order = {
+            "build": f"{build.__module__}:{getattr(build, '__qualname__', '')}",
+            "url": url,
+            "state": state,
+            "task": messages
+            if isinstance(messages, str | None)
+            else [message.dump() for message in messages],
+        }
+        told = json.loads(await asyncio.to_thread(self._exchange, json.dumps(order)))
+        assert "error" not in told, told["error"]
+        return told
+
+    def _exchange(self, order: str) -> str:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(f"{order}\n")
+        self._process.stdin.flush()
+        return self._process.stdout.readline()
+
+    def stop(self) -> None:
+        """End it."""
+        with self._process:
+            self._process.kill()
+
+
+@cache
+def other_process() -> OtherProcess:
+    """One for all tests of this run; each builds a runner of its own in it."""
+    return OtherProcess()

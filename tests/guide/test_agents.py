@@ -85,7 +85,6 @@ async def test_an_agent_keeps_what_was_said_and_goes_on_in_another_process(opena
         openai_server,
         asking("Krabat", "call_2"),
         task="And Krabat?",
-        in_new_process=True,
     )
 
     assert run.answer == "'Krabat' stands on shelf 12."
@@ -381,7 +380,6 @@ async def test_an_agent_can_be_a_tool_of_another_one(openai_server, model):
         Reply(text="Snow."),
         Reply(text="Sold: Snow."),
         task="And one more.",
-        in_new_process=True,
     )
     assert again.answer == "Sold: Snow."
     assert conversations(openai_server)[-2] == [

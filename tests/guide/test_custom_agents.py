@@ -148,9 +148,7 @@ async def test_a_model_chooses_among_agents_of_ones_own(openai_server, model):
         "user : From 10 to 25, step by step.\n\nuser : 10\n\nadd : 11\n"
         'Name one of ["add", "subtract", "double", "halve", "keep"].'
     ]
-    again = await goes_on_alike(
-        team, calculator, openai_server, *chosen(*["halve"] * 9), task="80", in_new_process=True
-    )
+    again = await goes_on_alike(team, calculator, openai_server, *chosen(*["halve"] * 9), task="80")
     assert again.texts == ["80", "40", "20", "10", "5", "2", "1", "0", "0", "0"]
 
 
@@ -257,7 +255,6 @@ async def test_an_agent_with_a_model_of_its_own_takes_part_in_a_team(openai_serv
         Reply(text="Hum."),
         Reply(text="APPROVE"),
         task="Softer.",
-        in_new_process=True,
     )
     assert again.trace == [
         ("TextMessage", "user"),

@@ -69,7 +69,6 @@ async def test_a_flow_ends_when_nobody_is_left_to_speak(openai_server, model):
         openai_server,
         *say("The Aletsch is ice.", "Good."),
         task="With names.",
-        in_new_process=True,
     )
     assert again.trace == spoken("user", "writer", "reviewer")
     assert again.stop_reason == COMPLETE
@@ -96,10 +95,10 @@ def fan_out_and_join(model) -> GraphFlow:
 
 async def test_two_editors_work_side_by_side_and_a_third_joins_their_work(openai_server, model):
     openai_server.rule(
-        to("writer", *["Ice flow."] * 3),
-        to("grammar", *["Ice flows."] * 3),
-        to("style", *["Ice creeps."] * 3),
-        to("final", *["The ice creeps."] * 3),
+        to("writer", *["Ice flow."] * 4),
+        to("grammar", *["Ice flows."] * 4),
+        to("style", *["Ice creeps."] * 4),
+        to("final", *["The ice creeps."] * 4),
     )
     flow = fan_out_and_join(model)
 
@@ -245,7 +244,6 @@ async def test_a_summary_of_a_loop_hears_the_task_and_the_last_word(openai_serve
         openai_server,
         *say("Three.", "APPROVE", "Done."),
         task="Next.",
-        in_new_process=True,
     )
     assert again.trace == spoken("user", "generator", "reviewer", "summarizer")
 

@@ -65,7 +65,6 @@ async def test_a_team_with_a_human_goes_on_in_another_process(openai_server, mod
         openai_server,
         Reply(text="The lake."),
         task="Now a lake.",
-        in_new_process=True,
     )
 
     assert run.trace == ONE_ROUND
@@ -165,7 +164,6 @@ async def test_an_agent_hands_over_to_the_user_and_goes_on_with_the_answer(opena
         openai_server,
         Reply(text="Enjoy the sun. TERMINATE"),
         task="It is sunny in Ulm.",
-        in_new_process=True,
     )
     assert again.trace == [("TextMessage", "user"), ("TextMessage", "helper")]
     assert conversations(openai_server)[-1] == [

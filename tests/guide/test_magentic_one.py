@@ -102,7 +102,6 @@ async def test_the_orchestrator_plans_instructs_and_answers(openai_server, model
         ledger("prover", done=True),
         *say("Take Mersenne numbers."),
         task="And a third one?",
-        in_new_process=True,
     )
     assert again.trace == spoken("user", ORCHESTRATOR, ORCHESTRATOR, "prover", ORCHESTRATOR)
     assert again.answer == "Take Mersenne numbers."

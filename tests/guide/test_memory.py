@@ -74,7 +74,6 @@ async def test_preferences_reach_the_model_before_each_answer(openai_server, mod
         openai_server,
         Reply(text="A soup without nuts."),
         task="Propose a meal.",
-        in_new_process=True,
     )
     assert again.trace == [
         ("TextMessage", "user"),
@@ -187,7 +186,6 @@ async def test_only_what_the_question_is_about_is_retrieved(openai_server, model
         openai_server,
         Reply(text="No idea."),
         task="How late is it?",
-        in_new_process=True,
     )
     assert again.trace == [("TextMessage", "user"), ("TextMessage", "cook")]
 

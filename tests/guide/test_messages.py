@@ -149,6 +149,5 @@ async def test_types_of_ones_own_pass_through_a_team_and_its_state(openai_server
         openai_server,
         Reply(text="It is warm."),
         task="And now?",
-        in_new_process=True,
     )
     assert again.texts == ["And now?", "measured 2 times", "20.0 degrees", "It is warm."]

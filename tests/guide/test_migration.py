@@ -171,7 +171,6 @@ async def test_one_agent_writes_and_executes_what_somebody_approves(openai_serve
         openai_server,
         *say("```python\nprint(1)\n```", "I may not."),
         task="Print one.",
-        in_new_process=True,
     )
     assert refused.items[2].result.exit_code == 1
     assert "Sums only." in refused.items[2].result.output
@@ -329,7 +328,7 @@ async def test_a_nested_chat_is_a_team_inside_of_an_agent(openai_server, model):
 
     assert run.trace == spoken("user", "one", "two", "one", "two", "one", "together")
     assert run.texts == ["1", "2", "3", "4", "5", "6", "6"]
-    again = await goes_on_alike(team, counting, openai_server, task="20", in_new_process=True)
+    again = await goes_on_alike(team, counting, openai_server, task="20")
     assert again.trace == spoken("user", "two", "one", "two", "one", "two", "together")
     assert again.texts == ["20", "21", "22", "23", "24", "25", "25"]
 
@@ -363,7 +362,6 @@ async def test_a_society_of_mind_answers_with_a_summary(openai_server, model):
         openai_server,
         *say("Another story.", "APPROVE", "Here is another one."),
         task="One more.",
-        in_new_process=True,
     )
     assert again.trace == spoken("user", "writer", "critic", "society")
 

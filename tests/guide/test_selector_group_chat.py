@@ -123,7 +123,6 @@ async def test_a_model_chooses_by_description_and_history(openai_server, model):
         openai_server,
         *say("planner", "It was Ada. TERMINATE"),
         task="Say it shorter.",
-        in_new_process=True,
     )
     assert again.trace == [("TextMessage", "user"), ("TextMessage", "planner")]
     assert (

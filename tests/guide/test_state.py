@@ -40,9 +40,7 @@ async def test_an_agents_state_is_its_model_context(openai_server, model):
         ("UserMessage", "user", "A line about Lake Constance."),
         ("AssistantMessage", "poet", "Still water."),
     ]
-    again = await goes_on_alike(
-        agent, poet, openai_server, Reply(text="Constance."), task=QUESTION, in_new_process=True
-    )
+    again = await goes_on_alike(agent, poet, openai_server, Reply(text="Constance."), task=QUESTION)
     assert again.answer == "Constance."
     assert conversations(openai_server)[-1][1:3] == [
         "user[user]: A line about Lake Constance.",
@@ -100,7 +98,6 @@ async def test_a_teams_state_has_the_documented_shape_and_fits_a_file(
         openai_server,
         Reply(text="Still water, it was."),
         task="What did you write?",
-        in_new_process=True,
     )
     assert again.trace == [("TextMessage", "user"), ("TextMessage", "poet")]
 

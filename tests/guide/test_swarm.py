@@ -79,7 +79,6 @@ async def test_support_stops_for_the_customer_and_goes_on_with_the_answer(openai
         to("desk", "c4"),
         Reply(text="You are on the later ferry. TERMINATE"),
         task=answer,
-        in_new_process=True,
     )
 
     assert again.trace == [

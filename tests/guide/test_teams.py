@@ -77,7 +77,6 @@ async def test_a_team_at_rest_goes_on_in_another_process(openai_server, model):
         Reply(text="Sun, sun."),
         Reply(text="APPROVE"),
         task="Now about the sun.",
-        in_new_process=True,
     )
 
     assert run.trace == [

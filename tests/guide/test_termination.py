@@ -43,7 +43,6 @@ async def test_a_condition_starts_over_with_each_run(openai_server, model):
         Reply(text="Fog, fog."),
         Reply(text="Yes."),
         Reply(text="Good."),
-        in_new_process=True,
     )
     assert again.trace == [
         ("TextMessage", "poet"),
