@@ -5,9 +5,11 @@ import gc
 import json
 import weakref
 from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
 from typing import Any
 
 import pytest
+from pydantic import BaseModel
 
 from teams import DiGraphBuilder, GraphFlow, RoundRobinGroupChat
 from teams.agents import AssistantAgent, SocietyOfMindAgent, UserProxyAgent
@@ -25,12 +27,15 @@ from teams.messages import (
 from teams.models.replay import ReplayChatCompletionClient
 from teams.tools import (
     AgentTool,
+    BaseToolWithState,
     StaticStreamWorkbench,
     StaticWorkbench,
+    StreamWorkbench,
     TeamTool,
     TextResultContent,
     ToolOverride,
     ToolResult,
+    ToolSchema,
 )
 from tests.fakes.agents import Streamer, Talker
 from tests.fakes.scripted_model import ScriptedModel, calls
@@ -615,6 +620,93 @@ async def test_called_directly_and_cancelled_it_can_be_called_again():
 
 
 # State and config
+
+
+class Relay(StreamWorkbench):
+    """A workbench of a user's own around another one; the caller knows nothing of what is in it."""
+
+    component_type = "workbench"
+
+    def __init__(self, inner: StaticStreamWorkbench) -> None:
+        self.inner = inner
+
+    async def list_tools(self) -> list[ToolSchema]:
+        return await self.inner.list_tools()
+
+    async def call_tool(self, *args: Any, **options: Any) -> ToolResult:
+        return await self.inner.call_tool(*args, **options)
+
+    async def call_tool_stream(self, *args: Any, **options: Any) -> AsyncGenerator[Any, None]:
+        async with aclosing(self.inner.call_tool_stream(*args, **options)) as stream:
+            async for item in stream:
+                yield item
+
+    async def start(self) -> None: ...
+
+    async def stop(self) -> None: ...
+
+    async def reset(self) -> None: ...
+
+    async def save_state(self) -> dict[str, Any]:
+        return {}
+
+    async def load_state(self, state: Any) -> None: ...
+
+
+async def test_behind_a_workbench_of_a_users_own_calls_are_given_up_when_the_caller_goes_on():
+    model = ScriptedModel("one", asyncio.Event(), "two", "three")
+    tool = AgentTool(AssistantAgent("helper", model, system_message=None))
+    agent = AssistantAgent(
+        "chief",
+        ScriptedModel(*(ask("helper", task) for task in "abcd")),
+        workbench=Relay(StaticStreamWorkbench([tool])),
+    )
+    team = RoundRobinGroupChat([agent], max_turns=1)
+    assert results((await team.run(task="hi")).messages) == ["helper: one"]
+    token = CancellationToken()
+    run = asyncio.ensure_future(team.run(task="hi", cancellation_token=token))
+    await model.asked(2)
+    token.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await run
+    for answer in ("two", "three"):
+        assert results((await team.run(task="hi")).messages) == [f"helper: {answer}"]
+    calls_left: Any = (await tool.save_state_json())["calls"]
+    assert len(calls_left) == 1
+
+
+class Tally(BaseModel):
+    count: int = 0
+
+
+class Counting(BaseToolWithState[Tally, Tally, Tally]):
+    """Counts its calls."""
+
+    def __init__(self) -> None:
+        super().__init__(Tally, Tally, Tally, "counting", "Counts.")
+        self.tally = Tally()
+
+    async def run(self, args: Tally, cancellation_token: CancellationToken) -> Tally:
+        self.tally = Tally(count=self.tally.count + args.count)
+        return self.tally
+
+    def save_state(self) -> Tally:
+        return self.tally
+
+    def load_state(self, state: Tally) -> None:
+        self.tally = state
+
+
+@ways
+async def test_tools_with_a_state_are_saved_with_their_agent_too(way: str):
+    def build() -> RoundRobinGroupChat:
+        wanted = calls(("counting", {"count": 2}))
+        return RoundRobinGroupChat([chief(wanted, wanted, tools=[Counting()])], max_turns=1)
+
+    team = build()
+    await team.run(task="hi")
+    team = await moved(team, build(), way)
+    assert results((await team.run(task="hi")).messages) == ['{"count": 4}']
 
 
 async def test_a_caller_at_rest_holds_no_call_in_its_state():

@@ -11,7 +11,7 @@ import pytest
 from teams import RoundRobinGroupChat, SelectorGroupChat
 from teams.base import TaskResult, TeamError
 from teams.conditions import MaxMessageTermination
-from teams.core import CancellationToken, ComponentModel, Image
+from teams.core import CancellationToken, ComponentModel, FunctionCall, Image
 from teams.messages import (
     ModelClientStreamingChunkEvent,
     MultiModalMessage,
@@ -20,7 +20,13 @@ from teams.messages import (
     TextMessage,
 )
 from teams.model_context import BufferedChatCompletionContext, UnboundedChatCompletionContext
-from teams.models import AssistantMessage, SystemMessage, UserMessage
+from teams.models import (
+    AssistantMessage,
+    FunctionExecutionResult,
+    FunctionExecutionResultMessage,
+    SystemMessage,
+    UserMessage,
+)
 from teams.models.replay import ReplayChatCompletionClient
 from tests.fakes.agents import Talker
 from tests.fakes.scripted_model import ScriptedModel, calls
@@ -185,6 +191,12 @@ async def test_after_an_error_of_the_model_the_run_goes_on_with_the_same_attempt
     assert model.requests[2]["messages"] == model.requests[1]["messages"]
 
 
+async def test_a_stream_without_a_final_result_ends_the_run():
+    team = SelectorGroupChat(three(), ScriptedModel([None]), model_client_streaming=True)
+    with pytest.raises(TeamError, match="ended without a final result"):
+        await team.run(task="hi")
+
+
 # Functions
 
 
@@ -304,6 +316,12 @@ async def test_a_context_that_comes_with_messages_is_shown_from_them_on_until_th
             SystemMessage(content="Be fair."),
             UserMessage(content="earlier", source="user"),
             AssistantMessage(content="indeed", source="old"),
+            AssistantMessage(
+                content=[FunctionCall(id="1", name="add", arguments="{}")], source="old"
+            ),
+            FunctionExecutionResultMessage(
+                content=[FunctionExecutionResult(call_id="1", name="add", content="3")]
+            ),
         ]
     )
     team = SelectorGroupChat(
@@ -316,7 +334,7 @@ async def test_a_context_that_comes_with_messages_is_shown_from_them_on_until_th
         three(),
         model,
         selector_prompt="{history}",
-        model_context=UnboundedChatCompletionContext(context.history[:3]),
+        model_context=UnboundedChatCompletionContext(context.history[:5]),
         max_turns=1,
     )
     await fresh.load_state(await team.save_state())
