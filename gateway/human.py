@@ -123,7 +123,14 @@ class Humans:
         )
 
     async def pending(self, asked: Iterable[PendingInput]) -> None:
-        """Make sure that everything a suspended run waits for can be answered."""
+        """Make sure that everything a suspended run waits for can be answered.
+
+        Raises RuntimeError if all of it was answered before: nothing would ever let it go on.
+        """
+        asked = list(asked)
+        known = [self._requests.get(pending.request_id) for pending in asked]
+        if all(request is not None and request.answer is not None for request in known):
+            raise RuntimeError("The team asks again what was answered: it takes no answer.")
         requests = [
             self._request(pending) for pending in asked if pending.request_id not in self._requests
         ]
