@@ -3,15 +3,18 @@
 import asyncio
 import contextlib
 import threading
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+from pydantic import BaseModel
 
 from teams import RoundRobinGroupChat
 from teams.agents import AssistantAgent
 from teams.core import CancellationToken
-from teams.tools import FunctionTool
+from teams.messages import TextMessage
+from teams.tools import BaseStreamTool, FunctionTool
 from tests.fakes.scripted_model import ScriptedModel, calls
 
 
@@ -43,6 +46,28 @@ class Trap:
                 await self.opened.wait()
         self.ended.append("opened")
         self.over.set()
+
+
+class Nothing(BaseModel):
+    pass
+
+
+class Talk(BaseStreamTool[Nothing, TextMessage, Nothing]):
+    """Says something, stands in the trap, ends."""
+
+    def __init__(self, trap: Trap) -> None:
+        super().__init__(Nothing, Nothing, "talk", "")
+        self._trap = trap
+
+    async def run(self, args: Nothing, cancellation_token: CancellationToken) -> Nothing:
+        return args
+
+    async def run_stream(
+        self, args: Nothing, cancellation_token: CancellationToken
+    ) -> AsyncGenerator[TextMessage | Nothing, None]:
+        yield TextMessage(content="begun", source="tool")
+        await self._trap.stand()
+        yield args
 
 
 def worker(tool: Any, **options: Any) -> AssistantAgent:

@@ -1,51 +1,34 @@
 """Cancelling a run ends it in any phase, soon, and leaves a team that works."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from typing import Any
 
 import pytest
-from pydantic import BaseModel
 
 from teams import RoundRobinGroupChat
 from teams.agents import AssistantAgent, UserProxyAgent
-from teams.base import TaskResult, TeamError
+from teams.base import Response, TaskResult, TeamError
 from teams.conditions import FunctionalTermination, MaxMessageTermination
 from teams.core import CancellationToken
 from teams.memory import ListMemory
-from teams.messages import ModelClientStreamingChunkEvent, TextMessage, ToolCallRequestEvent
-from teams.tools import BaseStreamTool, FunctionTool, StaticWorkbench
+from teams.messages import (
+    BaseChatMessage,
+    ModelClientStreamingChunkEvent,
+    TextMessage,
+    ToolCallRequestEvent,
+)
+from teams.tools import AgentTool, FunctionTool, StaticWorkbench
 from tests.fakes.agents import Streamer, Talker
 from tests.fakes.scripted_model import ScriptedModel, calls
 from tests.fakes.streams import everything, take, take_until, texts
 from tests.fakes.traps import (
     CANCELS,
+    Talk,
     Trap,
     cancel_by_token,
     worker,
 )
-
-
-class Nothing(BaseModel):
-    pass
-
-
-class Talk(BaseStreamTool[Nothing, TextMessage, Nothing]):
-    """Says something, stands in the trap, ends."""
-
-    def __init__(self, trap: Trap) -> None:
-        super().__init__(Nothing, Nothing, "talk", "")
-        self._trap = trap
-
-    async def run(self, args: Nothing, cancellation_token: CancellationToken) -> Nothing:
-        return args
-
-    async def run_stream(
-        self, args: Nothing, cancellation_token: CancellationToken
-    ) -> AsyncGenerator[TextMessage | Nothing, None]:
-        yield TextMessage(content="begun", source="tool")
-        await self._trap.stand()
-        yield args
 
 
 def in_model(trap: Trap) -> Any:
@@ -123,6 +106,31 @@ def in_nested_tool(trap: Trap) -> Any:
     return RoundRobinGroupChat([in_tool(trap)], name="inner", max_turns=1)
 
 
+def in_agent_tool(trap: Trap) -> Any:
+    inner = in_model(trap)
+    model = ScriptedModel(calls(("worker", {"task": "do it"})), "next")
+    return AssistantAgent("outer", model, tools=[AgentTool(inner)])
+
+
+class Inside(Talker):
+    """An agent that runs a team of its own, as in the guide."""
+
+    def __init__(self, team: RoundRobinGroupChat) -> None:
+        super().__init__("inside")
+        self._team = team
+
+    async def on_messages(
+        self, messages: Sequence[BaseChatMessage], cancellation_token: CancellationToken
+    ) -> Response:
+        result = await self._team.run(task=[*messages], cancellation_token=cancellation_token)
+        text = result.messages[-1].to_text()
+        return Response(chat_message=TextMessage(content=text, source=self.name))
+
+
+def in_own_team(trap: Trap) -> Any:
+    return Inside(RoundRobinGroupChat([in_tool(trap)], max_turns=1))
+
+
 PHASES: list[Callable[[Trap], Any]] = [
     in_model,
     in_stream,
@@ -133,6 +141,8 @@ PHASES: list[Callable[[Trap], Any]] = [
     in_agent,
     in_memory,
     in_nested_tool,
+    in_agent_tool,
+    in_own_team,
 ]
 every_phase = pytest.mark.parametrize("phase", PHASES, ids=lambda phase: phase.__name__)
 
@@ -143,7 +153,7 @@ async def test_a_cancelled_run_ends_leaves_no_task_and_the_team_runs_on(phase: A
     before = asyncio.all_tasks()
     trap = Trap()
     team = RoundRobinGroupChat([phase(trap)], max_turns=1)
-    async with asyncio.timeout(1):
+    async with asyncio.timeout(3):
         await cancel(team, trap)
     assert asyncio.all_tasks() == before
     assert trap.ended == ["cancelled"]
@@ -173,7 +183,7 @@ async def test_cancelling_in_the_condition_or_the_selection_ends_the_run(cancel:
 
         condition = FunctionalTermination(judge)
         team = Slow([Talker("a", "1")], termination_condition=condition, max_turns=1)
-        async with asyncio.timeout(1):
+        async with asyncio.timeout(3):
             await cancel(team, trap)
         assert texts(await team.run(task="again")) == ["again", "1"]
 
