@@ -123,7 +123,7 @@ class EventBus(Protocol):
         ...
 
     def close(self) -> None:
-        """Close all feeds."""
+        """Close all feeds, also those that are opened later."""
         ...
 
 
@@ -133,6 +133,7 @@ class LocalBus:
     def __init__(self) -> None:
         self._feeds: dict[str, set[Feed]] = {}
         self._opened: dict[str, dict[str, GrowingText]] = {}
+        self._closed = False
 
     def publish(self, thread: str, events: Iterable[SessionEvent]) -> None:
         """Hand events to the thread's feeds."""
@@ -160,6 +161,8 @@ class LocalBus:
     def subscribe(self, thread: str) -> Feed:
         """Open a feed; give it back with `unsubscribe`."""
         feed = Feed(self._opened.setdefault(thread, {}))
+        if self._closed:
+            feed.close()
         self._feeds.setdefault(thread, set()).add(feed)
         return feed
 
@@ -179,7 +182,8 @@ class LocalBus:
         self._opened.pop(thread, None)
 
     def close(self) -> None:
-        """Close all feeds."""
+        """Close all feeds, also those that are opened later."""
+        self._closed = True
         for thread in list(self._feeds):
             self.end(thread)
 

@@ -124,6 +124,12 @@ def test_text_that_waits_for_its_reader_is_joined(chunks):
     assert asyncio.run(run()) == [delta("".join(chunks))]
 
 
+async def test_who_comes_after_the_end_is_let_go_at_once():
+    shelf, bus = Shelf(), LocalBus()
+    bus.close()
+    assert await collected(shelf, bus, []) == []
+
+
 async def test_threads_do_not_see_each_other():
     shelf, bus = Shelf(), LocalBus()
     seen = await collected(shelf, bus, [lambda: bus.publish("other", [delta("x")])])
