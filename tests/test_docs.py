@@ -24,6 +24,8 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from opentelemetry import trace
+from opentelemetry.util._once import Once
 
 from tests.fakes.openai_script import parse_script
 from tests.fakes.openai_server import FakeOpenAI
@@ -82,6 +84,8 @@ async def test_the_code_of_a_page_runs_and_prints_what_is_shown(
     openai_server.models.update(MODELS)
     monkeypatch.setenv("OPENAI_API_KEY", "sk-docs")
     monkeypatch.setenv("OPENAI_BASE_URL", openai_server.url)
+    monkeypatch.setattr(trace, "_TRACER_PROVIDER", None)  # a page may set one
+    monkeypatch.setattr(trace, "_TRACER_PROVIDER_SET_ONCE", Once())
     monkeypatch.chdir(tmp_path)
     module = ModuleType(f"page_{page.stem.replace('-', '_')}")
     monkeypatch.setitem(sys.modules, module.__name__, module)

@@ -179,9 +179,9 @@ async def goes_on_alike(
     """Run the next task, and assert that fresh runners with the same state do alike, one of them in
     another process.
 
-    `build(model)` makes a fresh one; to be found there it stands at the top of its module. `answers`
-    are the model's in this task. Alike are the items, the result, and every request to the model;
-    where agents speak `side_by_side`, in whatever order.
+    `build(model)` makes a fresh one; to be found there it stands at the top of its module.
+    `answers` are the model's in this task. Alike are the items, the result, and every request to
+    the model; where agents speak `side_by_side`, in whatever order.
     """
     state = json.dumps(await runner.save_state())
     begin = len(server.requests)

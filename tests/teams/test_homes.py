@@ -1,0 +1,94 @@
+"""Every documented name has its home: what to import instead of AutoGen's modules."""
+
+from importlib import import_module
+
+import pytest
+
+HOMES = {
+    # autogen_agentchat
+    "teams": """
+        EVENT_LOGGER_NAME TRACE_LOGGER_NAME __version__
+        BaseGroupChat RoundRobinGroupChat SelectorGroupChat Swarm MagenticOneGroupChat GraphFlow
+        DiGraph DiGraphNode DiGraphEdge DiGraphBuilder
+    """,
+    "teams.agents": """
+        BaseChatAgent AssistantAgent CodeExecutorAgent SocietyOfMindAgent UserProxyAgent
+        MessageFilterAgent MessageFilterConfig PerSourceFilter
+        ApprovalRequest ApprovalResponse ApprovalFuncType
+    """,
+    "teams.base": """
+        ChatAgent Response Team TaskRunner TaskResult Handoff
+        TerminationCondition AndTerminationCondition OrTerminationCondition TerminatedException
+    """,
+    "teams.conditions": """
+        MaxMessageTermination TextMentionTermination StopMessageTermination TokenUsageTermination
+        HandoffTermination TimeoutTermination ExternalTermination SourceMatchTermination
+        TextMessageTermination FunctionCallTermination FunctionalTermination
+    """,
+    "teams.messages": """
+        BaseMessage BaseChatMessage BaseTextChatMessage BaseAgentEvent ChatMessage AgentEvent
+        TextMessage MultiModalMessage StopMessage HandoffMessage ToolCallSummaryMessage
+        StructuredMessage StructuredMessageFactory StructuredContentType MessageFactory
+        ToolCallRequestEvent ToolCallExecutionEvent MemoryQueryEvent UserInputRequestedEvent
+        ModelClientStreamingChunkEvent ThoughtEvent SelectSpeakerEvent SelectorEvent
+        CodeGenerationEvent CodeExecutionEvent
+    """,
+    "teams.state": """
+        BaseState AssistantAgentState TeamState ChatAgentContainerState BaseGroupChatManagerState
+        RoundRobinManagerState SelectorManagerState SwarmManagerState MagenticOneOrchestratorState
+        SocietyOfMindAgentState
+    """,
+    "teams.ui": "Console UserInputManager",
+    "teams.utils": "content_to_str remove_images schema_to_pydantic_model extract_json_from_str",
+    # autogen_core
+    "teams.core": """
+        CancellationToken FunctionCall Image
+        Component ComponentBase ComponentModel ComponentLoader ComponentFromConfig
+        ComponentToConfig ComponentType is_component_class is_component_instance
+        CacheStore InMemoryStore EVENT_LOGGER_NAME TRACE_LOGGER_NAME ROOT_LOGGER_NAME
+    """,
+    "teams.models": """
+        ChatCompletionClient CreateResult RequestUsage SystemMessage UserMessage AssistantMessage
+        FunctionExecutionResult FunctionExecutionResultMessage LLMMessage FinishReasons ModelFamily
+        ModelInfo ModelCapabilities validate_model_info TopLogprob ChatCompletionTokenLogprob
+    """,
+    "teams.model_context": """
+        ChatCompletionContext ChatCompletionContextState UnboundedChatCompletionContext
+        BufferedChatCompletionContext HeadAndTailChatCompletionContext
+        TokenLimitedChatCompletionContext
+    """,
+    "teams.memory": """
+        Memory MemoryContent MemoryMimeType MemoryQueryResult UpdateContextResult ListMemory
+    """,
+    "teams.tools": """
+        AgentTool TeamTool
+        Tool StreamTool BaseTool BaseStreamTool BaseToolWithState FunctionTool ToolSchema
+        ParametersSchema Workbench StaticWorkbench StaticStreamWorkbench ToolResult
+        TextResultContent ImageResultContent ToolOverride
+    """,
+    "teams.code_executor": """
+        CodeBlock CodeExecutor CodeResult Alias Import ImportFromModule
+        FunctionWithRequirements FunctionWithRequirementsStr with_requirements
+    """,
+    "teams.logging": "LLMCallEvent LLMStreamStartEvent LLMStreamEndEvent ToolCallEvent",
+    # autogen_ext
+    "teams.models.replay": "ReplayChatCompletionClient",
+    "teams.models.openai": """
+        OpenAIChatCompletionClient AzureOpenAIChatCompletionClient BaseOpenAIChatCompletionClient
+        OpenAIClientConfiguration AzureOpenAIClientConfiguration
+        OpenAIClientConfigurationConfigModel AzureOpenAIClientConfigurationConfigModel
+        BaseOpenAIClientConfigurationConfigModel CreateArgumentsConfigModel
+    """,
+    "teams.models.cache": "ChatCompletionCache CHAT_CACHE_VALUE_TYPE",
+    "teams.code_executors.local": "LocalCommandLineCodeExecutor",
+    "teams.code_executors.docker": "DockerCommandLineCodeExecutor",
+    "teams.tools.code_execution": (
+        "PythonCodeExecutionTool CodeExecutionInput CodeExecutionResult"
+    ),
+}
+
+
+@pytest.mark.parametrize("module", HOMES)
+def test_documented_names_are_found_at_their_home(module: str):
+    home = import_module(module)
+    assert [name for name in HOMES[module].split() if not hasattr(home, name)] == []
