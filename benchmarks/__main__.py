@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from benchmarks.report import Table, markdown
 
-SUITES = ("engine", "terminal")
+SUITES = ("engine", "gateway", "terminal")
 
 
 def main() -> None:

@@ -1,0 +1,221 @@
+"""What is measured of the gateway, each in a process of its own: `scenarios NAME ARGUMENTS...`.
+
+The answer is one line of JSON: samples in seconds or bytes, by name.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import json
+import logging
+import os
+import sys
+import tempfile
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager, nullcontext
+from itertools import chain
+from pathlib import Path
+from typing import Any, Self
+
+from benchmarks.gateway.teams import DoNothing, OneTeam, solo
+from gateway.conversation import Author, ConversationKey, InboundMessage
+from gateway.gateway import Gateway, Limits
+from gateway.store import SqliteStore
+
+OPERATOR = Author(id="local:operator")
+SENDERS = 64
+TEXT = "A question of the length that questions in chats have, about one line and a half, no more."
+Figures = dict[str, list[float]]
+
+
+@asynccontextmanager
+async def opened(model: DoNothing, **limits: float) -> AsyncGenerator[tuple[Gateway, SqliteStore]]:
+    """A gateway on a store in a temporary folder."""
+    with tempfile.TemporaryDirectory(prefix="parley-benchmark-") as folder:
+        store = SqliteStore(Path(folder))
+        teams = OneTeam(lambda: solo(model))
+        async with Gateway(
+            store,
+            teams,
+            limits=Limits(**limits),  # pyright: ignore[reportArgumentType]
+        ) as gateway:
+            yield gateway, store
+
+
+def message(thread: int, number: int) -> InboundMessage:
+    """A message of a person in a thread."""
+    return InboundMessage(
+        key=ConversationKey(platform="benchmark", root=str(thread)),
+        author=OPERATOR,
+        text=TEXT,
+        dedupe=(f"{thread}/{number}",),
+    )
+
+
+class Closed(DoNothing):
+    """A model that does not answer: turns begin, and stay where they are."""
+
+    async def create(self, messages: Any, **_: Any) -> Any:
+        await asyncio.Event().wait()
+
+
+async def accept(each: int) -> Figures:
+    """64 people write at once, without and with a lock that makes each message a commit alone."""
+    figures: Figures = {}
+    for number in range(2 * 3):
+        alone = bool(number % 2)
+        name = "alone" if alone else "grouped"
+        async with opened(Closed(), parallel_turns=1, shutdown=0.1) as (gateway, store):
+            await gateway.accept(message(0, -1))
+            lock, before = asyncio.Lock() if alone else nullcontext(), store.commits
+            start = time.perf_counter()
+            latencies = await asyncio.gather(
+                *(_sender(gateway, sender, each, lock) for sender in range(SENDERS))
+            )
+            seconds, count = time.perf_counter() - start, SENDERS * each
+            ordered = sorted(chain.from_iterable(latencies))
+            for what, value in (
+                ("seconds per message", seconds / count),
+                ("messages per commit", count / (store.commits - before)),
+                ("p50", ordered[len(ordered) // 2]),
+                ("p99", ordered[int(0.99 * len(ordered))]),
+            ):
+                figures.setdefault(f"{name}: {what}", []).append(value)
+    return figures
+
+
+async def _sender(gateway: Gateway, sender: int, each: int, lock: Any) -> list[float]:
+    seconds: list[float] = []
+    for number in range(each):
+        start = time.perf_counter()
+        async with lock:
+            await gateway.accept(message(sender, number))
+        seconds.append(time.perf_counter() - start)
+    return seconds
+
+
+class Person:
+    """Writes in one thread and watches it."""
+
+    def __init__(self, gateway: Gateway) -> None:
+        self._gateway = gateway
+        self._number = 0
+
+    async def say(self) -> dict[str, float]:
+        """Write, and see the turn to its end: seconds until each kind of event came."""
+        self._number += 1
+        start = time.perf_counter()
+        receipt = await self._gateway.accept(message(0, self._number))
+        seen = {"accepted": time.perf_counter() - start}
+        if self._number == 1:
+            events = self._gateway.events(receipt.thread)
+            self._events = await self._stack.enter_async_context(aclosing(events))
+        while "turn_finished" not in seen:
+            event = await anext(self._events)
+            seen.setdefault(event.kind, time.perf_counter() - start)
+        return seen
+
+    async def __aenter__(self) -> Self:
+        self._stack = AsyncExitStack()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._stack.aclose()
+
+
+async def first_event(count: int) -> Figures:
+    """One person, who sees that the team begins, and then its answer."""
+    figures: Figures = {}
+    async with opened(DoNothing()) as (gateway, _), Person(gateway) as person:
+        await person.say()
+        for _ in range(count):
+            for kind, seconds in (await person.say()).items():
+                figures.setdefault(kind, []).append(seconds)
+    return figures
+
+
+async def end_to_end(threads: int, live: int) -> Figures:
+    """Five messages in each of so many threads, to the end of the last turn."""
+    async with opened(DoNothing(), live_teams=live) as (gateway, store):
+        gc.collect()
+        held, cpu, start = resident(), time.process_time(), time.perf_counter()
+        limit = asyncio.Semaphore(SENDERS)
+
+        async def send(thread: int, number: int) -> None:
+            async with limit:
+                await gateway.accept(message(thread, number))
+
+        for number in range(5):
+            await asyncio.gather(*(send(thread, number) for thread in range(threads)))
+        accepted = time.perf_counter() - start
+        await rest(gateway)
+        seconds, count = time.perf_counter() - start, 5 * threads
+        cpu = time.process_time() - cpu
+        gc.collect()
+        return {
+            "seconds per message": [seconds / count],
+            "CPU per message": [cpu / count],
+            "accepted, seconds per message": [accepted / count],
+            "messages per commit": [count / store.commits],
+            "resident per thread": [(resident() - held) / threads],
+        }
+
+
+async def written(sizes: list[int]) -> Figures:
+    """Bytes that a turn writes, in a thread of so many messages."""
+    figures: Figures = {}
+    async with opened(DoNothing()) as (gateway, store), Person(gateway) as person:
+        said, turns = 0, 40
+        for size in sizes:
+            while said < size:
+                await person.say()
+                said += 2
+            before, commits = bytes_written(), store.commits
+            for _ in range(turns):
+                await person.say()
+                said += 2
+            figures[f"{size}: bytes"] = [(bytes_written() - before) / turns]
+            figures[f"{size}: commits"] = [(store.commits - commits) / turns]
+    return figures
+
+
+async def rest(gateway: Gateway) -> None:
+    """Wait until no thread has anything to do."""
+    while True:
+        counts = (await gateway.status()).counts
+        if not counts.inbox.get("queued") and not counts.turns.get("running"):
+            return
+        await asyncio.sleep(0.05)
+
+
+def resident() -> int:
+    """Bytes of this process that are resident."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def bytes_written() -> int:
+    """Bytes that this process has handed to write calls."""
+    lines = dict(line.split(": ") for line in Path("/proc/self/io").read_text().splitlines())
+    return int(lines["wchar"])
+
+
+SCENARIOS: dict[str, Callable[..., Awaitable[Figures]]] = {
+    "accept": accept,
+    "first_event": first_event,
+    "end_to_end": end_to_end,
+    "written": written,
+}
+
+
+def main() -> None:
+    """Run the one that the command line names; its arguments are JSON."""
+    logging.disable(logging.WARNING)
+    name, *arguments = sys.argv[1:]
+    figures = asyncio.run(SCENARIOS[name](*map(json.loads, arguments)))  # pyright: ignore[reportArgumentType]
+    print(json.dumps(figures))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,109 @@
+"""The gateway's figures: taking messages, answering them, and what that writes and holds."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from benchmarks.measure import Figures
+from benchmarks.report import Row, Table, Target
+
+ROOT = Path(__file__).parents[2]
+OURS, OTHER = "gateway", "against"
+
+
+def run(*, quick: bool) -> Table:
+    """Measure. Takes about ten seconds, or a minute and a half."""
+    table = Table(title="Gateway", columns=(OURS, OTHER), ratio="ratio")
+    table.rows += _accept(10 if quick else 50)
+    table.rows += _first_event(30 if quick else 200)
+    table.rows += _end_to_end(100 if quick else 1000)
+    table.rows += _written([20, 200] if quick else [20, 200, 2000])
+    return table
+
+
+def _measured(name: str, *arguments: object) -> dict[str, list[float]]:
+    print(f"  {name}", file=sys.stderr, flush=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.gateway.scenarios", name, *map(json.dumps, arguments)],
+        cwd=ROOT,
+        check=True,
+        stdout=subprocess.PIPE,
+    )
+    return json.loads(done.stdout)
+
+
+def _accept(each: int) -> list[Row]:
+    found = _measured("accept", each)
+    units = {"messages per commit": ""}
+    rows = [
+        Row(
+            name=f"accept, 64 senders at once, {what}",
+            unit=units.get(what, "s"),
+            cells={
+                OURS: Figures.of(found[f"grouped: {what}"]),
+                OTHER: Figures.of(found[f"alone: {what}"]),
+            },
+            over=[(OURS, OTHER) if what == "messages per commit" else (OTHER, OURS)],
+            note="against: one commit per message",
+        )
+        for what in ("seconds per message", "messages per commit", "p50")
+    ]
+    late = Row(
+        name="accept, 64 senders at once, p99",
+        unit="s",
+        cells={OURS: Figures.of(found["grouped: p99"]), OTHER: Figures.of(found["alone: p99"])},
+        over=[(OTHER, OURS)],
+        note="below 0.25 s",
+    )
+    return [*rows, late]
+
+
+def _first_event(count: int) -> list[Row]:
+    found = _measured("first_event", count)
+    names = {
+        "accepted": "accept, one sender, until it is on disk",
+        "turn_started": "  until the first event is seen",
+        "message_finished": "  until the answer is seen",
+        "turn_finished": "  until the turn is over",
+    }
+    return [_row(name, "s", found[kind]) for kind, name in names.items()]
+
+
+def _end_to_end(threads: int) -> list[Row]:
+    live = _measured("end_to_end", threads, threads)
+    evicted = _measured("end_to_end", threads, threads // 10)
+    note = "against: nine of ten teams are loaded anew"
+    return [
+        Row(
+            name=f"{threads:,} threads x 5 messages, {what}",
+            unit="bytes" if "resident" in what else "" if "commit" in what else "s",
+            cells={OURS: Figures.of(live[what]), OTHER: Figures.of(evicted[what])},
+            note=note,
+        )
+        for what in live
+    ]
+
+
+def _written(sizes: list[int]) -> list[Row]:
+    found = _measured("written", sizes)
+    rows = [
+        _row(f"bytes written by a turn, {n:,} messages", "bytes", found[f"{n}: bytes"])
+        for n in sizes
+    ]
+    first, last = (found[f"{n}: bytes"][0] for n in (sizes[0], sizes[-1]))
+    rows.append(
+        Row(
+            name=f"  {sizes[-1]:,} messages against {sizes[0]:,}",
+            unit="times",
+            cells={OURS: Figures.of([last / first])},
+            target=Target(at_most=1.1),
+        )
+    )
+    return [*rows, _row("commits of a turn", "", found[f"{sizes[-1]}: commits"])]
+
+
+def _row(name: str, unit: str, samples: list[float]) -> Row:
+    return Row(name=name, unit=unit, cells={OURS: Figures.of(samples)})
