@@ -333,7 +333,11 @@ async def agents(cases: Cases) -> None:
         await coder.run(task="```python\nprint(6 * 7)\n```")
         state = await coder.save_state()
         component = dumped(
-            CodeExecutorAgent("coder", LocalCommandLineCodeExecutor(work_dir="work"))
+            CodeExecutorAgent(
+                "coder",
+                LocalCommandLineCodeExecutor(work_dir="work"),
+                system_message="You run code.",
+            )
         )
         cases.write("agent-code-executor", "after one task", component=component, state=state)
     team = RoundRobinGroupChat(
