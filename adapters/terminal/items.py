@@ -12,7 +12,9 @@ from typing import Literal, TypeAlias
 
 _LIST_ITEM = re.compile(r"^ *(?:[-*+]|\d+[.)]) ", re.MULTILINE)
 
-ToolState: TypeAlias = Literal["running", "asking", "done", "failed", "unknown", "stopped"]
+ToolState: TypeAlias = Literal[
+    "running", "asking", "done", "denied", "failed", "unknown", "stopped"
+]
 Asking: TypeAlias = Literal["text", "choice", "approval"]
 Level: TypeAlias = Literal["info", "warning", "error"]
 

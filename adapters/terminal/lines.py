@@ -128,6 +128,8 @@ def _tool(item: ToolItem, before: ToolItem | None) -> list[str]:
     match item.state:
         case "done":
             lines.append(f"{who} {item.tool} done in {duration(item.duration)}")
+        case "denied":
+            lines.append(f"{who} {item.tool} {item.decision}")
         case "failed":
             shown, more = head(item.result, RESULT_LINES)
             rest = [f"  … {more} more lines"] if more else []

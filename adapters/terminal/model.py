@@ -23,6 +23,7 @@ from adapters.terminal.items import (
     RequestItem,
     ThoughtItem,
     ToolItem,
+    ToolState,
 )
 from adapters.terminal.stream import StreamSanitizer
 from adapters.terminal.text import one_line, one_line_arguments, pretty_arguments
@@ -242,11 +243,10 @@ class ThreadModel:
                 state.doing = "working" if self.speaker == state.agent.name else ""
                 if not isinstance(known, ToolItem):
                     known = ToolItem(key=call, agent=state.agent, tool=sanitize(tool))
-                outcome = "unknown" if event.unknown else "failed" if event.failed else "done"
                 self._seal(
                     replace(
                         known,
-                        state=outcome,
+                        state=_ended(event, known),
                         result=sanitize(event.result),
                         duration=event.duration,
                     )
@@ -352,3 +352,12 @@ class ThreadModel:
         taken = {state.agent.colour for state in self.agents.values()}
         free = (wanted + step for step in range(COLOURS))
         return next((colour % COLOURS for colour in free if colour % COLOURS not in taken), wanted)
+
+
+def _ended(event: ToolFinished, before: ToolItem) -> ToolState:
+    """How a call ended; one that a person refused did not fail."""
+    if event.unknown:
+        return "unknown"
+    if not event.failed:
+        return "done"
+    return "denied" if before.decision.startswith("denied") else "failed"

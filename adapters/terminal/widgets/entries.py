@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar, TypeAlias, assert_never
+from typing import Any, ClassVar, TypeAlias
 
 from markdown_it import MarkdownIt
 from textual import events
@@ -24,19 +24,22 @@ from adapters.terminal.items import (
     RequestItem,
     ThoughtItem,
     ToolItem,
+    ToolState,
 )
 from adapters.terminal.text import duration, head, one_line
 
 CARD_LINES = 20
 MUTED = "$muted"
-MARKS = {
-    "running": ("●", "$primary"),
-    "asking": ("?", "$warning"),
-    "done": ("✓", "$success"),
-    "failed": ("✗", "$error"),
-    "unknown": ("!", "$warning"),
-    "stopped": ("■", MUTED),
+STATES: dict[ToolState, tuple[str, str, str]] = {
+    "running": ("●", "$primary", "running"),
+    "asking": ("?", "$warning", "waits for you"),
+    "done": ("✓", "$success", "{took}"),
+    "denied": ("✗", "$warning", "{decision}"),
+    "failed": ("✗", "$error", "failed after {took}"),
+    "unknown": ("!", "$warning", "outcome unknown"),
+    "stopped": ("■", MUTED, "stopped"),
 }
+"""How each state of a tool call is shown: mark, colour, words."""
 
 
 def named(agent: Agent) -> tuple[str, str]:
@@ -179,9 +182,16 @@ class ToolEntry(Card):
     def draw(self) -> None:
         """The line, and under it what is open."""
         item = self.item
-        mark, colour = MARKS[item.state]
-        parts = [(f"{mark} ", colour), named(item.agent), "  ", (item.tool, "bold"), *self._said()]
-        if item.decision:
+        mark, colour, words = STATES[item.state]
+        words = words.format(took=duration(item.duration), decision=one_line(item.decision))
+        parts = [
+            (f"{mark} ", colour),
+            named(item.agent),
+            "  ",
+            (item.tool, "bold"),
+            (f" {words}", MUTED if item.state == "done" else colour),
+        ]
+        if item.decision and item.state != "denied":
             parts.append((f" {one_line(item.decision)}", MUTED))
         if self.folded:
             parts.append((f"  {item.summary}", MUTED))
@@ -189,23 +199,6 @@ class ToolEntry(Card):
             parts += self._opened()
         self.set_class(not self.folded, "-unfolded")
         self.update(Content.assemble(*parts))
-
-    def _said(self) -> list[tuple[str, str]]:
-        match self.item.state:
-            case "done":
-                return [(f" {duration(self.item.duration)}", MUTED)]
-            case "running":
-                return [(" running", "$primary")]
-            case "asking":
-                return [(" waits for you", "$warning")]
-            case "failed":
-                return [(f" failed after {duration(self.item.duration)}", "$error")]
-            case "unknown":
-                return [(" outcome unknown", "$warning")]
-            case "stopped":
-                return [(" stopped", MUTED)]
-            case _:
-                assert_never(self.item.state)
 
     def _opened(self) -> list[tuple[str, str]]:
         parts: list[tuple[str, str]] = []

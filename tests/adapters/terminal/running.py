@@ -18,6 +18,9 @@ from gateway import events
 from tests.fakes.hand_clock import HandClock
 from tests.fakes.scripted_client import NOW, ScriptedClient
 
+PATIENCE = 40.0
+"""Seconds a busy machine may take for anything."""
+
 
 @dataclass
 class Chat:
@@ -54,7 +57,7 @@ class Chat:
 
     async def until(self, ready: Callable[[], Any]) -> None:
         """Let the app go on until something is so."""
-        async with asyncio.timeout(8):
+        async with asyncio.timeout(PATIENCE):
             while not ready():
                 await self.pilot.pause(0.01)
 

@@ -20,6 +20,8 @@ from tests.adapters.terminal.running import (
 )
 from tests.fakes.scripted_client import ScriptedClient
 
+pytestmark = pytest.mark.timeout(60)
+
 
 async def test_a_message_goes_to_the_team_and_its_answer_streams_in(tmp_path: Path):
     client = ScriptedClient()

@@ -19,9 +19,12 @@ from tests.adapters.terminal.running import (
     called,
     chatting,
     ended,
+    returned,
     speaker,
 )
 from tests.fakes.scripted_client import ScriptedClient
+
+pytestmark = pytest.mark.timeout(60)
 
 
 @asynccontextmanager
@@ -293,3 +296,13 @@ async def test_ctrl_t_on_a_card_that_focused_itself_makes_its_keys_decide_at_onc
         chat.clock.advance(INERT)
         await chat.press("ctrl+t", "y")
         await chat.until(lambda: chat.client.answers == [("r1", Answer(kind="approve"))])
+
+
+async def test_a_refused_call_is_shown_as_refused_not_as_failed(tmp_path: Path):
+    call = called("coder", "c1", "shell", '{"command": "rm -r build"}')
+    ask = approval("coder", "r1", "shell", '{"command": "rm -r build"}', call="c1")
+    async with asking(tmp_path, call, ask) as chat:
+        refused = events.InputResolved(thread="", request="r1", outcome="denied: no", by="you")
+        result = returned("coder", "c1", "shell", "A person denied this: no", failed=True)
+        await chat.happen(refused, result)
+        await chat.until_shown("✗ coder  shell denied: no  rm -r build")

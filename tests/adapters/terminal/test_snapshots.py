@@ -25,6 +25,8 @@ from tests.adapters.terminal.running import (
 from tests.fakes.hand_clock import HandClock
 from tests.fakes.scripted_client import NOW, ScriptedClient
 
+pytestmark = pytest.mark.timeout(60)
+
 SIZES = [(80, 24), (120, 40)]
 PLAN = """I will split the work:
 
@@ -46,7 +48,7 @@ Act = Callable[[Pilot[Any], ScriptedClient, str], Awaitable[None]]
 async def settled(pilot: Pilot[Any]) -> None:
     """Wait until the picture has stayed the same for longer than a redraw may wait."""
     before, same = "", 0
-    async with asyncio.timeout(8):
+    async with asyncio.timeout(40):
         while same < 7:
             await pilot.pause(0.1)
             now = pilot.app.export_screenshot(simplify=True)
@@ -162,7 +164,7 @@ def picture(
         pilot.app.run_worker(app.hold(connect))
         screen = app.screen_stack[0]
         assert isinstance(screen, ChatScreen)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(40):
             while screen.conversation is None:
                 await pilot.pause(0.01)
         await act(pilot, client, thread)

@@ -3,10 +3,14 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+import pytest
+
 from adapters.terminal.items import Item
 from adapters.terminal.widgets.bars import NewBelow
 from tests.adapters.terminal.running import Chat, began, chatting, delta, ended, said, speaker
 from tests.fakes.scripted_client import ScriptedClient
+
+pytestmark = pytest.mark.timeout(60)
 
 
 async def long_thread(client: ScriptedClient, turns: int) -> str:
