@@ -9,9 +9,10 @@ from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
+from gateway.access import RoutedAccess
 from gateway.ask import TerminalAsker
 from gateway.client import Client, ThreadInfo
-from gateway.config import LoadedConfig, load_config
+from gateway.config import Config, LoadedConfig, load_config
 from gateway.control import SocketClient
 from gateway.errors import StoreInUse
 from gateway.exit_codes import ExitCode
@@ -47,9 +48,19 @@ def store_of(loaded: LoadedConfig) -> SqliteStore:
 
 
 def team_factory(loaded: LoadedConfig, store: Path) -> TeamFactory:
-    """The teams of the config for the operator at this machine, in the current folder."""
+    """The teams of the config, in the current folder.
+
+    Where routes let others in, so may a thread that this process goes on with: then no team has
+    more than is harmless for them.
+    """
     secret = (store, loaded.source.absolute()) if loaded.source else (store,)
-    return TeamFactory(loaded, start_folder=Path.cwd(), forbidden=secret)
+    local = not loaded.config.routes
+    return TeamFactory(loaded, start_folder=Path.cwd(), forbidden=secret, local=local)
+
+
+def access_of(config: Config) -> RoutedAccess:
+    """Who may do what, as the config says."""
+    return RoutedAccess(config.routes, config.policies.operators, config.limits)
 
 
 @asynccontextmanager
@@ -58,7 +69,8 @@ async def own_gateway(loaded: LoadedConfig, store: SessionStore) -> AsyncGenerat
     teams = team_factory(loaded, store.folder)
     limits = Limits(parallel_turns=loaded.config.limits.parallel_turns)
     try:
-        async with Gateway(store, teams, limits=limits) as gateway:
+        access = access_of(loaded.config)
+        async with Gateway(store, teams, access=access, limits=limits) as gateway:
             yield LocalClient(gateway)
     finally:
         await teams.aclose()

@@ -47,12 +47,19 @@ async def check_config(loaded: LoadedConfig, *, offline: bool) -> list[Finding]:
 
 async def _built(teams: TeamFactory, name: str) -> Finding:
     try:
-        # Twice: a factory that gives out the same agents again must not get to the second thread.
-        kept = [await _build(teams, name), await _build(teams, name)]
+        team, _ = await build_twice(teams, name)
     except GatewayError as error:
         return Finding(kind="team", name=name, good=False, text=str(error))
-    agents = ", ".join(teams.info(name).participants) or kept[0].name
+    agents = ", ".join(teams.info(name).participants) or team.name
     return Finding(kind="team", name=name, good=True, text=agents)
+
+
+async def build_twice(teams: TeamFactory, name: str) -> tuple[Team, Team]:
+    """The team for two threads. Raises TeamBuildError, also for one that they would share some of.
+
+    A factory that gives out the same agents again must not get to the second thread.
+    """
+    return await _build(teams, name), await _build(teams, name)
 
 
 async def _build(teams: TeamFactory, name: str) -> Team:

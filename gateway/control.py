@@ -24,6 +24,7 @@ from gateway.client import Answer, CommandInfo, Receipt, ThreadInfo
 from gateway.errors import Closing, GatewayError
 from gateway.events import SessionEvent, dump_event, load_event
 from gateway.local_client import LocalClient
+from gateway.store.protocols import Person
 
 if TYPE_CHECKING:
     from gateway.gateway import Gateway
@@ -77,6 +78,8 @@ class _Service:
             "withdraw": lambda p: client.withdraw(**p),
             "answer": lambda p: client.answer(p["request"], Answer(**p["answer"])),
             "stop": lambda p: client.stop(**p),
+            "pair": lambda p: _person(gateway.pair(**p)),
+            "unpair": lambda p: gateway.unpair(**p),
             "commands": lambda _: _commands(client),
             "status": lambda _: _one(gateway.status(), asdict),
         }
@@ -164,6 +167,11 @@ async def _each(work: Awaitable[list[Any]], shape: Callable[[Any], Any]) -> list
     return [shape(item) for item in await work]
 
 
+async def _person(work: Awaitable[Person | None]) -> Any:
+    person = await work
+    return None if person is None else asdict(person)
+
+
 async def _commands(client: LocalClient) -> list[Any]:
     return [asdict(command) for command in client.commands()]
 
@@ -240,6 +248,15 @@ class SocketClient:
     def commands(self) -> list[CommandInfo]:
         """What can be typed."""
         return self._commands
+
+    async def pair(self, code: str) -> Person | None:
+        """Let in the person who was told this code; None if it is wrong, used or late."""
+        found = await self._call("pair", code=code)
+        return None if found is None else Person(**found)
+
+    async def unpair(self, person: str) -> bool:
+        """Shut somebody out again who was let in with a code; False if they were not."""
+        return await self._call("unpair", person=person)
 
     async def status(self) -> dict[str, Any]:
         """The owner's figures, see `gateway.gateway.Status`."""

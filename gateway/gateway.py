@@ -28,6 +28,7 @@ from gateway.conversation import LOCAL_OPERATOR, Author, Click, ConversationKey,
 from gateway.dispatch import LocalDispatcher
 from gateway.errors import Closing, NotFound
 from gateway.events import SessionEvent, TextDelta
+from gateway.pairing import hashed
 from gateway.policy import decide, named_request
 from gateway.registry import TeamSource
 from gateway.session import Sessions
@@ -37,6 +38,7 @@ from gateway.store.protocols import (
     Enqueue,
     InboxKind,
     NewThread,
+    Person,
     SessionStore,
     Stop,
 )
@@ -260,6 +262,16 @@ class Gateway:
         text, events = taken
         self._bus.publish(thread, events)
         return text
+
+    async def pair(self, code: str) -> Person | None:
+        """Let in the person who was told this code; None if it is wrong, used or late."""
+        self._check_open()
+        return await self._store.redeem(lambda salt: hashed(code, salt))
+
+    async def unpair(self, person: str) -> bool:
+        """Shut somebody out again who was let in with a code; False if they were not."""
+        self._check_open()
+        return await self._store.unpair(person)
 
     async def threads(
         self, *, search: str = "", limit: int = 50, offset: int = 0

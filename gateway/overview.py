@@ -1,4 +1,4 @@
-"""What `parley sessions` and `parley status` read from a store, and the one thing they change."""
+"""What `parley sessions`, `status` and `pair` read from a store, and the little they change."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from gateway.control import SocketClient
 from gateway.errors import Closing, NotFound
 from gateway.events import SessionEvent
 from gateway.export import markdown
+from gateway.pairing import hashed
 from gateway.render.sanitize import sanitize
-from gateway.store.protocols import SessionReader
+from gateway.store.protocols import Person, SessionReader
 from gateway.store.sqlite import SqliteStore
 
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400
@@ -72,6 +73,41 @@ async def delete_thread(store: SqliteStore, thread: str) -> None:
         await asyncio.to_thread(shutil.rmtree, store.folder / "work" / thread, ignore_errors=True)
     else:
         await owner.delete_thread(thread)
+
+
+async def pair(store: SqliteStore, code: str) -> Person | None:
+    """Let in the person who was told this code; None if it is wrong, used or late."""
+    try:
+        owner = await SocketClient.connect(store.folder)
+    except Closing:
+        async with store.own():
+            return await store.redeem(lambda salt: hashed(code, salt))
+    return await owner.pair(code)
+
+
+async def unpair(store: SqliteStore, person: str) -> bool:
+    """Shut somebody out again who was let in with a code; False if they were not."""
+    try:
+        owner = await SocketClient.connect(store.folder)
+    except Closing:
+        async with store.own():
+            return await store.unpair(person)
+    return await owner.unpair(person)
+
+
+async def people_table(store: SessionReader) -> str:
+    """Who was let in with a code, one per line."""
+    people = await store.people()
+    return "\n".join(map(_person, people)) or "Nobody was let in with a code."
+
+
+def let_in(person: Person) -> str:
+    """Who may write from now on."""
+    return f"{_person(person)} may write to the teams now."
+
+
+def _person(person: Person) -> str:
+    return " ".join(sanitize(f"{person.id}  {person.name}").split())
 
 
 async def owner_status(store: SqliteStore) -> tuple[bool, str]:

@@ -26,6 +26,7 @@ from gateway.config import (
 )
 from gateway.conversation import Author
 from gateway.errors import GatewayError, TeamUnusable
+from gateway.isolation import GivenOut
 from gateway.model_clients import ModelClients, model_label
 from gateway.registry import TeamInfo, ToolRule
 from gateway.tool_policy import tool_rule
@@ -64,7 +65,7 @@ class TeamFactory:
         self._start_folder = start_folder
         self._forbidden = forbidden
         self._local = local
-        self._given_out: weakref.WeakSet[Team | ChatAgent] = weakref.WeakSet()
+        self._given_out = GivenOut()
         self._own_clients: weakref.WeakSet[ChatCompletionClient] = weakref.WeakSet()
         self._seen: dict[str, dict[str, str]] = {}
 
@@ -179,18 +180,8 @@ class TeamFactory:
             team = await team
         if not isinstance(team, Team):
             raise TypeError(f"{config.factory!r} returned a {type(team).__name__}, expected a team")
-        self._refuse_shared(config.factory, team)
+        self._given_out.refuse_shared(config.factory, team)
         return team
-
-    def _refuse_shared(self, factory: str, team: Team) -> None:
-        parts = [team, *_parts(team)]
-        for part in parts:
-            if part in self._given_out:
-                raise ValueError(
-                    f"{factory!r} returned the same {part.name!r} twice; it must make new agents "
-                    "at each call, because threads share none"
-                )
-        self._given_out.update(parts)
 
     def _labels(self, name: str, config: TeamConfig) -> dict[str, str]:
         """Each agent's model as people call it, in the order of the team."""

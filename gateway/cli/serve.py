@@ -15,16 +15,15 @@ from gateway.exit_codes import ExitCode
 @config_option
 @click.pass_context
 def serve(ctx: click.Context, config: Path | None) -> None:
-    """Serve the teams on the configured chat platforms."""
-    from gateway.config import load_config
+    """Serve the teams on the configured chat platforms, until it is told to end.
 
-    load_config(config)
-    click.echo(
-        "parley: there is nothing to serve: the config names no chat platform. "
-        "`parley chat` talks to the teams in the terminal.",
-        err=True,
-    )
-    ctx.exit(ExitCode.USAGE)
+    SIGINT, SIGTERM and SIGHUP let the turns reach a safe point first. A platform without a route,
+    or without its keys, ends it at once with exit code 2.
+    """
+    from gateway.config import load_config
+    from gateway.serve import serve_config
+
+    ctx.exit(serve_config(load_config(config)))
 
 
 @click.command()

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 from typing import Literal
 
-from pydantic import Field, SecretStr
+from pydantic import Field, SecretStr, field_validator
 
 from gateway.config.section import ConfigPath, Section
+
+KEY_BYTES = 32
 
 
 class Limits(Section):
@@ -32,6 +35,19 @@ class StoreConfig(Section):
     """Keys that the platforms' tokens are encrypted with, as `parley secrets key` prints them; the
     first one encrypts. Better in a variable or a file: keys_env = "NAME", keys_file = "path".
     """
+
+    @field_validator("keys")
+    @classmethod
+    def _are_keys(cls, keys: SecretStr | None) -> SecretStr | None:
+        for entry in keys.get_secret_value().replace(",", " ").split() if keys else ():
+            name, _, key = entry.partition(":")
+            try:
+                good = bool(name) and len(base64.urlsafe_b64decode(key)) == KEY_BYTES
+            except ValueError:
+                good = False
+            if not good:
+                raise ValueError("expected keys as `parley secrets key` prints them, ID:KEY")
+        return keys
 
 
 class TerminalConfig(Section):

@@ -395,6 +395,10 @@ class SessionReader(Protocol):
         """The newest snapshot and the deltas after it; none for a team that never ran."""
         ...
 
+    async def people(self) -> list[Person]:
+        """Who was let in with a code, the first ones first."""
+        ...
+
     async def counts(self) -> Counts:
         """Figures over all threads."""
         ...
@@ -445,6 +449,16 @@ class SessionStore(SessionReader, Protocol):
         `new` is the thread to make where it needs one, `named` the request it names. `then` is
         called with the result on the event loop even if the caller was cancelled meanwhile.
         """
+        ...
+
+    async def redeem(self, hashed: Callable[[bytes], bytes]) -> Person | None:
+        """Let in whose waiting code it is that `hashed` hashes with a salt; None for a wrong, used
+        or late one.
+        """
+        ...
+
+    async def unpair(self, person: str) -> bool:
+        """Shut somebody out again who was let in; False if they were not."""
         ...
 
     async def withdraw(self, thread: str, inbox: int) -> tuple[str, list[SessionEvent]] | None:

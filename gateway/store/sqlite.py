@@ -26,7 +26,7 @@ from gateway.conversation import ConversationKey, InboundMessage
 from gateway.errors import Closing, NotFound, StoreFull, StoreUnwritable
 from gateway.events import SessionEvent, load_event
 from gateway.store import inbox as messages
-from gateway.store import turns
+from gateway.store import people, turns
 from gateway.store.lock import StoreLock
 from gateway.store.protocols import (
     Accepted,
@@ -37,6 +37,7 @@ from gateway.store.protocols import (
     Lease,
     NewThread,
     OpenMessage,
+    Person,
     Record,
     Recorded,
     Recovered,
@@ -175,6 +176,26 @@ class SqliteStore:
         """Take back a message that still waits."""
         now = self._clock()
         return await self.write(lambda c: messages.withdraw(c, thread, inbox, now))
+
+    async def redeem(self, hashed: Callable[[bytes], bytes]) -> Person | None:
+        """Let in whose waiting code it is; see SessionStore."""
+        now = self._clock()
+        return await self.write(lambda c: people.redeem(c, hashed, now))
+
+    async def unpair(self, person: str) -> bool:
+        """Shut somebody out again who was let in; False if they were not."""
+        return await self.write(lambda c: people.unpair(c, person))
+
+    async def people(self) -> list[Person]:
+        """Who was let in with a code, the first ones first."""
+        rows = await self._rows("SELECT * FROM people ORDER BY paired_at, person", ())
+        return [
+            Person(id=row["person"], name=row["name"], paired_at=row["paired_at"]) for row in rows
+        ]
+
+    async def tokens(self) -> list[sqlite3.Row]:
+        """The platforms' tokens, encrypted: name, key_id and value."""
+        return await self._rows("SELECT name, key_id, value FROM tokens ORDER BY name", ())
 
     async def recover(self, boot: str) -> list[Recovered]:
         """Judge what earlier boots left behind."""

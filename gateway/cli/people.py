@@ -1,0 +1,47 @@
+"""`parley pair`: letting people in who write to the bot and are not in any route."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import click
+
+from gateway.cli.group import config_option
+from gateway.exit_codes import ExitCode
+
+
+@click.command()
+@config_option
+@click.argument("code", required=False)
+@click.option("--list", "list_", is_flag=True, help="List who was let in.")
+@click.option("--remove", metavar="PERSON", help="Shut PERSON, an id of the list, out again.")
+@click.pass_context
+def pair(
+    ctx: click.Context, config: Path | None, code: str | None, list_: bool, remove: str | None
+) -> None:
+    """Let in the person whom the bot has told this CODE.
+
+    A route with `pairing = true` gives codes to unknown people in direct messages. A code is good
+    for an hour, and void after five wrong ones.
+    """
+    if sum((code is not None, list_, remove is not None)) != 1:
+        raise click.UsageError("Give a code, --list, or --remove.")
+
+    from gateway import overview
+    from gateway.app import store_of
+    from gateway.config import load_config
+
+    store = store_of(load_config(config, references=False))
+    if list_:
+        click.echo(asyncio.run(overview.people_table(store)))
+    elif remove is not None:
+        gone = asyncio.run(overview.unpair(store, remove))
+        click.echo(f"{remove} is shut out." if gone else f"{remove} was not let in by a code.")
+        ctx.exit(ExitCode.DONE if gone else ExitCode.FAILED)
+    else:
+        person = asyncio.run(overview.pair(store, code or ""))
+        if person is None:
+            click.echo("parley: the code is wrong, or older than an hour, or used.", err=True)
+            ctx.exit(ExitCode.FAILED)
+        click.echo(overview.let_in(person))

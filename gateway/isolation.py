@@ -1,0 +1,101 @@
+"""What belongs to one thread alone: found in a team, refused where two threads would share it."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, cast
+
+from teams.base import ChatAgent, Team, TerminationCondition
+from teams.code_executor import CodeExecutor
+from teams.memory import Memory
+from teams.model_context import ChatCompletionContext
+from teams.models import ChatCompletionClient
+from teams.tools import BaseTool, Workbench
+
+_OWN = (
+    ChatAgent,
+    Team,
+    TerminationCondition,
+    ChatCompletionContext,
+    Memory,
+    Workbench,
+    CodeExecutor,
+)
+_HOLDERS: tuple[type, ...] = (*_OWN, BaseTool)
+
+
+class GivenOut:
+    """Remembers what teams were given, for as long as that lives."""
+
+    def __init__(self) -> None:
+        self._seen: dict[int, weakref.ref[Any]] = {}
+
+    def refuse_shared(self, factory: str, team: Team) -> None:
+        """Remember what is the team's own. Raises ValueError if another team has some of it."""
+        own = list(owned(team))
+        for part in own:
+            if (known := self._seen.get(id(part))) is not None and known() is part:
+                raise ValueError(
+                    f"{factory!r} returned the same {_named(part)} twice; it must make new agents "
+                    "at each call, with all that they remember, because threads share none"
+                )
+        for part in own:
+            self._remember(part)
+
+    def _remember(self, part: object) -> None:
+        place = id(part)
+        self._seen[place] = weakref.ref(part, lambda _: self._seen.pop(place, None))
+
+
+def owned(team: Team) -> Iterator[object]:
+    """Everything in a team, at any depth, that must be a thread's own; the team itself first."""
+    left: list[object] = [team]
+    seen: dict[int, object] = {}
+    while left:
+        part = left.pop()
+        if id(part) in seen or isinstance(part, ChatCompletionClient):
+            continue
+        seen[id(part)] = part
+        if isinstance(part, _OWN):
+            yield part
+        left += _inside(part)
+
+
+def local_executors(team: Team) -> list[str]:
+    """The executors of a team that run code on this machine itself, by their classes."""
+    from teams.code_executors.local import LocalCommandLineCodeExecutor
+
+    found = (part for part in owned(team) if isinstance(part, LocalCommandLineCodeExecutor))
+    return list(dict.fromkeys(type(part).__name__ for part in found))
+
+
+def _inside(part: object) -> Iterable[object]:
+    match part:
+        case list() | tuple() | set() | frozenset():
+            return cast("Iterable[object]", part)
+        case dict():
+            return cast("Mapping[object, object]", part).values()
+        case _:
+            within = isinstance(part, _HOLDERS) or _is_ours(part)
+            return _attributes(part) if within else ()
+
+
+def _is_ours(part: object) -> bool:
+    """A helper object of the engine, which may hold agents; not its messages and settings."""
+    kind = type(part)
+    return kind.__module__.startswith(("teams.agents", "teams.tools", "teams._"))
+
+
+def _attributes(part: object) -> Iterator[object]:
+    yield from getattr(part, "__dict__", {}).values()
+    for kind in type(part).__mro__:
+        slots = kind.__dict__.get("__slots__", ())
+        for name in (slots,) if isinstance(slots, str) else slots:
+            if name != "__weakref__" and hasattr(part, name):
+                yield getattr(part, name)
+
+
+def _named(part: object) -> str:
+    name = getattr(part, "name", None)
+    return repr(name) if isinstance(name, str) else type(part).__name__

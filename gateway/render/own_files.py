@@ -1,0 +1,48 @@
+"""Files that agents made, for surfaces that send them on: from the thread's own folder alone."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+from gateway.errors import GatewayError
+
+
+class NotOwnFile(GatewayError):
+    """The path leads out of the thread's folder, or not to an ordinary file of a usual size."""
+
+
+def read_own_file(folder: Path, path: str, *, longest: int) -> bytes:
+    """What a file below `folder` holds, at most `longest` bytes. Raises NotOwnFile.
+
+    Links are resolved first; between that and reading, none is followed.
+    """
+    try:
+        root = folder.resolve(strict=True)
+        parts = (root / path).resolve(strict=True).relative_to(root).parts
+        return _read(root, parts, path, longest)
+    except (OSError, ValueError, RuntimeError) as error:
+        raise NotOwnFile(f"There is no file {path!r} in the thread's folder.") from error
+
+
+def _read(root: Path, parts: tuple[str, ...], path: str, longest: int) -> bytes:
+    place = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        for part in parts[:-1]:
+            inner = os.open(part, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=place)
+            os.close(place)
+            place = inner
+        name = parts[-1] if parts else "."
+        file = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=place)
+    finally:
+        os.close(place)
+    with os.fdopen(file, "rb") as opened:
+        found = os.fstat(file)
+        # A second name may be that of a file elsewhere.
+        if not stat.S_ISREG(found.st_mode) or found.st_nlink != 1:
+            raise NotOwnFile(f"{path!r} is no ordinary file of the thread's own.")
+        data = opened.read(longest + 1)
+    if len(data) > longest:
+        raise NotOwnFile(f"{path!r} is larger than {longest} bytes.")
+    return data

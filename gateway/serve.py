@@ -1,0 +1,139 @@
+"""`parley serve`: the gateway with its chat platforms, once all about it is known to be safe."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+
+from gateway.adapter import Adapter, AuthError
+from gateway.app import access_of, begin_log, store_of, team_factory
+from gateway.check import build_twice
+from gateway.config import Config, LoadedConfig
+from gateway.errors import GatewayError
+from gateway.exit_codes import ExitCode
+from gateway.gateway import Gateway, Limits
+from gateway.isolation import local_executors
+from gateway.store.protocols import SessionStore
+from gateway.team_factory import TeamFactory
+from gateway.token_store import TokenStore, keys_of
+
+LOG = logging.getLogger("gateway")
+
+
+class NotServable(GatewayError):
+    """The config is right, but it can't be served as it is; the text says what to add."""
+
+    exit_code = ExitCode.USAGE
+
+
+def serve_config(loaded: LoadedConfig) -> ExitCode:
+    """Serve until a signal says to end. Raises NotServable, StoreError and WrongKey before it
+    begins.
+    """
+    check_servable(loaded)
+    begin_log(loaded)
+    return asyncio.run(_until_signal(loaded))
+
+
+def check_servable(loaded: LoadedConfig) -> None:
+    """Raises NotServable for a config without a platform, or with one that nobody may reach."""
+    config = loaded.config
+    if not loaded.adapters:
+        raise NotServable(
+            "there is nothing to serve: the config names no chat platform. "
+            "`parley chat` talks to the teams in the terminal."
+        )
+    routed = {route.adapter for route in config.routes}
+    for name in loaded.adapters:
+        if name not in routed:
+            raise NotServable(
+                f"nobody could write to the teams on {name!r}: it has no route. For example:\n\n"
+                f"{_example(name, config)}"
+            )
+
+
+def _example(adapter: str, config: Config) -> str:
+    return (
+        "[[routes]]\n"
+        f'adapter = "{adapter}"\n'
+        'channels = ["CHANNEL_ID"]   # or "*" for every channel that the bot is in\n'
+        "dm = true                   # and direct messages\n"
+        'users = ["USER_ID"]         # or "members" for every full member\n'
+        f'team = "{config.team_name()}"'
+    )
+
+
+async def check_teams(config: Config, teams: TeamFactory) -> None:
+    """Build every team that a route leads to. Raises NotServable for one that threads would share
+    something of, or that would run people's code on this machine.
+    """
+    for name in dict.fromkeys(config.team_name(route.team) for route in config.routes):
+        team, _ = await build_twice(teams, name)
+        if not config.policies.local_code and (where := local_executors(team)):
+            raise NotServable(
+                f"the team {name!r} executes code on this machine itself ({', '.join(where)}), and "
+                "other people can reach it. Let it use a container, or set local_code = true in "
+                "[policies]."
+            )
+
+
+@asynccontextmanager
+async def served(
+    loaded: LoadedConfig, store: SessionStore
+) -> AsyncGenerator[tuple[Gateway, Sequence[Adapter]]]:
+    """The gateway of a config and its adapters, not yet running. Raises GatewayError."""
+    config = loaded.config
+    teams = team_factory(loaded, store.folder)
+    limits = Limits(parallel_turns=config.limits.parallel_turns)
+    try:
+        await check_teams(config, teams)
+        async with Gateway(store, teams, access=access_of(config), limits=limits) as gateway:
+            yield gateway, [settings.adapter() for settings in loaded.adapters.values()]
+    finally:
+        await teams.aclose()
+
+
+async def run_adapters(gateway: Gateway, adapters: Sequence[Adapter]) -> None:
+    """Run all adapters until cancelled, or until there is none left.
+
+    One whose credentials are refused stops alone; any other error of one ends all.
+    """
+    async with asyncio.TaskGroup() as group:
+        for adapter in adapters:
+            group.create_task(_run(gateway, adapter), name=f"adapter {adapter.name}")
+
+
+async def _run(gateway: Gateway, adapter: Adapter) -> None:
+    try:
+        await adapter.run(gateway)
+    except AuthError as error:
+        LOG.error("%s is not served any more: %s", adapter.name, error)  # noqa: TRY400 (the text says it all)
+
+
+async def _until_signal(loaded: LoadedConfig) -> ExitCode:
+    store = store_of(loaded)
+    async with store.own():  # it may have to be brought up to date
+        await TokenStore(store, keys_of(loaded.config.store)).check()
+    loop, this = asyncio.get_running_loop(), asyncio.current_task()
+    assert this is not None
+    ended: list[signal.Signals] = []
+
+    def end(number: signal.Signals) -> None:
+        ended.append(number)
+        this.cancel()
+
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        loop.add_signal_handler(number, end, number)
+    try:
+        async with served(loaded, store) as (gateway, adapters):
+            LOG.info("serving %s", ", ".join(adapter.name for adapter in adapters))
+            await run_adapters(gateway, adapters)
+    except asyncio.CancelledError:
+        if not ended:
+            raise
+        return ExitCode.DONE
+    LOG.error("no chat platform is left to serve")
+    return ExitCode.FAILED
