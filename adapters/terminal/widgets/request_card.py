@@ -13,10 +13,10 @@ from textual.message import Message
 from textual.widgets import Static
 
 from adapters.terminal.guard import SECOND_THOUGHT, Clock, TypingGuard
-from adapters.terminal.items import RequestItem
 
 if TYPE_CHECKING:
     from adapters.terminal.guard import Timer
+    from adapters.terminal.items import RequestItem
 
 Choice: TypeAlias = Literal["approve", "approve_always", "deny", "text"]
 KEYS: dict[str, Choice] = {"y": "approve", "a": "approve_always", "n": "deny"}
