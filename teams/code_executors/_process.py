@@ -29,37 +29,55 @@ async def run_process(
     When this returns or raises, nothing of the process group is left: children that outlive the
     command are killed with it. A process that starts a session of its own gets away.
     """
-    loop = asyncio.get_running_loop()
+    starting = asyncio.get_running_loop().create_task(
+        _start(command, folder, environment), name="start of code"
+    )
     try:
-        transport, protocol = await loop.subprocess_exec(
-            _Process,
-            *command,
-            cwd=folder,
-            env=environment,
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.STDOUT,
-            start_new_session=True,
-        )
+        transport, process = await asyncio.shield(starting)
     except FileNotFoundError:
         return CodeResult(exit_code=NOT_FOUND, output=f"{command[0]} is not installed.\n")
+    except asyncio.CancelledError:
+        # Half started, it would be nobody's: let it begin, and end it then.
+        await asyncio.wait({starting})
+        if starting.exception() is None:
+            await _end(*starting.result())
+        raise
     timed_out = False
     try:
         async with asyncio.timeout(seconds):
-            await protocol.exited.wait()
+            await process.exited.wait()
     except TimeoutError:
         timed_out = True
     finally:
-        _kill_group(transport.get_pid())
-        await protocol.exited.wait()
-        with suppress(TimeoutError):  # somebody who got away may hold the pipe
-            async with asyncio.timeout(DRAIN_SECONDS):
-                await protocol.drained.wait()
-        transport.close()
-    output = protocol.output.text()
+        await _end(transport, process)
+    output = process.output.text()
     if timed_out:
         return CodeResult(TIMED_OUT, f"{output}\nStopped after {seconds:g} s: it took too long.\n")
     return CodeResult(exit_code=cast("int", transport.get_returncode()), output=output)
+
+
+async def _start(
+    command: Sequence[str], folder: Path, environment: Mapping[str, str]
+) -> tuple[asyncio.SubprocessTransport, _Process]:
+    return await asyncio.get_running_loop().subprocess_exec(
+        _Process,
+        *command,
+        cwd=folder,
+        env=environment,
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+        start_new_session=True,
+    )
+
+
+async def _end(transport: asyncio.SubprocessTransport, process: _Process) -> None:
+    _kill_group(transport.get_pid())
+    await process.exited.wait()
+    with suppress(TimeoutError):  # somebody who got away may hold the pipe
+        async with asyncio.timeout(DRAIN_SECONDS):
+            await process.drained.wait()
+    transport.close()
 
 
 class _Process(asyncio.SubprocessProtocol):

@@ -30,6 +30,7 @@ class Engine:
         self.exit_codes: dict[str, int] = {}
         self.missing: set[str] = set()
         self.refuse_start = ""
+        self.stop_status = 204
         self.hanging = threading.Event()
         self.killed = threading.Event()
 
@@ -103,7 +104,8 @@ class Handler(BaseHTTPRequestHandler):
                 self.answer(500, {"message": engine.refuse_start})
             case ["containers", name, "start" | "stop" as what]:
                 engine.happened.append(f"{what} {name}")
-                self.answer(204)
+                status = engine.stop_status if what == "stop" else 204
+                self.answer(status, None if status == 204 else {"message": "cannot stop"})
             case ["containers", _, "exec"]:
                 engine.commands.append(body["Cmd"])
                 self.answer(201, {"Id": str(len(engine.commands) - 1)})

@@ -191,6 +191,18 @@ async def test_a_container_that_does_not_start_says_why(engine, tmp_path):
     await executor.stop()
 
 
+@pytest.mark.parametrize(("status", "told"), [(404, False), (500, True)], ids=["gone", "stuck"])
+async def test_a_container_that_cannot_be_stopped_is_told_of(
+    engine, tmp_path, caplog, status: int, told: bool
+):
+    engine.stop_status = status
+    executor = DockerCommandLineCodeExecutor(work_dir=tmp_path)
+    await executor.start()
+    with caplog.at_level(logging.WARNING):
+        await executor.stop()
+    assert ("could not be stopped" in caplog.text) is told
+
+
 async def test_a_dropped_executor_stops_its_container(engine, tmp_path):
     executor = DockerCommandLineCodeExecutor(work_dir=tmp_path)
     await executor.start()

@@ -4,6 +4,7 @@ import asyncio
 import os
 import re
 import sys
+from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -224,6 +225,31 @@ async def test_cancelling_kills_the_whole_process_group(executor, how: str):
     await gone(child)
     assert children() == set()
     assert [path.name for path in executor.work_dir.iterdir()] == ["child"]
+
+
+def running_in(folder: Path) -> set[str]:
+    """The processes that work in a folder."""
+    found: set[str] = set()
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if (process / "cwd").readlink() == folder:
+                found.add(process.name)
+    return found
+
+
+@pytest.mark.parametrize("turns", range(0, 14, 2))
+async def test_cancelling_while_a_process_starts_leaves_nothing_of_it(executor, turns: int):
+    token = CancellationToken()
+    code = "sleep 100 & sleep 100"
+    running = asyncio.ensure_future(executor.execute_code_blocks([shell(code)], token))
+    for _ in range(turns):
+        await asyncio.sleep(0)
+    token.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    while running_in(executor.work_dir):  # noqa: ASYNC110 (other processes' doing)
+        await asyncio.sleep(0)
+    assert children() == set()
 
 
 async def test_nothing_runs_under_a_token_that_is_cancelled_already(executor):

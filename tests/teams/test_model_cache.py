@@ -149,6 +149,15 @@ async def test_clients_share_a_store_but_not_their_answers():
     assert (await same.create(asking())).cached
 
 
+async def test_a_client_that_cannot_be_dumped_is_known_by_its_class():
+    class Local(ReplayChatCompletionClient):
+        pass
+
+    store = InMemoryStore[CHAT_CACHE_VALUE_TYPE]()
+    await ChatCompletionCache(Local(["one"]), store).create(asking())
+    assert (await ChatCompletionCache(Local(["two"]), store).create(asking())).cached
+
+
 async def test_an_agent_gets_the_same_answer_without_asking(openai_server):
     openai_server.script(Reply(text="Fine."))
     store = InMemoryStore[CHAT_CACHE_VALUE_TYPE]()
