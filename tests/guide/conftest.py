@@ -1,6 +1,7 @@
 """A model for each page: the real client on the scripted server; and the other process."""
 
 from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 
 import pytest
 
@@ -21,3 +22,10 @@ def stop_other_process() -> Iterator[None]:
     yield
     if other_process.cache_info().currsize:
         other_process().stop()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Starting the other process may take its time on a busy machine."""
+    for item in items:
+        if item.path.parent == Path(__file__).parent:
+            item.add_marker(pytest.mark.timeout(60))
