@@ -20,6 +20,7 @@ from gateway.gateway import Gateway, Limits
 from gateway.local_client import LocalClient
 from gateway.logging import log_to
 from gateway.places import store_folder
+from gateway.redaction import REDACTION, secrets_of, secrets_of_environment
 from gateway.run import Task, run_task
 from gateway.run_output import JsonOutput, Output, TextOutput
 from gateway.store.protocols import SessionStore
@@ -37,7 +38,11 @@ async def load(path: Path | None) -> LoadedConfig:
 
 
 def begin_log(loaded: LoadedConfig) -> None:
-    """Send the log of this process where the config says."""
+    """Send the log of this process where the config says, and keep its secrets out of it."""
+    REDACTION.add(secrets_of(loaded.config))
+    for adapter in loaded.adapters.values():
+        REDACTION.add(secrets_of(adapter.config))
+    REDACTION.add(secrets_of_environment())
     settings = loaded.config.logging
     log_to(settings.file or store_of(loaded).folder / LOG_FILE, settings.level)
 

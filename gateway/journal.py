@@ -14,6 +14,7 @@ from dataclasses import replace
 from gateway.errors import GatewayError
 from gateway.events import Notice, SessionEvent, ToolFinished, ToolStarted
 from gateway.human import Humans, arguments_hash
+from gateway.redaction import REDACTION
 from gateway.registry import ToolRule
 from gateway.store.protocols import CallRow, CallStatus, Record
 from gateway.turn_log import TurnLog
@@ -111,10 +112,10 @@ class Journal:
         except GatewayError:
             raise  # ours, from a call inside of this one: its own outcome is open
         except Exception as error:
-            text = f"{type(error).__name__}: {error}"
+            text = REDACTION.all(f"{type(error).__name__}: {error}")
             await self._finish(call, _text(call, text, error=True), time.monotonic() - begun)
             raise
-        return await self._finish(call, result, time.monotonic() - begun)
+        return await self._finish(call, _without_secrets(result), time.monotonic() - begun)
 
     async def _finish(
         self, call: ToolCall, result: ToolResult, duration: float = 0.0
@@ -206,6 +207,21 @@ class Journal:
         )
         self._calls[call.key] = row
         return row
+
+
+def _without_secrets(result: ToolResult) -> ToolResult:
+    """The result as team, store and people may have it: a tool may tell what it was configured
+    with.
+    """
+    if REDACTION.known(text := result.to_text()) == text:
+        return result
+    parts = [
+        TextResultContent(content=REDACTION.known(part.content))
+        if isinstance(part, TextResultContent)
+        else part
+        for part in result.result
+    ]
+    return result.model_copy(update={"result": parts})
 
 
 def _text(call: ToolCall, text: str, *, error: bool = False) -> ToolResult:

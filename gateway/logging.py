@@ -7,13 +7,15 @@ import os
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
+from gateway.redaction import RedactingFormatter
+
 _FORMAT = "%(asctime)s %(levelname)-7s %(name)s  %(message)s"
 _BYTES = 5_000_000
 _BACKUPS = 3
 
 
 def log_to(file: Path, level: str) -> None:
-    """Write the log of this process to the file, and nothing to the terminal.
+    """Write the log of this process, without secrets, to the file, and nothing to the terminal.
 
     The file is readable by its owner alone. Where it can't be written, there is no log: that must
     not keep anybody from talking to the team.
@@ -27,6 +29,6 @@ def log_to(file: Path, level: str) -> None:
         )
     except OSError:
         handler = logging.NullHandler()
-    handler.setFormatter(logging.Formatter(_FORMAT))
+    handler.setFormatter(RedactingFormatter(_FORMAT))
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
     logging.captureWarnings(True)

@@ -37,11 +37,12 @@ def _read(root: Path, parts: tuple[str, ...], path: str, longest: int) -> bytes:
         file = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=place)
     finally:
         os.close(place)
+    found = os.fstat(file)
+    # A second name may be that of a file elsewhere.
+    if not stat.S_ISREG(found.st_mode) or found.st_nlink != 1:
+        os.close(file)
+        raise NotOwnFile(f"{path!r} is no ordinary file of the thread's own.")
     with os.fdopen(file, "rb") as opened:
-        found = os.fstat(file)
-        # A second name may be that of a file elsewhere.
-        if not stat.S_ISREG(found.st_mode) or found.st_nlink != 1:
-            raise NotOwnFile(f"{path!r} is no ordinary file of the thread's own.")
         data = opened.read(longest + 1)
     if len(data) > longest:
         raise NotOwnFile(f"{path!r} is larger than {longest} bytes.")
