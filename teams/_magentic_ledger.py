@@ -9,21 +9,21 @@ from pydantic import BaseModel, ValidationError
 from teams._json_text import extract_json_from_str
 
 
-class Verdict(BaseModel):
+class Verdict(BaseModel, defer_build=True):
     """A question that is answered by yes or no."""
 
     reason: str
     answer: bool
 
 
-class Statement(BaseModel):
+class Statement(BaseModel, defer_build=True):
     """A question that is answered by a text."""
 
     reason: str
     answer: str
 
 
-class ProgressLedger(BaseModel):
+class ProgressLedger(BaseModel, defer_build=True):
     """Where the work stands, and what comes next."""
 
     is_request_satisfied: Verdict

@@ -43,7 +43,7 @@ MAX_LEDGER_ATTEMPTS = 10
 trace = logging.getLogger(TRACE_LOGGER_NAME)
 
 
-class MagenticOneGroupChatConfig(BaseModel):
+class MagenticOneGroupChatConfig(BaseModel, defer_build=True):
     """See `MagenticOneGroupChat` for what the fields mean."""
 
     name: str | None = None

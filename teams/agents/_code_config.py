@@ -12,7 +12,7 @@ from teams.model_context import ChatCompletionContext
 from teams.models import ChatCompletionClient
 
 
-class CodeExecutorAgentConfig(BaseModel):
+class CodeExecutorAgentConfig(BaseModel, defer_build=True):
     """See `CodeExecutorAgent` for what the fields mean."""
 
     name: str

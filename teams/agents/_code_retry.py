@@ -12,7 +12,7 @@ a JSON object: `retry`, true or false, and `reason`, what went wrong and what ha
 differently."""
 
 
-class RetryDecision(BaseModel):
+class RetryDecision(BaseModel, defer_build=True):
     """The model's decision, and why."""
 
     reason: str
