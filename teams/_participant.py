@@ -45,6 +45,11 @@ class Participant:
 
     def __init__(self, member: ChatAgent | Team) -> None:
         self.member = member
+        # What the member is, asked once: a turn has no time for a look at a protocol's members.
+        self._agent = member if isinstance(member, BaseChatAgent) else None
+        self._team: ResumableTeam | None = None
+        if self._agent is None and isinstance(member, ResumableTeam):
+            self._team = member
         self.inbox: History[BaseChatMessage] = History()
         self._delivered = 0
         """How much of the inbox an agent without a turn record was given for this turn."""
@@ -73,10 +78,11 @@ class Participant:
         """The member's turn, or the rest of it: what it produces, then the end of the turn or what
         it waits for.
         """
+        agent = self._agent or self.member
         return (
-            self._speak_agent(self.member, token)
-            if isinstance(self.member, ChatAgent)
-            else self._speak_team(token)
+            self._speak_agent(agent, token)
+            if isinstance(agent, ChatAgent)
+            else self._speak_team(agent, token)
         )
 
     async def _speak_agent(
@@ -108,7 +114,7 @@ class Participant:
 
     @property
     def _absorbed(self) -> Mapping[str, None] | None:
-        return self.member.absorbed if isinstance(self.member, BaseChatAgent) else None
+        return self._agent.absorbed if self._agent is not None else None
 
     def finish_turn(self) -> None:
         """The turn is over and what it said was accepted: what the member took is out of the
@@ -116,7 +122,7 @@ class Participant:
         """
         self._question = ""
         self._inner = None
-        if not isinstance(self.member, ResumableTeam):
+        if self._team is None:
             self._drop_taken()
         self._release()
 
@@ -130,13 +136,12 @@ class Participant:
             self.inbox.replace([message for message in self.inbox if message.id not in absorbed])
 
     async def _speak_team(
-        self, token: CancellationToken
+        self, team: Team, token: CancellationToken
     ) -> AsyncGenerator[Item | Spoken | Suspended, None]:
-        team = self.member
-        if isinstance(team, ResumableTeam):
-            team.begin(list(self.inbox))
+        if self._team is not None:
+            self._team.begin(list(self.inbox))
             self.inbox.clear()
-            stream = team.drive(token)
+            stream = self._team.drive(token)
         else:
             self._delivered = len(self.inbox)
             stream = team.run_stream(
@@ -164,8 +169,8 @@ class Participant:
 
     def steer(self, messages: Sequence[BaseChatMessage]) -> None:
         """Messages from outside: into the inbox, or into the run of a team that is on turn."""
-        if self._inner is not None and isinstance(self.member, ResumableTeam):
-            self.member.add_messages(messages)
+        if self._inner is not None and self._team is not None:
+            self._team.add_messages(messages)
         else:
             self.inbox.extend(messages)
 
@@ -176,14 +181,14 @@ class Participant:
         """
         self._inner = None
         self._question = ""
-        if isinstance(self.member, BaseChatAgent):
-            await self.member.abandon_turn()
+        if self._agent is not None:
+            await self._agent.abandon_turn()
             if (absorbed := self._absorbed) is not None:
                 self.inbox.replace(
                     [message for message in self.inbox if message.id not in absorbed]
                 )
-        elif isinstance(self.member, ResumableTeam):
-            await self.member.abandon_turn()
+        elif self._team is not None:
+            await self._team.abandon_turn()
         self._release()
 
     async def reset(self, token: CancellationToken) -> None:
@@ -238,8 +243,8 @@ class Participant:
             "held": [writer.item(message) for message in self._held],
         }
         writer.value(path + "place", place)
-        if isinstance(self.member, BaseChatAgent | ResumableTeam):
-            await self.member.write_state(path, writer)
+        if (member := self._agent or self._team) is not None:
+            await member.write_state(path, writer)
         else:
             writer.value(path + "state", await self.member.save_state())
 
@@ -253,8 +258,8 @@ class Participant:
         self._held = tuple(map(reader.chat_message, place["held"]))
         inner = reader.items(path + "inner", reader.item)
         self._inner = History(inner) if place["speaking"] else None
-        if isinstance(self.member, BaseChatAgent | ResumableTeam):
-            await self.member.read_state(path, reader)
+        if (member := self._agent or self._team) is not None:
+            await member.read_state(path, reader)
         else:
             await self.member.load_state(reader.value(path + "state", {}))
 
