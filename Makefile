@@ -49,9 +49,17 @@ coverage: .venv/dev ## Run the tests and report branch coverage
 soak: .venv/dev ## Run the long soak tests
 	$(BIN)/pytest -m soak $(ARGS) || test $$? -eq 5 # 5: there are none
 
+.PHONY: bench
+bench: .venv/runtime ## Run all benchmarks (ten minutes) and rewrite the results in docs/benchmarks
+	$(BIN)/python -m benchmarks $(ARGS)
+
+.PHONY: bench-quick
+bench-quick: .venv/runtime ## Run the benchmarks briefly (a minute) and print what was found
+	$(BIN)/python -m benchmarks --quick $(ARGS)
+
 .PHONY: clean
 clean: ## Remove the environments, caches and reports
-	rm -rf .venv .venv-lock .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf .venv .venv-lock benchmarks/.autogen-venv .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	rm -rf .coverage .coverage.* htmlcov dist snapshot_report.html
 
 # --- environments ----------------------------------------------------------------------------

@@ -1,4 +1,7 @@
-"""`python -m benchmarks [--quick] [SUITE...]`: measure, print, and write docs/benchmarks/."""
+"""Measure, and print what was found; without --quick also write docs/benchmarks/.
+
+With the names of suites only those are measured, and nothing is written.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import argparse
 import importlib
 from collections.abc import Callable
 
+from benchmarks.publish import publish
 from benchmarks.report import Table, markdown
 
 SUITES = ("engine", "gateway", "terminal")
@@ -19,9 +23,13 @@ def main() -> None:
     options = parser.parse_args()
     if unknown := set(options.suites) - set(SUITES):
         parser.error(f"no such suite: {', '.join(unknown)}")
+    tables: list[Table] = []
     for name in options.suites or SUITES:
         run: Callable[..., Table] = importlib.import_module(f"benchmarks.{name}.suite").run
-        print(markdown([run(quick=options.quick)]), flush=True)
+        tables.append(run(quick=options.quick))
+        print(markdown(tables[-1:]), flush=True)
+    if not options.quick and not options.suites:
+        publish(tables)
 
 
 if __name__ == "__main__":
