@@ -22,7 +22,7 @@ import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
+from typing import Literal, TypeAlias, cast
 
 LOG = logging.getLogger("gateway")
 
@@ -76,6 +76,11 @@ class TeamUnusable(GatewayError):
     fit.
     """
 
+    @property
+    def for_people(self) -> str:
+        """What people who are not at the terminal are told."""
+        return str(self)
+
 
 class Refused(GatewayError):
     """The person may not do this here."""
@@ -95,21 +100,48 @@ class Closing(GatewayError):
         super().__init__(text)
 
 
+class ToolFailed(Exception):
+    """An error of a tool that ends the turn, raised from it."""
+
+    def __init__(self, tool: str) -> None:
+        super().__init__(f"the tool {tool!r} failed")
+        self.tool = tool
+
+
+Category: TypeAlias = Literal[
+    "model busy", "model refused", "limit reached", "tool failed", "settings", "our fault"
+]
+
+
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """What people are told of an error: a fixed sentence, and the id under which the log has the
-    rest.
+    """What people are told of an error: a fixed sentence by its category, and the id under which
+    the log has the rest. `retry` says that the same again may work.
     """
 
     text: str
     incident: str
+    category: Category
+    retry: bool
 
 
-def report(error: BaseException, *, thread: str, turn: str) -> Failure:
-    """Log an error under a fresh incident id and say in a sentence what it means."""
+def report(error: BaseException, *, thread: str, turn: str, local: bool = False) -> Failure:
+    """Log an error under a fresh incident id and say in a sentence what it means.
+
+    Nothing of the error's own text is in it, except for the person at the terminal (`local`), who
+    has to know what is wrong with a team.
+    """
     incident = secrets.token_hex(3)
-    LOG.error("incident %s: thread %s, turn %s failed", incident, thread, turn, exc_info=error)
-    return Failure(text=_sentence(error), incident=incident)
+    category, text, retry = _told(error, local=local)
+    LOG.error(
+        "incident %s: thread %s, turn %s failed (%s)",
+        incident,
+        thread,
+        turn,
+        category,
+        exc_info=error,
+    )
+    return Failure(text=text, incident=incident, category=category, retry=retry)
 
 
 def causes(error: BaseException) -> Iterator[BaseException]:
@@ -122,7 +154,24 @@ def causes(error: BaseException) -> Iterator[BaseException]:
         yield from causes(error.__cause__)
 
 
-def _sentence(error: BaseException) -> str:
+def _told(error: BaseException, *, local: bool) -> tuple[Category, str, bool]:
+    """Its category, its sentence, and whether trying again makes sense."""
+    sentences = _sentences()
+    for cause in causes(error):
+        match cause:
+            case TeamUnusable():
+                return "settings", str(cause) if local else cause.for_people, False
+            case ToolFailed(tool=tool):
+                said = f"The tool {tool!r} failed, so the answer ends here. You can try again."
+                return "tool failed", said, True
+            case _:
+                for kind, told in sentences.items():
+                    if isinstance(cause, kind):
+                        return told
+    return "our fault", OUR_FAULT, True
+
+
+def _sentences() -> dict[type[BaseException], tuple[Category, str, bool]]:
     from teams.models import (
         BadAnswer,
         BadCredentials,
@@ -137,23 +186,44 @@ def _sentence(error: BaseException) -> str:
         UnknownModel,
     )
 
-    sentences: dict[type[BaseException], str] = {
-        BadCredentials: "The model's key is missing or was refused. Set it right and try again.",
-        OutOfQuota: "The model's account has no credit left. Top it up and try again.",
-        UnknownModel: "The model is not known to its provider. Set its name right and try again.",
-        ContextOverflow: "The thread has grown too long for the model. Begin a new one with /new.",
-        BadRequest: "The model's provider did not take the request.",
-        ModelRefused: "The model refused to answer. Ask differently.",
-        RateLimited: "The model is busy. Try again in a minute.",
-        ModelTimeout: "The model did not answer in time. Try again.",
-        ModelUnreachable: "The model can't be reached. Look at the network and try again.",
-        ModelUnavailable: "The model's provider has a problem of its own. Try again later.",
-        BadAnswer: "The model gave an answer that can't be understood. Try again.",
+    return {
+        BadCredentials: (
+            "settings",
+            "The model's key is missing or was refused. Set it right and try again.",
+            False,
+        ),
+        OutOfQuota: (
+            "limit reached",
+            "The model's account has no credit left. Top it up and try again.",
+            False,
+        ),
+        UnknownModel: (
+            "settings",
+            "The model is not known to its provider. Set its name right and try again.",
+            False,
+        ),
+        ContextOverflow: (
+            "limit reached",
+            "The thread has grown too long for the model. Begin a new one with /new.",
+            False,
+        ),
+        BadRequest: ("our fault", "The model's provider did not take the request.", False),
+        ModelRefused: ("model refused", "The model refused to answer. Ask differently.", False),
+        RateLimited: ("model busy", "The model is busy. Try again in a minute.", True),
+        ModelTimeout: ("model busy", "The model did not answer in time. Try again.", True),
+        ModelUnreachable: (
+            "model busy",
+            "The model can't be reached. Look at the network and try again.",
+            True,
+        ),
+        ModelUnavailable: (
+            "model busy",
+            "The model's provider has a problem of its own. Try again later.",
+            True,
+        ),
+        BadAnswer: (
+            "model busy",
+            "The model gave an answer that can't be understood. Try again.",
+            True,
+        ),
     }
-    for cause in causes(error):
-        if isinstance(cause, TeamUnusable):
-            return str(cause)
-        for kind, sentence in sentences.items():
-            if isinstance(cause, kind):
-                return sentence
-    return OUR_FAULT

@@ -182,13 +182,15 @@ class InputResolved(_Event):
 class Notice(_Event):
     """A line from the gateway itself.
 
-    For errors, `incident` is the short id under which the log has the details.
+    For errors, `incident` is the short id under which the log has the details, and `retry` says
+    that the same message again may get an answer.
     """
 
     kind: Literal["notice"] = "notice"
     text: str
     level: NoticeLevel = "info"
     incident: str = ""
+    retry: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

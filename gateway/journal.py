@@ -11,7 +11,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
 
-from gateway.errors import GatewayError
+from gateway.errors import GatewayError, ToolFailed, causes
 from gateway.events import Notice, SessionEvent, ToolFinished, ToolStarted
 from gateway.human import Humans, arguments_hash
 from gateway.redaction import REDACTION
@@ -19,6 +19,7 @@ from gateway.registry import ToolRule
 from gateway.store.protocols import CallRow, CallStatus, Record
 from gateway.turn_log import TurnLog
 from teams.base import InputRequired, ToolCall
+from teams.models import ModelError
 from teams.tools import TextResultContent, ToolResult
 
 UNKNOWN = (
@@ -114,7 +115,9 @@ class Journal:
         except Exception as error:
             text = REDACTION.all(f"{type(error).__name__}: {error}")
             await self._finish(call, _text(call, text, error=True), time.monotonic() - begun)
-            raise
+            if any(isinstance(cause, ModelError | ToolFailed) for cause in causes(error)):
+                raise  # of an agent that is the tool: what went wrong is known already
+            raise ToolFailed(call.name) from error
         return await self._finish(call, _without_secrets(result), time.monotonic() - begun)
 
     async def _finish(

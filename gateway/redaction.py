@@ -28,7 +28,7 @@ _TOKENS = re.compile(
   | \bsk-[\w-]{8,}
   | \b[MNO][\w-]{22,40}\.[\w-]{5,8}\.[\w-]{25,60}
   | \b(?:gh[pousr]_|github_pat_|glpat-|AIza|AKIA|hf_)[\w-]{12,}
-  | \beyJ[\w-]{10,2000}\.[\w-]{10,4000}\.[\w-]*
+  | \beyJ[\w-]{10,500}\.[\w-]{10,4000}\.[\w-]*
   | \bgAAAAA[\w-]{40,}=*
   | (?<=hooks\.slack\.com/)[\w/-]{10,}
   | (?<=/webhooks/)\d+/[\w-]{20,}

@@ -42,6 +42,11 @@ if TYPE_CHECKING:
 class TeamBuildError(TeamUnusable):
     """A team of the config can't be built; the text says which one and why."""
 
+    @property
+    def for_people(self) -> str:
+        """Nothing of the reason: it may name files and settings."""
+        return "The team can't be built as it is configured. The log says why."
+
 
 class TeamFactory:
     """The TeamSource of a config.

@@ -204,7 +204,8 @@ class Turn:
             await self._log.write(Record(shown=shown, end=TurnEnd(status="paused")))
 
     async def _failed(self, live: LiveTeam | None, error: Exception) -> bool:
-        failure = report(error, thread=self._log.thread, turn=self._log.turn)
+        local = self._work.thread.key.is_local
+        failure = report(error, thread=self._log.thread, turn=self._log.turn, local=local)
         calls, lost = self._journal.given_up(stopped=False)
         self._unwritten += [*self._transcript.close(done=False), *lost]
         self._unwritten.append(
@@ -214,6 +215,7 @@ class Turn:
                 text=failure.text,
                 level="error",
                 incident=failure.incident,
+                retry=failure.retry,
             )
         )
         checkpoint = await self._last_checkpoint(live)
