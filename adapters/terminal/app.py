@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import time
 from collections.abc import Callable, Iterable
 from contextlib import AbstractAsyncContextManager
@@ -19,12 +18,12 @@ from textual.screen import Screen
 from adapters.terminal.commands import LOCAL
 from adapters.terminal.screens.chat import ChatScreen
 from adapters.terminal.themes import PARLEY_DARK, PARLEY_LIGHT, variables
+from adapters.terminal.trouble import sentence
 
 if TYPE_CHECKING:
     from adapters.terminal.guard import Clock
     from gateway.client import Client
 
-LOGGER = logging.getLogger(__name__)
 SECOND_PRESS = 2.0
 """Seconds in which a second ctrl+c leaves."""
 
@@ -57,7 +56,7 @@ class ChatApp(App[int]):
 
     TITLE = "Parley"
     CSS_PATH = "styles/parley.tcss"
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]  # noqa: RUF012 (typed by the base)
+    HORIZONTAL_BREAKPOINTS = [(0, "-tiny"), (66, "-narrow"), (100, "-wide")]  # noqa: RUF012 (typed by the base)
     VERTICAL_BREAKPOINTS = [(0, "-short"), (14, "-tall")]  # noqa: RUF012
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+c", "interrupt", "Copy, or leave", show=False, priority=True)
@@ -125,21 +124,25 @@ class ChatApp(App[int]):
 
     def fail(self, error: Exception) -> None:
         """Leave with what happened as a sentence, and the exit code that belongs to it."""
-        from gateway.errors import GatewayError
-
-        if not isinstance(error, GatewayError):
-            LOGGER.error("the chat failed", exc_info=error)
-        self.failure = str(error) or type(error).__name__
+        self.failure = sentence(error)
         self.exit(getattr(error, "exit_code", 1))
 
-    async def _show_thread(self, client: Client) -> None:
-        from gateway.errors import GatewayError
+    def _handle_exception(self, error: Exception) -> None:
+        """End in order on a mistake of our own.
 
+        Textual would print a traceback with the values of all variables, secrets among them.
+        """
+        if self.is_headless:
+            super()._handle_exception(error)  # tests are to see it
+        else:
+            self.fail(error)
+
+    async def _show_thread(self, client: Client) -> None:
         screen = self.screen_stack[0]
         if isinstance(screen, ChatScreen):
             try:
                 await screen.attach(client)
-            except GatewayError as error:
+            except Exception as error:
                 self.fail(error)
 
     def action_interrupt(self) -> None:

@@ -6,6 +6,7 @@ It follows the thread's events into a `ThreadModel`, and sends what the person s
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from typing import TYPE_CHECKING, cast
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from gateway.client import AnswerKind, Client, Receipt
     from gateway.events import SessionEvent
 
+LOGGER = logging.getLogger(__name__)
 FIRST_RETRY = 1.0
 LONGEST_RETRY = 10.0
 BREATH = 100
@@ -95,6 +97,9 @@ class Conversation:
                 return
             except GatewayError as error:
                 self.trouble = sanitize(str(error))
+            except Exception:
+                LOGGER.exception("events could not be read")
+                self.trouble = "Something went wrong on our side; trying again."
             self._changed()
             await asyncio.sleep(pause)
             pause = min(LONGEST_RETRY, 2 * pause)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, TextIO
 from adapters.terminal.commands import Command, Commands
 from adapters.terminal.text import age
 from adapters.terminal.titles import title_of
+from adapters.terminal.trouble import sentence
 from gateway.exit_codes import ExitCode
 from gateway.render.sanitize import sanitize
 
@@ -64,14 +65,12 @@ class PlainChat:
 
     async def run(self, connect: Callable[[], AbstractAsyncContextManager[Client]]) -> int:
         """Chat until the input ends, /quit, or `leave`; the exit code."""
-        from gateway.errors import GatewayError
-
         try:
             async with connect() as client, asyncio.TaskGroup() as self._group:
                 code = await self._chat(client)
                 if self._follow is not None:
                     self._follow.cancel()
-        except GatewayError as error:
+        except Exception as error:
             self._complain(error)
             return getattr(error, "exit_code", ExitCode.FAILED)
         return ExitCode.BROKEN_PIPE if self._unread else code
@@ -164,11 +163,9 @@ class PlainChat:
         return await self._send(conversation, text)
 
     async def _send(self, conversation: Conversation, text: str) -> bool:
-        from gateway.errors import GatewayError
-
         try:
             receipt = await conversation.send(text)
-        except GatewayError as error:
+        except Exception as error:
             self._complain(error)
             return False
         waits = receipt.outcome in ("queued", "merged") and not self._interactive
@@ -180,11 +177,9 @@ class PlainChat:
     async def _answer(
         self, conversation: Conversation, request: RequestItem, kind: AnswerKind, text: str
     ) -> bool:
-        from gateway.errors import GatewayError
-
         try:
             refusal = await conversation.answer(request.request, kind, text)
-        except GatewayError as error:
+        except Exception as error:
             self._complain(error)
             return False
         if refusal:
@@ -223,11 +218,9 @@ class PlainChat:
         if rest.isdigit() and 0 < int(rest) <= len(self._listed):
             conversation.open(self._listed[int(rest) - 1])
             return True
-        from gateway.errors import GatewayError
-
         try:
             self._listed = await conversation.client.threads(search=rest, limit=LISTED)
-        except GatewayError as error:
+        except Exception as error:
             self._complain(error)
             return False
         for number, thread in enumerate(self._listed, 1):
@@ -237,11 +230,9 @@ class PlainChat:
         return True
 
     async def _try(self, doing: Awaitable[object]) -> bool:
-        from gateway.errors import GatewayError
-
         try:
             await doing
-        except GatewayError as error:
+        except Exception as error:
             self._complain(error)
             return False
         return True
@@ -302,8 +293,9 @@ class PlainChat:
         self._prompted = False
         self._write(self._out, f"{start}{text}\n")
 
-    def _complain(self, problem: object) -> None:
-        self._write(self._err, f"{sanitize(str(problem))}\n")
+    def _complain(self, problem: str | Exception) -> None:
+        text = sentence(problem) if isinstance(problem, Exception) else sanitize(problem)
+        self._write(self._err, f"{text}\n")
 
     def _write(self, stream: TextIO, text: str) -> None:
         try:

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 _TENTHS_BELOW = 10
+_SHORTEST = 0.05
 
 
 def pretty_arguments(arguments: str) -> str:
@@ -65,7 +66,9 @@ def tokens(count: int) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A duration as people say it: 0.4s, 12s, 3m 05s, 1h 02m."""
+    """A duration as people say it: <0.1s, 0.4s, 12s, 3m 05s, 1h 02m."""
+    if seconds < _SHORTEST:
+        return "<0.1s"
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     if hours:

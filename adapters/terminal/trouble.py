@@ -1,20 +1,34 @@
-"""Errors of the gateway, told to the person where they happened."""
+"""Errors, told where they happened: a chat does not end because something else broke."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Generator
 from contextlib import contextmanager
-
-from textual.widget import Widget
+from typing import TYPE_CHECKING
 
 from gateway.errors import GatewayError
 from gateway.render.sanitize import sanitize
 
+if TYPE_CHECKING:
+    from textual.widget import Widget
+
+LOGGER = logging.getLogger(__name__)
+OUR_FAULT = "Something went wrong on our side; the log has the details."
+
 
 @contextmanager
 def told(widget: Widget) -> Generator[None]:
-    """Show a GatewayError raised inside as a notification, and go on."""
+    """Show an error raised inside as a notification, and go on."""
     try:
         yield
-    except GatewayError as error:
-        widget.notify(sanitize(str(error)), severity="error", markup=False)
+    except Exception as error:
+        widget.notify(sentence(error), severity="error", markup=False)
+
+
+def sentence(error: Exception) -> str:
+    """What a person is told of an error. One that is no GatewayError is ours, and is logged."""
+    if isinstance(error, GatewayError):
+        return sanitize(str(error))
+    LOGGER.error("unexpected in the chat", exc_info=error)
+    return OUR_FAULT

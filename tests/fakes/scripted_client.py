@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from gateway.client import Answer, CommandInfo, Outcome, Receipt, ThreadInfo
-from gateway.errors import GatewayError, NotFound
+from gateway.errors import NotFound
 from gateway.events import (
     HumanText,
     InputResolved,
@@ -43,7 +43,7 @@ class ScriptedClient:
         self.answers: list[tuple[str, Answer]] = []
         self.stopped: list[str] = []
         self.closed = False
-        self.fail: GatewayError | None = None
+        self.fail: Exception | None = None
         self.refuse_answer: str | None = None
         self.gate = asyncio.Event()
         self.gate.set()

@@ -248,8 +248,8 @@ def _buttons(item: RequestItem) -> list[Static]:
         case "approval":
             return [
                 KeyButton("y", "approve once"),
-                KeyButton("a", "approve always, in this thread"),
-                KeyButton("n", "deny, with a note"),
+                KeyButton("a", "always in this thread"),
+                KeyButton("n", "deny with a note"),
             ]
         case "choice":
             return [Static(Content.styled("a digit chooses; or write an answer", MUTED))]

@@ -15,7 +15,7 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from adapters.terminal.screens.dialogs import Ask, Confirm
-from adapters.terminal.text import age, shorten
+from adapters.terminal.text import age
 from adapters.terminal.titles import delete_question, title_of
 from adapters.terminal.trouble import told
 
@@ -149,7 +149,7 @@ class SessionList(Vertical):
         return Option(
             Content.assemble(
                 (f"{mark} ", colour),
-                (shorten(title_of(thread), 60), "bold" if here else ""),
-                (f"  {age(self._now() - thread.updated_at)}", MUTED),
+                (f"{age(self._now() - thread.updated_at):>3} ", MUTED),
+                (title_of(thread), "bold" if here else ""),
             )
         )

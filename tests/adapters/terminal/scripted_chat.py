@@ -24,6 +24,15 @@ async def connect() -> AsyncGenerator:
 
     if SCENE == "refused":
         raise StoreUnwritable("The folder can't be written.")
+    if SCENE == "mistake":
+
+        async def draw(self: object, items: object) -> None:
+            secret = "sk-value-of-a-variable"
+            raise ZeroDivisionError(len(secret))
+
+        from adapters.terminal.widgets.transcript import Transcript
+
+        Transcript.draw = draw  # pyright: ignore[reportAttributeAccessIssue]
     client = ScriptedClient()
     thread = client.add_thread(HOSTILE)
     await client.happen(

@@ -132,6 +132,19 @@ async def test_what_could_not_be_sent_is_a_draft_again(tmp_path: Path):
         await chat.until_shown("The disk is full")
 
 
+async def test_a_mistake_in_the_gateway_does_not_end_the_chat(tmp_path: Path):
+    client = ScriptedClient()
+    client.add_thread("a")
+    async with chatting(client, tmp_path) as chat:
+        client.fail = ZeroDivisionError("secret")
+        await chat.type("precious words")
+        await chat.until_shown("Something went wrong on our side")
+        assert chat.composer.text == "precious words"
+        client.fail = None
+        await chat.press("enter")
+        await chat.until(lambda: client.sent)
+
+
 async def test_esc_esc_stops_the_team_and_one_esc_does_not(tmp_path: Path):
     client = ScriptedClient()
     async with chatting(client, tmp_path, new=True) as chat:
@@ -206,7 +219,7 @@ async def test_the_thread_list_opens_renames_deletes_and_searches(tmp_path: Path
         assert chat.thread == "a"
         await chat.press("ctrl+s")
         await chat.until(lambda: isinstance(chat.app.screen, Sessions))
-        await chat.until_shown("Apples", "Bananas  1m", "Cherries  2h")
+        await chat.until_shown("Apples", "1m Bananas", "2h Cherries")
         await chat.press("down", "enter")
         await chat.until_shown("yellow?")
         assert chat.thread == "b"
@@ -236,7 +249,7 @@ async def test_a_wide_terminal_has_the_threads_beside_the_chat(tmp_path: Path):
     client.add_thread("Apples", id="a")
     client.add_thread("Bananas", id="b", ago=60)
     async with chatting(client, tmp_path, size=(120, 40)) as chat:
-        await chat.until_shown("Apples", "Bananas  1m", "enter open")
+        await chat.until_shown("Apples", "1m Bananas", "enter open")
         await chat.press("ctrl+s", "down", "enter")
         await chat.until(lambda: chat.thread == "b")
         assert chat.composer.has_focus

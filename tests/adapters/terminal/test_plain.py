@@ -218,6 +218,14 @@ async def test_a_message_that_could_not_be_sent_is_a_complaint_and_an_exit_code(
     assert "The disk is full" in err
 
 
+async def test_a_mistake_in_the_gateway_is_a_complaint_without_a_traceback():
+    client = Team()
+    client.fail = ZeroDivisionError("secret")
+    code, out, err = await chat(client, "hello")
+    assert (code, out) == (1, "")
+    assert err == "Something went wrong on our side; the log has the details.\n"
+
+
 async def test_a_thread_that_is_not_there_is_a_complaint():
     code, _, err = await chat(ScriptedClient(), "hello", thread="gone")
     assert code == 1

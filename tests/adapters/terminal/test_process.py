@@ -103,6 +103,15 @@ def test_what_keeps_the_chat_from_starting_is_said_on_the_restored_terminal(tmp_
         assert b"The folder can't be written." in said
 
 
+def test_a_mistake_of_our_own_leaves_a_sane_terminal_and_shows_no_variables(tmp_path: Path):
+    with PtyProcess(SCRIPT, str(tmp_path), "mistake", folder=tmp_path) as terminal:
+        assert terminal.ended() == 1
+        assert is_sane(terminal)
+        said = terminal.output.rpartition(ALT_SCREEN_OFF)[2]
+        assert b"Something went wrong on our side" in said
+        assert b"sk-value" not in terminal.output
+
+
 def test_the_composer_is_painted_before_anything_heavy_is_imported(tmp_path: Path):
     with PtyProcess(SCRIPT, str(tmp_path), "ask", folder=tmp_path) as terminal:
         terminal.until("Message the team")

@@ -55,7 +55,8 @@ def test_tokens(count: int, shown: str):
 @pytest.mark.parametrize(
     ("seconds", "shown"),
     [
-        (0.04, "0.0s"),
+        (0.04, "<0.1s"),
+        (0.05, "0.1s"),
         (9.44, "9.4s"),
         (12, "12s"),
         (59.6, "1m 00s"),
