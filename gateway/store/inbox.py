@@ -249,14 +249,22 @@ class _Acceptance:
             case Say():
                 accepted = self._closed("command", reply=decision.reply)
             case Refuse():
-                accepted = self._closed("refused", reply=decision.reply, reason=decision.reason)
+                accepted = self._closed(
+                    "refused",
+                    reply=decision.reply,
+                    reason=decision.reason,
+                    secret=decision.pair is not None,
+                )
                 if decision.pair is not None:
                     add_code(self._connection, self._message.author, decision.pair)
         return replace(accepted, decision=decision)
 
-    def _closed(self, outcome: InboxOutcome, *, reply: str, reason: str = "") -> Accepted:
+    def _closed(
+        self, outcome: InboxOutcome, *, reply: str, reason: str = "", secret: bool = False
+    ) -> Accepted:
         thread = self._situation.thread
-        inbox = self._insert(thread.id if thread else None, outcome, reply, reason)
+        kept = "" if secret else reply
+        inbox = self._insert(thread.id if thread else None, outcome, kept, reason)
         return self._accepted(inbox, thread.id if thread else "", outcome, reply)
 
     def _enqueue(self, decision: Enqueue) -> Accepted:
