@@ -1,0 +1,403 @@
+"""One authority over every event: who may write where, who may answer, and what the others cost."""
+
+from dataclasses import replace
+
+import pytest
+
+from gateway.access import Allowed, Denied, RoutedAccess
+from gateway.client import Answer
+from gateway.config import Limits, Route
+from gateway.conversation import (
+    LOCAL_OPERATOR,
+    Attachment,
+    Author,
+    Click,
+    ConversationKey,
+    InboundMessage,
+)
+from gateway.events import InputRequested, Notice
+from gateway.gateway import Gateway
+from gateway.local_client import LocalClient
+from gateway.policy import BOT_MESSAGES, NOT_ALLOWED
+from gateway.registry import ToolRule
+from gateway.store import SqliteStore
+from gateway.store.protocols import PersonLimits, Request
+from tests.fakes.hand_clock import HandClock
+from tests.gateway.scripted import (
+    Door,
+    ScriptedTeams,
+    calls,
+    ends,
+    model,
+    of,
+    solo,
+    turn,
+    until,
+)
+
+KEY = ConversationKey(platform="chat", workspace="T1", channel="C1", root="1")
+OPERATOR = Author(id="chat:T1:boss", name="Boss")
+ALLOWED = Author(id="chat:T1:ann", name="Ann")
+UNLISTED = Author(id="chat:T1:eve", name="Eve")
+GUEST = Author(id="chat:T1:guest", name="Guest", kind="guest", groups=frozenset({"staff"}))
+EXTERNAL = Author(id="chat:T9:ext", name="Ext", kind="external", groups=frozenset({"staff"}))
+BOT = Author(id="chat:T1:bot", name="Bot", kind="bot", groups=frozenset({"staff"}))
+PEOPLE = {
+    "operator": OPERATOR,
+    "allowed": ALLOWED,
+    "unlisted": UNLISTED,
+    "guest": GUEST,
+    "external": EXTERNAL,
+    "other bot": BOT,
+}
+ROUTE = {"adapter": "chat", "channels": ["C1"], "users": ["ann"], "roles": ["staff"]}
+STAFF = Author(id="chat:T1:sam", name="Sam", groups=frozenset({"staff"}))
+
+
+def access(*routes: dict, operators=(OPERATOR.id,), **limits) -> RoutedAccess:
+    return RoutedAccess(
+        [Route(**route) for route in routes or (ROUTE,)], operators, Limits(**limits)
+    )
+
+
+def message(author: Author, text: str = "hi", *, key=KEY, **more) -> InboundMessage:
+    return InboundMessage(key=key, author=author, text=text, **more)
+
+
+def lets_in(route: dict, author: Author, **more) -> bool:
+    found = access({**ROUTE, **route}).judge(message(author, **more))
+    return isinstance(found, Allowed)
+
+
+# --- routes ---
+
+
+@pytest.mark.parametrize(
+    ("route", "key", "direct", "there"),
+    [
+        ({}, KEY, False, True),
+        ({}, replace(KEY, channel="C2"), False, False),
+        ({"channels": ["*"]}, replace(KEY, channel="C2"), False, True),
+        ({"workspace": "T1"}, KEY, False, True),
+        ({"workspace": "T2"}, KEY, False, False),
+        ({"guild": "T1"}, KEY, False, True),
+        ({"adapter": "talk"}, KEY, False, False),
+        ({}, KEY, True, False),
+        ({"dm": True, "channels": []}, KEY, True, True),
+        ({"dm": True, "channels": []}, KEY, False, False),
+    ],
+)
+def test_a_route_is_for_its_place(route, key, direct, there):
+    found = access({**ROUTE, **route})
+    assert bool(found.at(key, direct=direct)) == there
+    judged = found.judge(message(ALLOWED, key=key, direct=direct))
+    assert isinstance(judged, Allowed) == there
+
+
+@pytest.mark.parametrize(
+    ("route", "author", "inside"),
+    [
+        ({}, STAFF, True),
+        ({"roles": [], "groups": ["staff"]}, STAFF, True),
+        ({"roles": []}, STAFF, False),
+        ({"users": "members"}, UNLISTED, True),
+        ({"users": ["chat:T1:eve"]}, UNLISTED, True),
+        ({"users": "members"}, GUEST, False),
+        ({"users": "members", "guests": True}, GUEST, True),
+        ({"users": ["guest"]}, GUEST, True),
+        ({"users": "members", "guests": True}, EXTERNAL, False),
+        ({"users": "members", "external": True}, EXTERNAL, True),
+        ({"users": ["ext"]}, EXTERNAL, True),
+        ({"users": ["members", "bot"], "guests": True, "external": True}, BOT, False),
+        ({"bots": ["bot"]}, BOT, True),
+        ({"bots": ["eve"], "users": []}, UNLISTED, False),
+    ],
+)
+def test_a_route_is_for_its_people(route, author, inside):
+    assert lets_in(route, author) == inside
+
+
+def test_the_first_route_for_place_and_person_says_team_mode_and_limits():
+    found = access(
+        {**ROUTE, "users": ["eve"], "roles": [], "team": "first"},
+        {**ROUTE, "team": "second", "mode": "steer", "limits": {"turns": 5}},
+        {**ROUTE, "team": "third"},
+        person_parallel_turns=2,
+    )
+    limits = PersonLimits(parallel=2, turns=5)
+    assert found.judge(message(ALLOWED)) == Allowed(team="second", mode="steer", limits=limits)
+    assert found.judge(message(OPERATOR)) == Allowed(team="first")
+    assert found.judge(message(LOCAL_OPERATOR, key=ConversationKey.local("t"))) == Allowed()
+    assert found.judge(message(ALLOWED, key=ConversationKey.local("t"))) == Denied()
+
+
+@pytest.mark.parametrize(
+    ("mention", "addressed"),
+    [
+        ("always", [True] * 4),
+        ("mention", [False, True, False, True]),
+        ("thread", [False] + [True] * 3),
+    ],
+)
+def test_what_is_meant_for_the_team_depends_on_the_route(mention, addressed):
+    found = access({**ROUTE, "mention": mention, "dm": True})
+    said = [
+        found.addressed(KEY, direct=False, mentioned=mentioned, in_thread=in_thread)
+        for in_thread in (False, True)
+        for mentioned in (False, True)
+    ]
+    assert said == addressed
+    assert found.addressed(KEY, direct=True, mentioned=False, in_thread=False)
+    elsewhere = replace(KEY, channel="C2")
+    assert not found.addressed(elsewhere, direct=False, mentioned=True, in_thread=True)
+
+
+# --- answers ---
+
+
+def request(**more) -> Request:
+    values = {"kind": "approval", "asker": ALLOWED.id, **more}
+    return Request(
+        id="r", engine_id="e", thread="t", turn="u", agent=("a",), prompt="Well?", **values
+    )
+
+
+@pytest.mark.parametrize(
+    ("asked", "may"),
+    [
+        (request(), [OPERATOR, LOCAL_OPERATOR]),
+        (request(approvers=(UNLISTED.id,)), [UNLISTED, LOCAL_OPERATOR]),
+        (request(kind="text"), [ALLOWED, OPERATOR, LOCAL_OPERATOR]),
+        (request(kind="choice", asker=GUEST.id), [GUEST, OPERATOR, LOCAL_OPERATOR]),
+        (request(kind="text", asker=BOT.id), [OPERATOR, LOCAL_OPERATOR]),
+    ],
+)
+def test_an_answer_is_for_its_approvers_or_for_whoever_asked(asked, may):
+    everybody = [*PEOPLE.values(), LOCAL_OPERATOR]
+    assert {a.id for a in everybody if access().may_answer(a, asked)} == {a.id for a in may}
+
+
+def test_a_bot_is_no_operator_even_if_it_is_called_one():
+    bot = replace(BOT, id=OPERATOR.id)
+    assert access().judge(message(bot)) == Denied()
+
+
+# --- every kind of event, by everybody ---
+
+KINDS = {
+    "message": {"text": "hello"},
+    "edit": {"text": "hello again", "event": "edit"},
+    "command": {"text": "/new", "event": "command"},
+    "click": {"event": "click"},
+    "modal": {"event": "modal"},
+    "reaction": {"text": "look at this", "event": "reaction"},
+    "shortcut": {"text": "sum this up", "event": "shortcut"},
+    "file": {
+        "event": "file",
+        "attachments": (Attachment(name="a.txt", media_type="text/plain", data=b"x"),),
+    },
+    "stop": {"text": "/stop", "event": "stop"},
+}
+TAKEN = {"turn", "queued", "command", "answer"}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("person", PEOPLE)
+async def test_every_event_of_everybody_meets_the_same_authority(tmp_path, person, kind):
+    author, client = PEOPLE[person], model(calls("send"), *["done"] * 5)
+    sent: list[str] = []
+
+    async def send() -> str:
+        sent.append("sent")
+        return "sent"
+
+    teams = ScriptedTeams(
+        lambda: solo(client, tools=[send]), rules={"send": ToolRule(action="ask")}
+    )
+    async with Gateway(SqliteStore(tmp_path), teams, access=access()) as gateway:
+        operator = LocalClient(gateway)
+        opened = await gateway.accept(message(OPERATOR, "go"))
+        events = await until(operator, opened.thread, ends)
+        asked = of(InputRequested, events)[0].request
+        before = len(client.create_calls)
+        values = dict(KINDS[kind])
+        if kind in ("click", "modal"):
+            answer = Answer(kind="approve")
+            values |= {"text": "", "click": Click(request=asked, answer=answer)}
+        receipt = await gateway.accept(message(author, **values))
+        if person in ("operator", "allowed"):
+            assert receipt.outcome in TAKEN
+        else:
+            assert (receipt.outcome, receipt.reply) == ("refused", NOT_ALLOWED)
+            again = await gateway.accept(message(author, **values))
+            assert (again.outcome, again.reply) == ("refused", "")
+        if may_decide := person == "operator" and kind in ("click", "modal"):
+            await until(operator, opened.thread, lambda e: ends(e) and e.outcome == "done")
+        elif kind != "stop":
+            assert (await operator.thread(opened.thread)).state == "waiting"
+    assert len(client.create_calls) == before + may_decide
+    assert sent == ["sent"] * may_decide
+
+
+async def test_what_was_refused_leaves_no_text_behind(tmp_path):
+    teams = ScriptedTeams(lambda: solo("never"))
+    file = Attachment(name="secret.txt", media_type="text/plain", data=b"CANARY-FILE")
+    async with Gateway(SqliteStore(tmp_path), teams, access=access()) as gateway:
+        await gateway.accept(message(UNLISTED, "CANARY-TEXT", attachments=(file,)))
+    kept = b"".join(path.read_bytes() for path in tmp_path.iterdir() if path.is_file())
+    assert b"CANARY" not in kept
+    assert teams.built == 0
+
+
+# --- approvers ---
+
+
+async def test_a_named_approver_decides_where_no_route_lets_them_in(tmp_path):
+    done: list[str] = []
+
+    async def send() -> str:
+        done.append("sent")
+        return "sent"
+
+    rule = ToolRule(action="ask", approvers=(UNLISTED.id,), always_allowed=False)
+    teams = ScriptedTeams(lambda: solo(calls("send"), "done", tools=[send]), rules={"send": rule})
+    async with Gateway(SqliteStore(tmp_path), teams, access=access()) as gateway:
+        client = LocalClient(gateway)
+        opened = await gateway.accept(message(ALLOWED, "go"))
+        asked = of(InputRequested, await until(client, opened.thread, ends))[0]
+        assert asked.always is False
+
+        async def click(author: Author, kind) -> str:
+            there = ConversationKey(platform="chat", workspace="T1", channel="D7")
+            decision = Click(request=asked.request, answer=Answer(kind=kind))
+            receipt = await gateway.accept(
+                message(author, "", key=there, click=decision, event="click", direct=True)
+            )
+            return receipt.reply or receipt.outcome
+
+        assert await click(OPERATOR, "approve") == "This is not yours to answer."
+        assert "approve it once" in await click(UNLISTED, "approve_always")
+        assert await click(GUEST, "approve") == NOT_ALLOWED
+        assert await click(UNLISTED, "approve") == "answer"
+        await until(client, opened.thread, lambda e: ends(e) and e.outcome == "done")
+        assert (await gateway.accept(message(UNLISTED, "hello"))).outcome == "refused"
+    assert done == ["sent"]
+
+
+# --- bots, and people with many wishes ---
+
+
+async def test_bots_that_go_on_talking_to_each_other_have_to_rest(tmp_path):
+    clock = HandClock()
+    teams = ScriptedTeams(lambda: solo(model(*["well"] * 60)))
+    found = access({**ROUTE, "bots": ["bot"]})
+    store = SqliteStore(tmp_path, clock=clock.time)
+    async with Gateway(store, teams, access=found, clock=clock.time) as gateway:
+        said = [(await gateway.accept(message(BOT, f"{n}"))).outcome for n in range(25)]
+        assert [outcome != "refused" for outcome in said] == [True] * BOT_MESSAGES + [False] * 5
+        assert (await gateway.accept(message(ALLOWED, "people may"))).outcome != "refused"
+        clock.advance(61)
+        assert (await gateway.accept(message(BOT, "rested"))).outcome != "refused"
+
+
+async def test_a_person_over_their_limit_is_told_their_place_and_others_go_first(tmp_path):
+    door, begun = Door(), []
+
+    async def wait() -> str:
+        await door.pass_through()
+        return "ok"
+
+    teams = ScriptedTeams(lambda: solo(calls("wait"), "done", tools=[wait]))
+    found = access({**ROUTE, "limits": {"parallel_turns": 1}})
+    async with Gateway(SqliteStore(tmp_path), teams, access=found) as gateway:
+        client = LocalClient(gateway)
+        threads = []
+        for n, author in enumerate([ALLOWED, ALLOWED, ALLOWED, STAFF]):
+            receipt = await gateway.accept(message(author, "go", key=replace(KEY, root=f"{n}")))
+            threads.append(receipt.thread)
+            if n == 0:
+                await door.reached.wait()
+        await until(client, threads[3], lambda e: e.kind == "tool_started")
+        begun = [(await client.thread(thread)).state for thread in threads]
+        door.open()
+        seen = [await until(client, thread, ends) for thread in threads]
+    assert begun == ["working", "idle", "idle", "working"]
+    told = [[event.text for event in of(Notice, events)] for events in seen]
+    assert told == [
+        [],
+        ["Number 1 in your line: a turn of yours is running already."],
+        ["Number 2 in your line: a turn of yours is running already."],
+        [],
+    ]
+
+
+async def test_turns_of_ten_minutes_are_counted(tmp_path):
+    teams = ScriptedTeams(lambda: solo("one", "two", "three"))
+    found = access({**ROUTE, "limits": {"turns": 2}})
+    async with Gateway(SqliteStore(tmp_path), teams, access=found) as gateway:
+        client = LocalClient(gateway)
+        first = await gateway.accept(message(ALLOWED, "0"))
+        await until(client, first.thread, ends)
+        await turn(LocalClient(gateway, ALLOWED), first.thread, "1")
+        await gateway.accept(message(ALLOWED, "2"))
+        seen = await until(client, first.thread, lambda e: e.kind == "notice")
+        place = "Number 1 in your line: you had 2 turns within ten minutes."
+        assert of(Notice, seen)[0].text == place
+        assert (await client.thread(first.thread)).state == "idle"
+
+
+# --- codes ---
+
+DM = {"adapter": "chat", "dm": True, "pairing": True, "team": "other"}
+DIRECT = ConversationKey(platform="chat", workspace="T1", channel="D1", user="eve")
+
+
+async def test_an_unknown_person_is_let_in_by_the_code_they_were_told(tmp_path):
+    clock = HandClock()
+    store = SqliteStore(tmp_path, clock=clock.time)
+    teams = ScriptedTeams(lambda: solo("welcome"))
+    async with Gateway(store, teams, access=access(DM), clock=clock.time) as gateway:
+        told = await gateway.accept(message(UNLISTED, key=DIRECT, direct=True))
+        code = told.reply.split("parley pair ")[1].split("`")[0]
+        assert told.outcome == "refused"
+        assert code.encode() not in b"".join(path.read_bytes() for path in tmp_path.glob("*.db*"))
+        quiet = await gateway.accept(message(UNLISTED, key=DIRECT, direct=True))
+        assert (quiet.outcome, quiet.reply) == ("refused", "")
+        person = await gateway.pair(f" {code[:4].lower()}-{code[4:]} ")
+        assert person is not None
+        assert person.id == UNLISTED.id
+        assert await gateway.pair(code) is None
+        inside = await gateway.accept(message(UNLISTED, key=DIRECT, direct=True))
+        assert inside.outcome == "turn"
+        assert (await gateway.thread(inside.thread)).team == "other"
+        elsewhere = await gateway.accept(message(UNLISTED))
+        assert elsewhere.outcome == "refused"
+        assert await gateway.unpair(UNLISTED.id)
+        assert (
+            await gateway.accept(message(UNLISTED, key=DIRECT, direct=True))
+        ).outcome == "refused"
+
+
+@pytest.mark.parametrize("spoilt_by", ["time", "tries"])
+async def test_a_code_is_good_for_an_hour_and_five_tries(tmp_path, spoilt_by):
+    clock = HandClock()
+    store = SqliteStore(tmp_path, clock=clock.time)
+    teams = ScriptedTeams(lambda: solo("welcome"))
+    async with Gateway(store, teams, access=access(DM), clock=clock.time) as gateway:
+        told = await gateway.accept(message(UNLISTED, key=DIRECT, direct=True))
+        code = told.reply.split("parley pair ")[1].split("`")[0]
+        if spoilt_by == "time":
+            clock.advance(3601)
+        else:
+            for _ in range(5):
+                assert await gateway.pair("WRONGONE") is None
+        assert await gateway.pair(code) is None
+
+
+@pytest.mark.parametrize("author", [BOT, replace(UNLISTED, id="chat:T1:eve")])
+async def test_codes_are_told_in_direct_messages_to_people_only(tmp_path, author):
+    teams = ScriptedTeams(lambda: solo("never"))
+    found = access({**DM, "channels": ["C1"]})
+    async with Gateway(SqliteStore(tmp_path), teams, access=found) as gateway:
+        receipt = await gateway.accept(message(author, direct=author is BOT))
+    assert receipt.reply == NOT_ALLOWED
