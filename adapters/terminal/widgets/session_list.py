@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 from textual import on, work
 from textual.app import ComposeResult
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from adapters.terminal.conversation import Conversation
     from gateway.client import ThreadInfo
 
+Row: TypeAlias = tuple[str, str, str, bool]
+"""What stands in the list: state, age, title, whether it is the open one."""
 PAGE = 50
 MUTED = "$muted"
 STATES = {"working": ("●", "$primary"), "waiting": ("?", "$warning"), "parked": ("!", "$error")}
@@ -47,6 +49,7 @@ class SessionList(Vertical):
         self._conversation = conversation
         self._now = now
         self._whole = False
+        self._rows: list[Row] = []
 
     def compose(self) -> ComposeResult:
         """Search on top, the threads, and what keys do."""
@@ -56,17 +59,20 @@ class SessionList(Vertical):
 
     def focus_list(self) -> None:
         """Let the keyboard walk the list."""
-        self.query_one(OptionList).focus()
+        options = self.query_one(OptionList)
+        options.focus()
+        if options.highlighted is None:
+            options.action_first()
 
     async def refresh_threads(self) -> None:
-        """Fetch what is shown anew; the marked thread stays marked."""
+        """Fetch what is shown anew; a thread that somebody walks over stays marked."""
         wanted = max(PAGE, len(self.threads))
         threads = await self._fetch(wanted, 0)
         self._whole = len(threads) < wanted
-        if threads != self.threads or not threads:
-            marked = self._marked()
-            self.threads = threads
-            self._draw(marked.id if marked else self._open_thread)
+        options = self.query_one(OptionList)
+        marked = self._marked() if self.screen.focused is options else None
+        self.threads = threads
+        self._draw(marked.id if marked else self._open_thread)
 
     @on(Input.Changed)
     async def _search(self, event: Input.Changed) -> None:
@@ -86,7 +92,9 @@ class SessionList(Vertical):
             page = await self._fetch(PAGE, len(self.threads))
             self._whole = len(page) < PAGE
             self.threads = self.threads + page
-            self.query_one(OptionList).add_options([self._option(thread) for thread in page])
+            rows = [self._row(thread) for thread in page]
+            self._rows = self._rows + rows
+            self.query_one(OptionList).add_options([_option(*row) for row in rows])
 
     @on(OptionList.OptionSelected)
     def _chosen(self, event: OptionList.OptionSelected) -> None:
@@ -139,17 +147,19 @@ class SessionList(Vertical):
 
     def _draw(self, marked: str) -> None:
         options = self.query_one(OptionList)
-        options.set_options([self._option(thread) for thread in self.threads])
+        rows = [self._row(thread) for thread in self.threads]
+        if rows != self._rows:  # a list that is set anew loses its place
+            self._rows = rows
+            options.set_options([_option(*row) for row in rows])
         ids = [thread.id for thread in self.threads]
-        options.highlighted = ids.index(marked) if marked in ids else 0 if ids else None
+        options.highlighted = ids.index(marked) if marked in ids else None
 
-    def _option(self, thread: ThreadInfo) -> Option:
-        mark, colour = STATES.get(thread.state, (" ", ""))
-        here = thread.id == self._open_thread
-        return Option(
-            Content.assemble(
-                (f"{mark} ", colour),
-                (f"{age(self._now() - thread.updated_at):>3} ", MUTED),
-                (title_of(thread), "bold" if here else ""),
-            )
-        )
+    def _row(self, thread: ThreadInfo) -> Row:
+        ago = age(self._now() - thread.updated_at)
+        return thread.state, ago, title_of(thread), thread.id == self._open_thread
+
+
+def _option(state: str, ago: str, title: str, here: bool) -> Option:
+    mark, colour = STATES.get(state, (" ", ""))
+    parts = (f"{mark} ", colour), (f"{ago:>3} ", MUTED), (title, "bold" if here else "")
+    return Option(Content.assemble(*parts))

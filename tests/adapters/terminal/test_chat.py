@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from textual.widgets import OptionList
 
 from adapters.terminal.screens.sessions import Sessions
 from adapters.terminal.widgets.bars import Queue
@@ -242,6 +243,32 @@ async def test_the_thread_list_opens_renames_deletes_and_searches(tmp_path: Path
         await chat.until(lambda: "Apples" not in chat.text() and "Cherries" in chat.text())
         await chat.press("escape")
         await chat.until_shown("Write to the team below")
+
+
+async def test_a_long_thread_list_is_fetched_by_pages(tmp_path: Path):
+    client = ScriptedClient()
+    for number in range(120):
+        client.add_thread(f"Thread {number}", ago=60 * number)
+    async with chatting(client, tmp_path) as chat:
+        await chat.press("ctrl+s")
+        await chat.until_shown("Thread 0")
+        await chat.press("end")
+        await chat.until_shown("Thread 49")
+        await chat.press("end", "end")
+        await chat.until_shown("Thread 119")
+        await chat.press("up", "enter")
+        await chat.until_shown("Thread 118", "Write to the team below")
+
+
+async def test_the_list_beside_the_chat_marks_the_open_thread(tmp_path: Path):
+    client = ScriptedClient()
+    client.add_thread("Apples", id="a")
+    async with chatting(client, tmp_path, size=(120, 40)) as chat:
+        await chat.until_shown("now Apples")
+        await chat.type("/new")
+        await chat.type("hello")
+        await chat.until_shown("● now New thread")
+        await chat.until(lambda: chat.screen.query_one(OptionList).highlighted == 1)
 
 
 async def test_a_wide_terminal_has_the_threads_beside_the_chat(tmp_path: Path):
