@@ -298,7 +298,7 @@ class _Acceptance:
         )
         if decision.grant:
             self._connection.execute(
-                "INSERT OR IGNORE INTO grants (thread, tool, person, granted_by, granted_at)"
+                "INSERT OR REPLACE INTO grants (thread, tool, person, granted_by, granted_at)"
                 " VALUES (?, ?, ?, ?, ?)",
                 (request.thread, request.tool, request.asker, author.id, self._now),
             )
