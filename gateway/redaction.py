@@ -24,7 +24,7 @@ _NAMED_LIKE_ONE = re.compile(r"(?:^|_)(?:TOKEN|KEY|SECRET|PASSWORD|PASSWD|PASS|C
 # queries; then passwords in addresses, and addresses that are a secret themselves.
 _TOKENS = re.compile(
     r"""
-    \bx(?:ox[a-z]|app)-[\w.-]{8,}
+    \bx(?:ox[a-z](?:\.xox[a-z])?|app)-[\w.-]{8,}
   | \bsk-[\w-]{8,}
   | \b[MNO][\w-]{22,40}\.[\w-]{5,8}\.[\w-]{25,60}
   | \b(?:gh[pousr]_|github_pat_|glpat-|AIza|AKIA|hf_)[\w-]{12,}

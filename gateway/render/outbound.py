@@ -17,6 +17,9 @@ from gateway.render.sanitize import sanitize
 AT = "\uff20"
 """Looks like the at sign, and is none to a platform."""
 
+NESTED = 4
+"""How deep masked links may stand in each other and still be written out."""
+
 _ALL = re.compile(r"@(?=(?:everyone|here|channel)\b)", re.IGNORECASE)
 _TOKEN = re.compile(r"<(?=[@#!:/]|id:|t:|a:|sound:)", re.IGNORECASE)
 _FENCE = re.compile(r"^ {0,3}(?P<ticks>`{3,}|~{3,})(?P<info>[^\n]*)$", re.MULTILINE)
@@ -66,10 +69,12 @@ def _unmasked(text: str) -> str:
 
 def _open_links(text: str, hosts: Collection[str] | None) -> str:
     """Text without code: every address stands for itself, and is a link only if it may be one."""
-    while True:  # a mask may stand in the words of another
+    for _ in range(NESTED):  # a mask may stand in the words of another
         text, count = _MASK.subn(lambda found: _beside(found["text"], found["url"]), text)
         if not count:
             break
+    else:
+        text = text.replace("](", "] (")
     text = _DEFINITION.sub(r"\1\\[", text)
     text = _AUTOLINK.sub(lambda found: found["url"], text)
     return text if hosts is None else _URL.sub(lambda found: _url(found["url"], hosts), text)

@@ -1,0 +1,127 @@
+"""Secrets are taken out of what is written down, whoever writes it."""
+
+import logging
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import SecretStr
+
+from gateway.config import ModelConfig, load_config
+from gateway.logging import log_to
+from gateway.redaction import HIDDEN, REDACTION, Redaction, secrets_of, secrets_of_environment
+
+SECRET = "correct horse/battery+staple"
+
+
+@pytest.fixture
+def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(REDACTION, "_secrets", set())
+    monkeypatch.setattr(REDACTION, "_known", None)
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    log_to(tmp_path / "parley.log", "debug")
+    REDACTION.add([SECRET])
+    yield lambda: (tmp_path / "parley.log").read_text()
+    for handler in root.handlers:
+        handler.close()
+    root.handlers[:], root.level = handlers, level
+    logging.captureWarnings(capture=False)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "xoxb-123456789012-123456789012-abcdefghijklmnop",
+        "xapp-1-A012345-123456-abcdef",
+        "xoxe.xoxp-1-Mi0yLTk5",
+        "sk-proj-abcdefghijklmnop",
+        "MTk4NjIyNDgzNDcxOTI1MjQ4.Cl2FMQ.ZnCjm1XVW7vRze4b7Cq4se7kKWs",
+        "ghp_abcdefghijklmnop1234",
+        "AIzaSyabcdefghijklmnop",
+        "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.abcdef",
+        "gAAAAABhSomethingThatIsLongEnoughToBeAFernetToken0123456789==",
+    ],
+)
+def test_what_looks_like_a_token_is_hidden(text):
+    assert Redaction().all(f"({text})") == f"({HIDDEN})"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("Authorization: Bearer abcdefghijklmnopqrst", f"Authorization: {HIDDEN}"),
+        ("{'token': 'abc def', 'channel': 'C1'}", f"{{'token': '{HIDDEN}', 'channel': 'C1'}}"),
+        ('{"client_secret": "x"}', f'{{"client_secret": "{HIDDEN}"}}'),
+        ("password=hunter22&user=a", f"password={HIDDEN}&user=a"),
+        ("wss://w.example/?ticket=abcdef-123&id=1", f"wss://w.example/?ticket={HIDDEN}&id=1"),
+        ("https://ann:hunter2@h.example/", f"https://{HIDDEN}@h.example/"),
+        ("https://hooks.slack.com/services/T1/B2/abcdef", f"https://hooks.slack.com/{HIDDEN}"),
+        ("('Authorization', 'Bot abc')", f"('Authorization', '{HIDDEN}')"),
+        ("12 prompt tokens; max_tokens: 100000", "12 prompt tokens; max_tokens: 100000"),
+        ("the token bucket is empty", "the token bucket is empty"),
+    ],
+)
+def test_what_is_called_a_secret_is_hidden(text, shown):
+    assert Redaction().all(text) == shown
+
+
+@pytest.mark.parametrize(
+    "evil", ["a", "M-", "token", "eyJ-", "://", "token= ", "bearer ", "password='", "x:y@"]
+)
+def test_no_text_takes_long(evil):
+    text = evil * (60_000 // len(evil))
+    begun = time.process_time()
+    Redaction([SECRET]).all(text)
+    assert time.process_time() - begun < 3
+
+
+@given(st.text(min_size=6), st.text(), st.text())
+def test_a_known_secret_is_never_left(secret, before, after):
+    hidden = Redaction([secret]).known(f"{before}{secret}{after}")
+    assert secret not in hidden.replace(HIDDEN, "") or secret in before + after
+
+
+def test_the_log_has_no_secrets_from_any_logger_at_any_level(log):
+    sdk = logging.getLogger("slack_sdk.web.async_base_client")
+    sdk.debug("Sending: %s", {"token": "xoxb-123456789012-abcdef", "text": SECRET})
+    sdk.debug("url https://h.example/?x=correct%20horse%2Fbattery%2Bstaple")
+    try:
+        raise ValueError(f"bad key {SECRET}")
+    except ValueError:
+        logging.getLogger("openai").exception("failed with %r", SECRET)
+    logging.getLogger("gateway").warning("fine", stack_info=True)
+    text = log()
+    assert "Sending" in text
+    assert "ValueError: bad key" in text
+    for part in ("horse", "battery", "staple", "xoxb"):
+        assert part not in text
+
+
+def test_every_secret_of_a_config_is_known(tmp_path, monkeypatch):
+    monkeypatch.setenv("MY_KEY", "from-the-environment")
+    monkeypatch.setenv("SOME_API_TOKEN", "from-an-sdks-variable")
+    (tmp_path / "key").write_text("from-a-file\n")
+    (tmp_path / "config.toml").write_text(
+        """
+        [models.a]
+        model = "gpt-4o"
+        api_key_env = "MY_KEY"
+        [models.b]
+        model = "gpt-4o"
+        api_key_file = "key"
+        options = { default_headers = { x_api_key = "from-the-options" } }
+        """
+    )
+    config = load_config(tmp_path / "config.toml").config
+    assert {*secrets_of(config)} >= {"from-the-environment", "from-a-file", "from-the-options"}
+    assert "from-an-sdks-variable" in {*secrets_of_environment()}
+    assert "from-the-environment" not in repr(config)
+
+
+def test_a_secret_is_never_part_of_a_sections_text():
+    model = ModelConfig(model="m", api_key=SecretStr(SECRET))
+    for text in (repr(model), str(model), model.model_dump_json()):
+        assert SECRET not in text

@@ -1,0 +1,108 @@
+"""`[policies.tools]` applied to calls."""
+
+import pytest
+
+from gateway.config import Policies
+from gateway.conversation import LOCAL_OPERATOR, Author
+from gateway.registry import ToolRule
+from gateway.tool_policy import tool_rule
+from teams.base import ToolCall
+from teams.code_executor import EXECUTE_CODE
+
+ANN = Author(id="chat:T1:ann", groups=frozenset({"R1"}))
+BOSS = Author(id="chat:T1:boss")
+
+
+def call(name="send", arguments="{}", **more) -> ToolCall:
+    return ToolCall(key="k", id="1", name=name, arguments=arguments, agent=("a",), **more)
+
+
+def policies(**tools) -> Policies:
+    return Policies.model_validate({"operators": [BOSS.id], "tools": tools})
+
+
+def rule(tools: dict, a_call: ToolCall | None = None, asker: Author = ANN, team: str = "desk"):
+    return tool_rule(policies(**tools), team, a_call or call(), asker)
+
+
+@pytest.mark.parametrize(
+    ("case", "team", "asker", "arguments", "action"),
+    [
+        ({"teams": ["desk"]}, "desk", ANN, "{}", "allow"),
+        ({"teams": ["desk"]}, "other", ANN, "{}", "deny"),
+        ({"roles": ["R1"]}, "desk", ANN, "{}", "allow"),
+        ({"roles": ["R2"]}, "desk", ANN, "{}", "deny"),
+        ({"roles": ["operators"]}, "desk", BOSS, "{}", "allow"),
+        ({"roles": ["operators"]}, "desk", LOCAL_OPERATOR, "{}", "allow"),
+        ({"roles": ["operators"]}, "desk", ANN, "{}", "deny"),
+        (
+            {"arguments": {"to": r".+@example\.com"}},
+            "desk",
+            ANN,
+            '{"to": "a@example.com"}',
+            "allow",
+        ),
+        (
+            {"arguments": {"to": r".+@example\.com"}},
+            "desk",
+            ANN,
+            '{"to": "a@example.com.evil"}',
+            "deny",
+        ),
+        ({"arguments": {"to": ".*"}}, "desk", ANN, "{}", "deny"),
+        ({"arguments": {"to": ".*"}}, "desk", ANN, '{"to": "x", broken', "deny"),
+        ({"arguments": {"to": ".*"}}, "desk", ANN, '["to"]', "deny"),
+        ({"arguments": {"n": "[1-9]"}}, "desk", ANN, '{"n": 7}', "allow"),
+        ({"arguments": {"n": "[1-9]"}}, "desk", ANN, '{"n": 70}', "deny"),
+        ({"arguments": {"all": "false"}}, "desk", ANN, '{"all": false}', "allow"),
+        ({"arguments": {"to": "x+"}}, "desk", ANN, f'{{"to": "{"x" * 10_001}"}}', "deny"),
+        ({"arguments": {"to": "x"}}, "desk", ANN, '{"to": "x\\n"}', "deny"),
+        ({"teams": ["desk"], "roles": ["R2"]}, "desk", ANN, "{}", "deny"),
+    ],
+)
+def test_a_case_holds_where_all_its_conditions_do(case, team, asker, arguments, action):
+    tools = {"send": {"action": "deny", "cases": [{**case, "action": "allow"}]}}
+    found = rule(tools, call(arguments=arguments), asker, team)
+    assert (found.action, found.reason) == (action, "policies.tools.send")
+
+
+def test_the_first_case_that_fits_decides():
+    cases = [
+        {"arguments": {"path": r"/tmp/.*\.\..*"}, "action": "deny"},
+        {"arguments": {"path": "/tmp/.*"}, "action": "allow"},
+    ]
+    tools = {"send": {"action": "ask", "cases": cases}}
+    actions = [
+        rule(tools, call(arguments=f'{{"path": "{path}"}}')).action
+        for path in ("/tmp/../etc", "/tmp/a", "/etc")
+    ]
+    assert actions == ["deny", "allow", "ask"]
+
+
+@pytest.mark.parametrize("name", [EXECUTE_CODE, "CodeExecutor"])
+@pytest.mark.parametrize("default", ["allow", "ask"])
+def test_code_is_not_executed_unless_the_config_says_so_by_name(name, default):
+    assert rule({"default": default}, call(name)).action == "deny"
+    assert rule({"default": default, name: {"action": "ask"}}, call(name)).action == "ask"
+
+
+def test_what_a_tool_says_of_itself_holds_unless_the_config_says_otherwise():
+    honest = call(idempotent=True, read_only=True)
+    silent = rule({"send": {"action": "allow"}}, honest)
+    assert (silent.idempotent, silent.read_only) == (True, True)
+    loud = rule({"send": {"action": "allow", "read_only": False, "idempotent": False}}, honest)
+    assert (loud.idempotent, loud.read_only) == (False, False)
+    default = rule({"default": "allow"}, honest)
+    assert (default.idempotent, default.read_only) == (True, True)
+
+
+def test_approvers_and_how_far_an_approval_goes_are_the_tools_own():
+    found = rule({"send": {"action": "ask", "approvers": [BOSS.id], "always_allowed": False}})
+    assert (found.approvers, found.always_allowed) == ((BOSS.id,), False)
+
+
+def test_a_usual_rule_gives_way_to_the_config():
+    usual = ToolRule(action="allow", read_only=True)
+    assert tool_rule(policies(), "demo", call(), ANN, usual=usual) is usual
+    own = policies(send={"action": "deny"})
+    assert tool_rule(own, "demo", call(), ANN, usual=usual).action == "deny"
