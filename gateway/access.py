@@ -45,6 +45,10 @@ class Access(Protocol):
         """Whether the author may write there, whatever the event is."""
         ...
 
+    def is_operator(self, author: Author) -> bool:
+        """Whether the author may do everything."""
+        ...
+
     def may_answer(self, author: Author, request: Request) -> bool:
         """Whether the author may answer this request."""
         ...

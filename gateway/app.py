@@ -28,6 +28,7 @@ from gateway.store.sqlite import SqliteStore, temporary_store
 from gateway.team_factory import TeamFactory
 
 LOG_FILE = "parley.log"
+DAY = 86400.0
 
 
 async def load(path: Path | None) -> LoadedConfig:
@@ -68,13 +69,20 @@ def access_of(config: Config) -> RoutedAccess:
     return RoutedAccess(config.routes, config.policies.operators, config.limits)
 
 
+def limits_of(config: Config) -> Limits:
+    """The bounds of a gateway, as the config says."""
+    days = config.store.retention_days
+    return Limits(
+        parallel_turns=config.limits.parallel_turns, retention=days * DAY if days else None
+    )
+
+
 @asynccontextmanager
 async def own_gateway(loaded: LoadedConfig, store: SessionStore) -> AsyncGenerator[LocalClient]:
     """The operator's client of a gateway that runs here. Raises StoreError."""
     teams = team_factory(loaded, store.folder)
-    limits = Limits(parallel_turns=loaded.config.limits.parallel_turns)
+    access, limits = access_of(loaded.config), limits_of(loaded.config)
     try:
-        access = access_of(loaded.config)
         async with Gateway(store, teams, access=access, limits=limits) as gateway:
             yield LocalClient(gateway)
     finally:

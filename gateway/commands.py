@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from gateway.client import Answer, CommandInfo
-from gateway.store.protocols import Begin, Decision, Say, Situation, Stop
+from gateway.store.protocols import Begin, Decision, Forget, Retry, Say, Situation, Stop
 
 _SLASH = re.compile(r"/([A-Za-z_]+)(?:\s+(.*))?", re.DOTALL)
 _VERDICT = re.compile(r"/?(approve|deny)\s+([0-9a-f]{12})\b\s*(.*)", re.DOTALL | re.IGNORECASE)
@@ -44,13 +44,27 @@ def _status(situation: Situation) -> Decision:
         "idle": "has nothing to do",
         "working": "is working",
         "waiting": "waits for an answer",
-        "parked": "was interrupted too often; your next message goes on from there",
+        "parked": "was interrupted too often; /retry, or your next message, goes on from there",
     }[thread.state]
     lines = [f"The team {thread.team!r} {state}."]
     if situation.waiting:
         lines.append(f"Messages that wait: {situation.waiting}.")
     lines += [f"Asked ({request.id}): {request.prompt}" for request in situation.requests]
     return Say(reply="\n".join(lines))
+
+
+def _retry(situation: Situation) -> Decision:
+    if situation.busy:
+        return Say(reply="The team is at it already.")
+    if situation.last not in ("failed", "interrupted"):
+        return Say(reply="Nothing has failed here that could be tried again.")
+    return Retry(reply="It is tried again, from where it stood.")
+
+
+def _forget(situation: Situation) -> Decision:
+    if situation.thread is None:
+        return Say(reply="There is nothing to forget here.")
+    return Forget(reply="All that was said and made in this thread is deleted.")
 
 
 def _help(situation: Situation) -> Decision:
@@ -68,6 +82,8 @@ _COMMANDS: dict[str, tuple[str, Callable[[Situation], Decision]]] = {
     "new": ("begin a new thread", _new),
     "stop": ("stop what the team is doing", _stop),
     "status": ("what the team is doing, and what waits", _status),
+    "retry": ("try again what has failed", _retry),
+    "forget": ("delete this thread with everything that was said and made in it", _forget),
     "approve": ("let a tool call run: approve ID, or approve ID always", _which),
     "deny": ("refuse a tool call: deny ID, with a note for the team if you like", _which),
     "help": ("what can be typed here", _help),
@@ -97,6 +113,13 @@ def parse_command(text: str) -> Command | None:
     if name not in _COMMANDS:
         return Command(name, lambda _: Say(reply=f"There is no command /{name}; /help lists them."))
     return Command(name, _COMMANDS[name][1])
+
+
+def decide_command(text: str, situation: Situation) -> Decision:
+    """What a command means, typed by somebody who may do everything."""
+    command = parse_command(text)
+    assert command is not None
+    return command.decide(situation)
 
 
 def _verdict(name: str, request: str, rest: str) -> Command:

@@ -78,6 +78,8 @@ class _Service:
             "withdraw": lambda p: client.withdraw(**p),
             "answer": lambda p: client.answer(p["request"], Answer(**p["answer"])),
             "stop": lambda p: client.stop(**p),
+            "delete_person": lambda p: gateway.delete_person(**p),
+            "backup": lambda p: gateway.backup(Path(p["path"])),
             "pair": lambda p: _person(gateway.pair(**p)),
             "unpair": lambda p: gateway.unpair(**p),
             "commands": lambda _: _commands(client),
@@ -248,6 +250,14 @@ class SocketClient:
     def commands(self) -> list[CommandInfo]:
         """What can be typed."""
         return self._commands
+
+    async def delete_person(self, person: str) -> list[str]:
+        """Remove whatever is known of a person, with all threads they had a part in; their ids."""
+        return await self._call("delete_person", person=person)
+
+    async def backup(self, path: Path) -> None:
+        """Write a copy of the store to a file. Raises StoreUnwritable or StoreFull."""
+        await self._call("backup", path=str(path))
 
     async def pair(self, code: str) -> Person | None:
         """Let in the person who was told this code; None if it is wrong, used or late."""

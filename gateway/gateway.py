@@ -17,6 +17,7 @@ import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
+from pathlib import Path
 from types import TracebackType
 from typing import Self
 
@@ -43,6 +44,7 @@ from gateway.store.protocols import (
     Stop,
 )
 from gateway.store.rows import new_id
+from gateway.upkeep import Upkeep
 from gateway.watch import watch
 
 LOG = logging.getLogger("gateway")
@@ -55,6 +57,10 @@ class Limits:
     parallel_turns: int = 16
     live_teams: int = 100
     """Idle teams kept in memory; the others are loaded again when they are needed."""
+    idle: float = 900.0
+    """How long an idle team is kept in memory."""
+    retention: float | None = None
+    """How long a thread is kept that nothing happens in; None for ever."""
     shutdown: float = 3.0
     """How long turns may take to reach a safe point when the gateway ends."""
 
@@ -123,9 +129,7 @@ class Gateway:
             stack.callback(self._bus.close)
             # The gateway may be entered by one task and left by another (a terminal's callbacks),
             # so its lanes hang on a task of their own, which `_shut_down` ends.
-            lanes = asyncio.get_running_loop().create_task(
-                self._dispatcher.serve(self._sessions.drain), name="gateway lanes"
-            )
+            lanes = asyncio.get_running_loop().create_task(self._work(), name="gateway lanes")
             stack.push_async_callback(self._shut_down, lanes)
             self._stack = stack.pop_all()
         return self
@@ -137,6 +141,24 @@ class Gateway:
         traceback: TracebackType | None,
     ) -> None:
         await self._stack.__aexit__(kind, error, traceback)
+
+    async def _work(self) -> None:
+        upkeep = Upkeep(self._tidy)
+        async with asyncio.TaskGroup() as group:
+            group.create_task(upkeep.run(), name="gateway upkeep")
+            await self._dispatcher.serve(self._sessions.drain)
+
+    async def _tidy(self) -> None:
+        """Let go of what was not used for long."""
+        self._sessions.evict(self._limits.idle)
+        if self._limits.retention is not None:
+            for thread in await self._store.expire(self._clock() - self._limits.retention):
+                LOG.info("thread %s: deleted, nothing had happened in it for long", thread)
+                self._gone(thread)
+
+    def _gone(self, thread: str) -> None:
+        self._bus.end(thread)
+        self._sessions.forget(thread)
 
     async def _recover(self) -> None:
         for left in await self._store.recover(self._boot):
@@ -190,6 +212,8 @@ class Gateway:
 
     def _accepted(self, accepted: Accepted) -> None:
         lane = accepted.lane
+        if accepted.forgotten:
+            self._gone(accepted.forgotten)
         self._bus.publish(lane, accepted.events)
         if accepted.stop:
             self._sessions.stop(lane, accepted.stop)
@@ -298,8 +322,22 @@ class Gateway:
         """Stop the thread's work and remove everything it has. Raises NotFound."""
         self._check_open()
         await self._store.delete_thread(thread)
-        self._bus.end(thread)
-        self._sessions.forget(thread)
+        self._gone(thread)
+
+    async def delete_person(self, person: str) -> list[str]:
+        """Remove whatever is known of a person, with all threads they had a part in; their ids."""
+        self._check_open()
+        threads = await self._store.delete_person(person)
+        for thread in threads:
+            self._gone(thread)
+        return threads
+
+    async def backup(self, path: Path) -> None:
+        """Write a copy of the store to a file, whole or not at all. Raises StoreUnwritable or
+        StoreFull.
+        """
+        self._check_open()
+        await self._store.backup(path)
 
     def events(self, thread: str, *, after: int = 0) -> AsyncGenerator[SessionEvent]:
         """What happened in a thread after a seq, then what happens, until the gateway ends.

@@ -20,6 +20,8 @@ class LiveTeam:
 
     def __init__(self, team: DurableTeam) -> None:
         self.team = team
+        self.used_at = 0.0
+        """When it was last used, by `time.monotonic`."""
         self._snapshot = 0
         self._deltas: int | None = None
 

@@ -8,6 +8,7 @@ from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
 from gateway.redaction import RedactingFormatter
+from teams.core import EVENT_LOGGER_NAME, TRACE_LOGGER_NAME
 
 _FORMAT = "%(asctime)s %(levelname)-7s %(name)s  %(message)s"
 _BYTES = 5_000_000
@@ -31,4 +32,8 @@ def log_to(file: Path, level: str) -> None:
         handler = logging.NullHandler()
     handler.setFormatter(RedactingFormatter(_FORMAT))
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
+    # Whatever people and models say is worth an event of the engine's to those who listen in
+    # Python; in the log it has no place.
+    for name in (EVENT_LOGGER_NAME, TRACE_LOGGER_NAME):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     logging.captureWarnings(True)

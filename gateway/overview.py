@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-import asyncio
-import shutil
 import time
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
+from pathlib import Path
 
 from gateway.client import ThreadInfo
+from gateway.commands import decide_command
 from gateway.control import SocketClient
+from gateway.conversation import LOCAL_OPERATOR, InboundMessage
 from gateway.errors import Closing, NotFound
 from gateway.events import SessionEvent
 from gateway.export import markdown
 from gateway.pairing import hashed
 from gateway.render.sanitize import sanitize
-from gateway.store.protocols import Person, SessionReader
+from gateway.store.protocols import Accepted, Counts, NewThread, Person, SessionReader, Thread
+from gateway.store.rows import new_id
 from gateway.store.sqlite import SqliteStore
 
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400
@@ -70,9 +72,54 @@ async def delete_thread(store: SqliteStore, thread: str) -> None:
     except Closing:
         async with store.own():
             await store.delete_thread(thread)
-        await asyncio.to_thread(shutil.rmtree, store.folder / "work" / thread, ignore_errors=True)
     else:
         await owner.delete_thread(thread)
+
+
+async def delete_person(store: SqliteStore, person: str) -> list[str]:
+    """Remove whatever is known of a person, with all threads they had a part in; their ids."""
+    try:
+        owner = await SocketClient.connect(store.folder)
+    except Closing:
+        async with store.own():
+            return await store.delete_person(person)
+    return await owner.delete_person(person)
+
+
+async def retry(store: SqliteStore, thread: str) -> str:
+    """Let the thread's turn be tried again that failed or was parked; what came of it."""
+    try:
+        owner = await SocketClient.connect(store.folder)
+    except Closing:
+        async with store.own():
+            accepted = await _accept(store, await store.thread(thread), "/retry")
+        later = " Parley is not running: it goes on once it does."
+        return accepted.reply + (later if accepted.wake else "")
+    return (await owner.send(thread, "/retry")).reply
+
+
+async def _accept(store: SqliteStore, thread: Thread, command: str) -> Accepted:
+    new = NewThread(id=new_id(), team=thread.team, definition=thread.definition)
+    return await store.accept(
+        InboundMessage(key=thread.key, thread=thread.id, author=LOCAL_OPERATOR, text=command),
+        lambda situation: decide_command(command, situation),
+        new=new,
+        kind="command",
+        then=lambda _: None,
+    )
+
+
+async def backup(store: SqliteStore, path: Path) -> None:
+    """Copy the store to a file: by its owner where there is one, otherwise here.
+
+    Raises StoreUnwritable, StoreFull, or NotFound where there is no store yet.
+    """
+    try:
+        owner = await SocketClient.connect(store.folder)
+    except Closing:
+        await store.backup(path)
+    else:
+        await owner.backup(path)
 
 
 async def pair(store: SqliteStore, code: str) -> Person | None:
@@ -115,21 +162,29 @@ async def owner_status(store: SqliteStore) -> tuple[bool, str]:
     try:
         status = await (await SocketClient.connect(store.folder)).status()
     except Closing:
-        counts = await store.counts()
-        return False, f"Parley is not running.\n{_counts(counts.threads, counts.open_requests)}"
+        return False, f"Parley is not running.\n{_counts(await store.counts())}"
     since = datetime.fromtimestamp(status["since"]).astimezone()
-    counts = status["counts"]
     return True, (
         f"Parley runs as process {status['pid']} since {since:%Y-%m-%d %H:%M}, "
         f"{_number(status['running'], 'turn')} running.\n"
-        f"{_counts(counts['threads'], counts['open_requests'])}"
+        f"{_counts(Counts(**status['counts']))}"
     )
 
 
-def _counts(threads: Mapping[str, int], open_requests: int) -> str:
-    states = ", ".join(f"{count} {state}" for state, count in sorted(threads.items()))
-    total = _number(sum(threads.values()), "thread")
-    return f"{total}{f' ({states})' if states else ''}, {_number(open_requests, 'open question')}."
+def _counts(counts: Counts) -> str:
+    threads = _number(sum(counts.threads.values()), "thread") + _listed(counts.threads)
+    lines = [f"{threads}, {_number(counts.open_requests, 'open question')}."]
+    if counts.inbox:
+        total = _number(sum(counts.inbox.values()), "message")
+        lines.append(f"{total} accepted{_listed(counts.inbox)}.")
+    if counts.refused:
+        lines.append(f"Refused{_listed(counts.refused)}.")
+    return "\n".join(lines)
+
+
+def _listed(counts: Mapping[str, int]) -> str:
+    listed = ", ".join(f"{count} {name}" for name, count in sorted(counts.items()))
+    return f" ({listed})" if listed else ""
 
 
 def _number(count: int, noun: str) -> str:

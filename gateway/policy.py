@@ -10,6 +10,7 @@ from gateway.pairing import new_code
 from gateway.store.protocols import (
     Decision,
     Enqueue,
+    Forget,
     PersonLimits,
     Refuse,
     Request,
@@ -25,6 +26,9 @@ NOT_ALLOWED = "You may not write to this team."
 PAIR = (
     "I don't know you yet. Ask an operator of this bot to run `parley pair {code}` within an hour; "
     "then write again."
+)
+NOT_YOURS_ALONE = (
+    "Others have written in this thread, too: ask an operator of this bot to delete it."
 )
 EDITED = "The team works with what you had written; send what you changed as a new message."
 BOT_MESSAGES = 20
@@ -61,7 +65,11 @@ def _taken(
     if message.event == "edit":
         return Say(reply=EDITED)
     if command := parse_command(message.text):
-        return command.decide(situation)
+        decision = command.decide(situation)
+        theirs = situation.others and not access.is_operator(message.author)
+        if isinstance(decision, Forget) and theirs:
+            return Say(reply=NOT_YOURS_ALONE)
+        return decision
     return _said(message, situation, access, limits)
 
 

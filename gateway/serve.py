@@ -9,12 +9,12 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 
 from gateway.adapter import Adapter, AuthError
-from gateway.app import access_of, begin_log, store_of, team_factory
+from gateway.app import access_of, begin_log, limits_of, store_of, team_factory
 from gateway.check import build_twice
 from gateway.config import Config, LoadedConfig
 from gateway.errors import GatewayError
 from gateway.exit_codes import ExitCode
-from gateway.gateway import Gateway, Limits
+from gateway.gateway import Gateway
 from gateway.isolation import local_executors
 from gateway.store.protocols import SessionStore
 from gateway.team_factory import TeamFactory
@@ -87,7 +87,7 @@ async def served(
     """The gateway of a config and its adapters, not yet running. Raises GatewayError."""
     config = loaded.config
     teams = team_factory(loaded, store.folder)
-    limits = Limits(parallel_turns=config.limits.parallel_turns)
+    limits = limits_of(config)
     try:
         await check_teams(config, teams)
         async with Gateway(store, teams, access=access_of(config), limits=limits) as gateway:

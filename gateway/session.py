@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections import OrderedDict
 from collections.abc import Callable
+from time import monotonic
 
 from gateway.bus import EventBus
 from gateway.errors import Fenced, GatewayError, TeamUnusable
@@ -54,6 +55,11 @@ class Sessions:
         """How many turns run at this moment."""
         return len(self._running)
 
+    @property
+    def live(self) -> int:
+        """How many idle teams are in memory."""
+        return len(self._live)
+
     async def drain(self, thread: str) -> bool:
         """Run the thread's next turn, if it has one; True if there is more to do."""
         try:
@@ -98,6 +104,7 @@ class Sessions:
             more = await turn.run(build)
             if live is not None and turn.intact:
                 self._live[thread.id] = live
+                live.used_at = monotonic()
         finally:
             del self._running[thread.id]
             self._stops.discard(turn.id)
@@ -135,6 +142,11 @@ class Sessions:
         self._leaving = True
         for turn in self._running.values():
             turn.leave()
+
+    def evict(self, idle: float) -> None:
+        """Drop the teams that nobody has used for `idle` seconds: they are loaded again."""
+        while self._live and next(iter(self._live.values())).used_at < monotonic() - idle:
+            self._live.popitem(last=False)
 
     def forget(self, thread: str) -> None:
         """Stop the work of a thread that was deleted, and drop what it has in memory."""

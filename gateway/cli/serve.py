@@ -1,4 +1,4 @@
-"""`parley serve` and `parley status`: the gateway of the chat platforms, and what it is doing."""
+"""`parley serve`, `status` and `backup`: the gateway of the chat platforms, for its operator."""
 
 from __future__ import annotations
 
@@ -24,6 +24,24 @@ def serve(ctx: click.Context, config: Path | None) -> None:
     from gateway.serve import serve_config
 
     ctx.exit(serve_config(load_config(config)))
+
+
+@click.command()
+@config_option
+@click.argument("path", type=click.Path(path_type=Path, dir_okay=False))
+def backup(config: Path | None, path: Path) -> None:
+    """Copy the store to PATH, whether Parley runs or not.
+
+    The copy is one database file that only you can read; an older one at PATH is replaced once the
+    new one is whole.
+    """
+    from gateway import overview
+    from gateway.app import store_of
+    from gateway.config import load_config
+
+    store = store_of(load_config(config, references=False))
+    asyncio.run(overview.backup(store, path.absolute()))
+    click.echo(f"Wrote {path}.")
 
 
 @click.command()

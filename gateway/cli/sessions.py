@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @click.group()
 def sessions() -> None:
-    """List, read, export and delete threads."""
+    """List, read, export, try again and delete threads."""
 
 
 @sessions.command(name="list")
@@ -65,17 +65,80 @@ def export(config: Path | None, session: str) -> None:
 @sessions.command()
 @config_option
 @click.argument("session")
-@click.option("--yes", is_flag=True, help="Do not ask.")
-def delete(config: Path | None, session: str, yes: bool) -> None:
-    """Delete the thread with this id or title, and everything it has."""
-    from gateway.overview import delete_thread, find_thread
+def replay(config: Path | None, session: str) -> None:
+    """Show the events of the thread with this id or title one by one, with their timing.
+
+    Each line has the time of day, the seconds since the event before, and what happened.
+    """
+    from gateway.overview import find_thread, stored_events
+    from gateway.replay import Replay
+
+    async def write() -> None:
+        store = _store(config)
+        thread = await find_thread(store, session)
+        lines = Replay()
+        async for event in stored_events(store, thread.id):
+            click.echo(lines.line(event))
+
+    asyncio.run(write())
+
+
+@sessions.command()
+@config_option
+@click.argument("session")
+def retry(config: Path | None, session: str) -> None:
+    """Try again what has failed in the thread with this id or title, from where it stood.
+
+    A turn that was interrupted too often is not tried again by itself.
+    """
+    from gateway import overview
 
     store = _store(config)
-    thread = asyncio.run(find_thread(store, session))
+    thread = asyncio.run(overview.find_thread(store, session))
+    click.echo(asyncio.run(overview.retry(store, thread.id)))
+
+
+@sessions.command()
+@config_option
+@click.argument("session", required=False)
+@click.option("--person", metavar="ID", help="Delete all threads that this person had a part in.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def delete(config: Path | None, session: str | None, person: str | None, yes: bool) -> None:
+    """Delete the thread with this id or title, and everything it has.
+
+    With --person, delete every thread in which somebody has written, asked or answered, and what
+    else is known of them. Backups are yours to delete.
+    """
+    if (session is None) == (person is None):
+        raise click.UsageError("Name a thread, or a --person.")
+    store = _store(config)
+    if person is None:
+        _delete_thread(store, session or "", yes=yes)
+    else:
+        _delete_person(store, person, yes=yes)
+
+
+def _delete_thread(store: SqliteStore, session: str, *, yes: bool) -> None:
+    from gateway import overview
+
+    thread = asyncio.run(overview.find_thread(store, session))
     if not yes:
         click.confirm(f"Delete {thread.title or thread.id!r} for good?", abort=True, err=True)
-    asyncio.run(delete_thread(store, thread.id))
+    asyncio.run(overview.delete_thread(store, thread.id))
     click.echo(f"Deleted {thread.id}.")
+
+
+def _delete_person(store: SqliteStore, person: str, *, yes: bool) -> None:
+    from gateway import overview
+
+    if not yes:
+        threads = asyncio.run(store.threads_of(person))
+        if threads:
+            click.echo(overview.thread_table(threads), err=True)
+        question = f"Delete {len(threads)} threads and all else of {person!r} for good?"
+        click.confirm(question, abort=True, err=True)
+    deleted = asyncio.run(overview.delete_person(store, person))
+    click.echo(f"Deleted {len(deleted)} threads.")
 
 
 def _store(config: Path | None) -> SqliteStore:

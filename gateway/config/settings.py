@@ -31,6 +31,11 @@ class StoreConfig(Section):
     folder: ConfigPath | None = None
     """The folder of the database, its lock and socket; ~/.local/share/parley if not given."""
 
+    retention_days: int = Field(default=90, ge=0)
+    """Days for which a thread is kept that nothing happens in, then it is deleted with everything
+    it has; 0 keeps threads for ever.
+    """
+
     keys: SecretStr | None = None
     """Keys that the platforms' tokens are encrypted with, as `parley secrets key` prints them; the
     first one encrypts. Better in a variable or a file: keys_env = "NAME", keys_file = "path".

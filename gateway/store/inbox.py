@@ -26,6 +26,7 @@ from gateway.store.protocols import (
     Begin,
     Decision,
     Enqueue,
+    Forget,
     InboxKind,
     InboxOutcome,
     Judge,
@@ -33,6 +34,7 @@ from gateway.store.protocols import (
     NewThread,
     Refuse,
     Resolve,
+    Retry,
     Say,
     Situation,
     Stop,
@@ -47,6 +49,7 @@ from gateway.store.rows import (
     request_of,
     thread_of,
 )
+from gateway.store.upkeep import delete_thread, last_status, retry
 
 BOT_WINDOW = 60.0
 """Seconds for which messages of bots are counted against each other."""
@@ -76,12 +79,6 @@ def rename_thread(
     find_thread(connection, thread)
     connection.execute("UPDATE threads SET title = ? WHERE id = ?", (title, thread))
     return list(add_events(connection, thread, [ThreadRenamed(thread=thread, title=title)], now))
-
-
-def delete_thread(connection: sqlite3.Connection, thread: str) -> None:
-    """Remove a thread and every row that hangs on it. Raises NotFound."""
-    if connection.execute("DELETE FROM threads WHERE id = ?", (thread,)).rowcount == 0:
-        raise NotFound(f"There is no thread {thread!r}.")
 
 
 def withdraw(
@@ -157,7 +154,7 @@ def _situation(
             "SELECT * FROM threads WHERE key = ? AND current", (str(message.key),)
         ).fetchone()
         thread = None if row is None else thread_of(row)
-    status, waiting, asker, requests = None, 0, "", ()
+    status, waiting, asker, requests, last, others = None, 0, "", (), None, False
     if thread is not None:
         turn = connection.execute(
             f"SELECT status, author FROM turns WHERE thread = ? AND status IN {OPEN_STATUSES}",
@@ -168,6 +165,8 @@ def _situation(
         waiting = connection.execute(
             "SELECT COUNT(*) FROM inbox WHERE thread = ? AND outcome = 'queued'", (thread.id,)
         ).fetchone()[0]
+        last = last_status(connection, thread.id)
+        others = _others(connection, thread.id, message.author.id)
         requests = tuple(
             request_of(row)
             for row in connection.execute(
@@ -192,6 +191,19 @@ def _situation(
         paired=is_paired(connection, message.author.id),
         bots=_bots(connection, message, now) if message.author.kind == "bot" else 0,
         load=_load(connection, message.author.id, now),
+        last=last,
+        others=others,
+    )
+
+
+def _others(connection: sqlite3.Connection, thread: str, person: str) -> bool:
+    return any(
+        row[0] not in (None, person)
+        for which in ("MIN", "MAX")
+        for row in connection.execute(
+            f"SELECT {which}(author) FROM inbox WHERE thread = ? AND outcome <> 'refused'",
+            (thread,),
+        )
     )
 
 
@@ -246,6 +258,10 @@ class _Acceptance:
                 accepted = self._begin(decision)
             case Stop():
                 accepted = self._stop(decision)
+            case Retry():
+                accepted = self._retry(decision)
+            case Forget():
+                accepted = self._forget(decision)
             case Say():
                 accepted = self._closed("command", reply=decision.reply)
             case Refuse():
@@ -341,6 +357,24 @@ class _Acceptance:
         inbox = self._insert(thread, "command", decision.reply)
         accepted = self._accepted(inbox, thread, "command", decision.reply)
         return replace(accepted, stop=stop, wake=bool(stop))
+
+    def _retry(self, decision: Retry) -> Accepted:
+        assert self._situation.thread is not None  # the judge tries again what has failed
+        thread = self._situation.thread.id
+        retry(self._connection, thread)
+        inbox = self._insert(thread, "command", decision.reply)
+        return replace(self._accepted(inbox, thread, "command", decision.reply), wake=True)
+
+    def _forget(self, decision: Forget) -> Accepted:
+        old, key = self._situation.thread, self._message.key
+        assert old is not None  # the judge forgets what is there
+        delete_thread(self._connection, old.id)
+        if key.is_local:
+            key = ConversationKey.local(self._new.id)
+        thread = create_thread(self._connection, self._new, key, "", self._now)
+        inbox = self._insert(thread.id, "command", decision.reply)
+        accepted = self._accepted(inbox, thread.id, "command", decision.reply)
+        return replace(accepted, lane=old.id, forgotten=old.id)
 
     def _request_stop(self, thread: str) -> str:
         turn = self._connection.execute(

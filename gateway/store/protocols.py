@@ -239,6 +239,10 @@ class Situation:
     """Messages of bots within the last minute here; only counted for a bot."""
     load: Load = NO_LOAD
     """What the person keeps busy already."""
+    last: TurnStatus | None = None
+    """How the thread's newest turn stands."""
+    others: bool = False
+    """Somebody else has written in the thread."""
 
     @property
     def busy(self) -> bool:
@@ -286,6 +290,20 @@ class Begin:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Retry:
+    """The turn that failed, or was interrupted too often, is tried again."""
+
+    reply: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forget:
+    """The thread is removed with everything it has; the conversation goes on in a fresh one."""
+
+    reply: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PairingCode:
     """A one-time code, only as its salted hash."""
 
@@ -303,7 +321,7 @@ class Refuse:
     pair: PairingCode | None = None
 
 
-Decision: TypeAlias = Enqueue | Resolve | Say | Stop | Begin | Refuse
+Decision: TypeAlias = Enqueue | Resolve | Say | Stop | Begin | Retry | Forget | Refuse
 Judge: TypeAlias = Callable[[Situation], Decision]
 
 
@@ -336,6 +354,8 @@ class Accepted:
     """The thread's lane has something to do."""
     stop: str = ""
     """The turn that is to be stopped."""
+    forgotten: str = ""
+    """The thread that was removed."""
     events: tuple[SessionEvent, ...] = ()
     busy: bool = False
 
@@ -364,6 +384,9 @@ class Counts:
 
     threads: Mapping[str, int]
     inbox: Mapping[str, int]
+    """Accepted messages by their outcome; those "queued" have none yet."""
+    refused: Mapping[str, int]
+    """Those that were refused, by the reason."""
     turns: Mapping[str, int]
     open_requests: int
 
@@ -393,6 +416,10 @@ class SessionReader(Protocol):
 
     async def checkpoints(self, thread: str) -> list[Checkpoint]:
         """The newest snapshot and the deltas after it; none for a team that never ran."""
+        ...
+
+    async def threads_of(self, person: str) -> list[Thread]:
+        """The threads in which this person has written, asked or answered."""
         ...
 
     async def people(self) -> list[Person]:
@@ -427,7 +454,22 @@ class SessionStore(SessionReader, Protocol):
         ...
 
     async def delete_thread(self, thread: str) -> None:
-        """Remove all its rows and its work folder. Raises NotFound."""
+        """Remove all its rows and its work folder, from the disk, too. Raises NotFound."""
+        ...
+
+    async def delete_person(self, person: str) -> list[str]:
+        """Remove whatever is known of a person, with all threads they had a part in; their ids."""
+        ...
+
+    async def expire(self, before: float) -> list[str]:
+        """Remove the threads that were last used before this time and have nothing to do."""
+        ...
+
+    async def backup(self, path: Path) -> None:
+        """Write a copy of the store as it is now to a file, whole or not at all.
+
+        Raises StoreUnwritable or StoreFull.
+        """
         ...
 
     async def work_folder(self, thread: str) -> Path:

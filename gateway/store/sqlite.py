@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import logging
 import os
 import shutil
 import sqlite3
@@ -26,7 +27,8 @@ from gateway.conversation import ConversationKey, InboundMessage
 from gateway.errors import Closing, NotFound, StoreFull, StoreUnwritable
 from gateway.events import SessionEvent, load_event
 from gateway.store import inbox as messages
-from gateway.store import people, turns
+from gateway.store import people, turns, upkeep
+from gateway.store.backup import write_backup
 from gateway.store.lock import StoreLock
 from gateway.store.protocols import (
     Accepted,
@@ -48,6 +50,8 @@ from gateway.store.protocols import (
 from gateway.store.rows import REQUEST_COLUMNS, open_message_of, request_of, thread_of
 from gateway.store.versions import bring_up_to_date, migrations
 from gateway.store.writer import Writer, translate
+
+LOG = logging.getLogger("gateway.store")
 
 FILE = "parley.db"
 READERS = 4
@@ -99,6 +103,7 @@ class SqliteStore:
             await _translated(writer.start())
             self._writer = writer
             try:
+                await self._sweep()
                 yield
             finally:
                 self._writer = None
@@ -144,8 +149,50 @@ class SqliteStore:
 
     async def delete_thread(self, thread: str) -> None:
         """Remove everything of a thread. Raises NotFound."""
-        await self.write(lambda c: messages.delete_thread(c, thread))
-        await asyncio.to_thread(shutil.rmtree, self._work_folder(thread), ignore_errors=True)
+        await self.write(lambda c: upkeep.delete_thread(c, thread))
+        await self._removed([thread])
+
+    async def delete_person(self, person: str) -> list[str]:
+        """Remove whatever is known of a person; see SessionStore."""
+        threads = await self.write(lambda c: upkeep.delete_person(c, person))
+        await self._removed(threads)
+        return threads
+
+    async def expire(self, before: float) -> list[str]:
+        """Remove the threads that were last used before this time; see SessionStore."""
+        threads = await self.write(lambda c: upkeep.expire(c, before))
+        if threads:
+            await self._removed(threads)
+        return threads
+
+    async def _removed(self, threads: list[str]) -> None:
+        """Remove from the disk what the database has let go of."""
+        await asyncio.to_thread(self._remove_files, threads)
+        if self._writer is not None and not await self._writer.empty_log():
+            LOG.warning("a reader kept what was deleted in the write-ahead log a little longer")
+
+    def _remove_files(self, threads: list[str]) -> None:
+        for thread in threads:
+            shutil.rmtree(self._work_folder(thread), ignore_errors=True)
+        # The copies from before a migration hold what was said until then.
+        for copy in self._folder.glob("parley.v*.db"):
+            copy.unlink(missing_ok=True)
+
+    async def _sweep(self) -> None:
+        """Remove the work folders that a crash left behind when their threads were deleted."""
+        rows = await self._rows("SELECT id FROM threads", ())
+        kept = {row["id"] for row in rows}
+        await asyncio.to_thread(self._remove_others, kept)
+
+    def _remove_others(self, kept: set[str]) -> None:
+        folders = self._folder / "work"
+        for folder in folders.iterdir() if folders.is_dir() else ():
+            if folder.name not in kept:
+                shutil.rmtree(folder, ignore_errors=True)
+
+    async def backup(self, path: Path) -> None:
+        """Write a copy of the store to a file; see SessionStore."""
+        await write_backup(self._folder / FILE, path)
 
     async def work_folder(self, thread: str) -> Path:
         """Where the thread's tools may write; made if it is not there, removed with the thread."""
@@ -168,9 +215,12 @@ class SqliteStore:
     ) -> Accepted:
         """Take a message once; see SessionStore."""
         now = self._clock()
-        return await self.write(
+        accepted = await self.write(
             lambda c: messages.accept(c, message, judge, new, kind, named, now), then
         )
+        if accepted.forgotten:
+            await self._removed([accepted.forgotten])
+        return accepted
 
     async def withdraw(self, thread: str, inbox: int) -> tuple[str, list[SessionEvent]] | None:
         """Take back a message that still waits."""
@@ -185,6 +235,14 @@ class SqliteStore:
     async def unpair(self, person: str) -> bool:
         """Shut somebody out again who was let in; False if they were not."""
         return await self.write(lambda c: people.unpair(c, person))
+
+    async def threads_of(self, person: str) -> list[Thread]:
+        """The threads in which this person has written, asked or answered."""
+        rows = await self._rows(
+            f"SELECT * FROM threads WHERE id IN ({upkeep.THREADS_OF}) ORDER BY updated_at DESC",
+            {"person": person},
+        )
+        return [thread_of(row) for row in rows]
 
     async def people(self) -> list[Person]:
         """Who was let in with a code, the first ones first."""
@@ -275,13 +333,19 @@ class SqliteStore:
             ("turns", "status"),
             ("requests", "state"),
         )
-        rows = await self._rows(" UNION ALL ".join(group(*names) for names in groups), ())
-        found: dict[str, dict[str, int]] = {table: {} for table, _ in groups}
+        refused = (
+            "SELECT 'refused' AS name, reason AS value, COUNT(*) AS n FROM inbox"
+            " WHERE outcome = 'refused' GROUP BY reason"
+        )
+        queries = [refused, *(group(*names) for names in groups)]
+        rows = await self._rows(" UNION ALL ".join(queries), ())
+        found: dict[str, dict[str, int]] = {"refused": {}, **{table: {} for table, _ in groups}}
         for row in rows:
             found[row["name"]][row["value"]] = row["n"]
         return Counts(
             threads=found["threads"],
             inbox=found["inbox"],
+            refused=found["refused"],
             turns=found["turns"],
             open_requests=found["requests"].get("open", 0),
         )

@@ -12,6 +12,7 @@ import logging
 import sqlite3
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import takewhile
 from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import Any, TypeVar
@@ -33,6 +34,8 @@ class _Job:
     loop: asyncio.AbstractEventLoop
     future: asyncio.Future[Any]
     then: Callable[[Any], None] | None
+    alone: bool = False
+    """It is no transaction, and is run between them."""
 
 
 class Writer:
@@ -74,6 +77,18 @@ class Writer:
         self._jobs.put(_Job(unit, loop, future, then))
         return await future
 
+    async def empty_log(self) -> bool:
+        """Move everything from the write-ahead log to the database, and cut the log to nothing.
+
+        What was deleted is then in neither. False if a reader is in the way of it.
+        """
+        if self._ended is None or self._ended.done():
+            raise Closing
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[bool] = loop.create_future()
+        self._jobs.put(_Job(_checkpoint, loop, future, None, alone=True))
+        return await future
+
     async def close(self, timeout: float = 3.0) -> None:  # noqa: ASYNC109 (the caller has no scope to give at exit)
         """Commit what waits and close the connection; give up after `timeout` seconds."""
         if self._ended is None or self._ended.done():
@@ -95,7 +110,7 @@ class Writer:
         try:
             while self._group(connection):
                 pass
-            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            _checkpoint(connection)
         except sqlite3.Error as error:
             LOG.warning("the store was closed without a checkpoint: %s", error)
         finally:
@@ -119,7 +134,11 @@ class Writer:
                 break
             jobs.append(job)
         while jobs:
-            jobs = self._transaction(connection, jobs)
+            if jobs[0].alone:
+                _run_alone(connection, jobs.pop(0))
+                continue
+            together = [*takewhile(lambda job: not job.alone, jobs)]
+            jobs = self._transaction(connection, together) + jobs[len(together) :]
         return more
 
     def _transaction(self, connection: sqlite3.Connection, jobs: list[_Job]) -> list[_Job]:
@@ -159,6 +178,19 @@ class Writer:
 
 def _ended_early() -> sqlite3.Error:
     return sqlite3.OperationalError("the transaction ended early")
+
+
+def _checkpoint(connection: sqlite3.Connection) -> bool:
+    busy = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+    return not busy
+
+
+def _run_alone(connection: sqlite3.Connection, job: _Job) -> None:
+    try:
+        answer = (job, job.unit(connection), None)
+    except sqlite3.Error as error:
+        answer = (job, None, error)
+    _call(job.loop, _resolve, [answer])
 
 
 def _savepoint(

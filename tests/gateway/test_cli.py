@@ -3,6 +3,8 @@
 import json
 import os
 import pty
+import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -24,6 +26,7 @@ PARLEY = [sys.executable, "-m", "gateway.cli"]
 PARTS = """
 import asyncio
 import os
+import re
 from pathlib import Path
 
 from teams import RoundRobinGroupChat
@@ -487,7 +490,74 @@ def test_commands_reach_the_process_that_owns_the_store(thread, folder):
 def test_status_without_an_owner_is_exit_code_1(thread):
     result = parley("status")
     assert result.exit_code == 1
-    assert result.stdout == "Parley is not running.\n1 thread (1 idle), 0 open questions.\n"
+    assert result.stdout.splitlines() == [
+        "Parley is not running.",
+        "1 thread (1 idle), 0 open questions.",
+        "1 message accepted (1 turn).",
+    ]
+
+
+# --- operation ---
+
+
+def test_a_session_is_replayed_with_its_timing(thread):
+    lines = parley("sessions", "replay", "trip").stdout.splitlines()
+    assert [line.split()[3] for line in lines] == [*map(str, range(1, len(lines) + 1))]
+    timing = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} +\+\d+\.\d{3}s ")
+    assert all(timing.match(line) for line in lines)
+    assert any("message_finished" in line and "Hello there" in line for line in lines)
+
+
+def test_what_has_not_failed_is_not_tried_again(thread):
+    assert parley("sessions", "retry", "trip").stdout.startswith("Nothing has failed here")
+
+
+def test_what_has_failed_is_tried_again_once_parley_runs(folder):
+    configure(folder, HELLO.replace("hello", "offline"))
+    parley("run", "--session", "trip", "Hi")
+    said = parley("sessions", "retry", "trip")
+    assert "It is tried again, from where it stood. Parley is not running" in said.stdout
+    assert "1 working" in parley("status").stdout
+
+
+def test_a_backup_is_a_store_of_its_own(thread, folder):
+    result = parley("backup", "copy.db")
+    assert (result.exit_code, result.stdout) == (0, "Wrote copy.db.\n")
+    assert (folder / "copy.db").stat().st_mode & 0o777 == 0o600
+    parley("sessions", "delete", "--yes", "trip")
+    assert parley("sessions", "list").stdout == "There are no threads.\n"
+    # Restoring, as docs/operate.md tells it.
+    for name in ("parley.db-wal", "parley.db-shm"):
+        (folder / "store" / name).unlink(missing_ok=True)
+    shutil.copyfile(folder / "copy.db", folder / "store" / "parley.db")
+    assert thread in parley("sessions", "list").stdout
+    assert parley("run", "--session", "trip", "Hi again").exit_code == 0
+
+
+def test_a_backup_of_nothing_or_to_nowhere_is_exit_code_1(thread, folder):
+    result = parley("backup", "none/copy.db")
+    assert result.exit_code == 1
+    assert "can't be written: No such file or directory" in result.stderr
+    (folder / "config.toml").write_text("store.folder = 'empty'")
+    result = parley("backup", "copy.db")
+    assert (result.exit_code, "There is no store at" in result.stderr) == (1, True)
+    assert not (folder / "copy.db").exists()
+
+
+def test_all_threads_of_a_person_are_deleted_after_asking(thread):
+    asked = parley("sessions", "delete", "--person", "local:operator", given="n\n")
+    assert asked.exit_code == 1
+    assert "Delete 1 threads and all else of 'local:operator' for good?" in asked.stderr
+    assert thread in asked.stderr
+    done = parley("sessions", "delete", "--person", "local:operator", "--yes")
+    assert done.stdout == "Deleted 1 threads.\n"
+    assert parley("sessions", "list").stdout == "There are no threads.\n"
+
+
+@pytest.mark.parametrize("args", [(), ("trip", "--person", "x")], ids=["nothing", "both"])
+def test_what_to_delete_has_to_be_said(folder, args):
+    configure(folder, HELLO)
+    assert parley("sessions", "delete", *args).exit_code == 2
 
 
 # --- serve, chat ---

@@ -1,0 +1,254 @@
+"""What the operator of a gateway relies on: trying again, backups, deletion that leaves nothing."""
+
+import asyncio
+import logging
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from gateway.access import Allowed, OperatorsOnly
+from gateway.control import SocketClient
+from gateway.conversation import LOCAL_OPERATOR, Attachment, Author, ConversationKey, InboundMessage
+from gateway.events import InputRequested, TurnFinished
+from gateway.gateway import Gateway, Limits
+from gateway.local_client import LocalClient
+from gateway.logging import log_to
+from gateway.policy import NOT_YOURS_ALONE
+from gateway.registry import ToolRule
+from gateway.store import SqliteStore
+from teams import RoundRobinGroupChat
+from teams.agents import BaseChatAgent
+from teams.base import Response
+from teams.core import EVENT_LOGGER_NAME, TRACE_LOGGER_NAME
+from teams.messages import TextMessage
+from tests.gateway.scripted import ScriptedTeams, calls, ends, model, of, opened, solo, turn, until
+
+DAY = 86400.0
+ANNA, BEN = Author(id="slack:T1:U1", name="Anna"), Author(id="slack:T1:U2", name="Ben")
+SECRET = "xyzzy-7391"
+
+
+class Moody(BaseChatAgent):
+    """Fails as long as it is told to, then answers."""
+
+    def __init__(self, failures: int) -> None:
+        super().__init__("solo", "moody")
+        self.failures = failures
+
+    @property
+    def produced_message_types(self):
+        return (TextMessage,)
+
+    async def on_messages(self, messages, cancellation_token):
+        if self.failures:
+            self.failures -= 1
+            raise RuntimeError("not now")
+        return Response(chat_message=TextMessage(content="done", source=self.name))
+
+    async def on_reset(self, cancellation_token):
+        pass
+
+
+async def test_what_failed_is_tried_again_on_demand_with_the_same_message(tmp_path):
+    moody = Moody(1)
+    async with opened(tmp_path, lambda: RoundRobinGroupChat([moody], max_turns=1)) as client:
+        thread = (await client.create_thread()).id
+        assert (await turn(client, thread, "go"))[-1].outcome == "failed"
+        seq = (await client.thread(thread)).last_seq
+        receipt = await client.send(thread, "/retry")
+        events = await until(client, thread, ends, seq)
+        again = await client.send(thread, "/retry")
+    assert (receipt.outcome, receipt.reply) == (
+        "command",
+        "It is tried again, from where it stood.",
+    )
+    assert [event.outcome for event in of(TurnFinished, events)] == ["done"]
+    assert again.reply == "Nothing has failed here that could be tried again."
+
+
+async def test_a_question_of_a_turn_that_failed_is_asked_anew_when_it_is_tried_again(tmp_path):
+    async def delete() -> str:
+        """Delete."""
+        return "gone"
+
+    shared = model(calls("delete"), "ok")
+    teams = ScriptedTeams(
+        lambda: solo(shared, tools=[delete]),
+        rules={"delete": ToolRule(action="ask")},
+    )
+    async with opened(tmp_path, teams) as client:
+        thread = (await client.create_thread()).id
+        first = of(InputRequested, await turn(client, thread, "go"))[0]
+    await asyncio.to_thread(as_parked, tmp_path, thread)
+    async with opened(tmp_path, teams) as client:
+        seq = (await client.thread(thread)).last_seq
+        await client.send(thread, "/retry")
+        second = of(InputRequested, await until(client, thread, ends, seq))[0]
+        assert second.request != first.request
+        await client.send(thread, f"/approve {second.request}")
+        events = await until(client, thread, lambda e: ends(e) and e.outcome == "done", seq)
+    assert events
+
+
+def as_parked(folder: Path, thread: str) -> None:
+    """The waiting turn, as if it had been interrupted once too often."""
+    with closing(sqlite3.connect(folder / "parley.db")) as connection, connection:
+        connection.execute("UPDATE turns SET status = 'interrupted' WHERE thread = ?", (thread,))
+        connection.execute("UPDATE requests SET state = 'closed' WHERE thread = ?", (thread,))
+        connection.execute("UPDATE threads SET state = 'parked' WHERE id = ?", (thread,))
+
+
+async def test_a_running_gateway_is_backed_up_and_the_copy_opens_as_a_store(tmp_path):
+    async with opened(tmp_path / "store", lambda: solo("one", "two")) as client:
+        thread = (await client.create_thread(title="Kept")).id
+        await turn(client, thread, "first")
+        remote = await SocketClient.connect(tmp_path / "store")
+        await remote.backup(tmp_path / "parley.db")
+        await turn(client, thread, "second")
+    assert [path.name for path in tmp_path.iterdir() if path.is_file()] == ["parley.db"]
+    assert (tmp_path / "parley.db").stat().st_mode & 0o777 == 0o600
+    async with opened(tmp_path, lambda: solo("three")) as client:
+        assert (await client.thread(thread)).title == "Kept"
+        assert (await turn(client, thread, "third"))[-1].outcome == "done"
+
+
+@pytest.fixture
+def own_log() -> Iterator[None]:
+    """Give the root logger back its handlers, and the loggers of the engine their levels."""
+    root = logging.getLogger()
+    loggers = [root, *map(logging.getLogger, (EVENT_LOGGER_NAME, TRACE_LOGGER_NAME))]
+    handlers, levels = root.handlers[:], [logger.level for logger in loggers]
+    root.handlers = []  # or the new log would close those of the tests
+    yield
+    for handler in root.handlers:
+        handler.close()
+    root.handlers = handlers
+    for logger, level in zip(loggers, levels, strict=True):
+        logger.setLevel(level)
+    logging.captureWarnings(False)
+
+
+def everything_on_disk(folder: Path) -> bytes:
+    return b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
+
+
+async def a_thread_with_traces(client: LocalClient, folder: Path) -> str:
+    """A thread that has left a secret everywhere a thread can leave one."""
+    gateway = client._gateway
+    thread = (await client.create_thread(title=f"About {SECRET}")).id
+    seq = (await client.thread(thread)).last_seq
+    await gateway.accept(
+        InboundMessage(
+            key=ConversationKey.local(thread),
+            thread=thread,
+            author=LOCAL_OPERATOR,
+            text=f"the word is {SECRET} " * 500,
+            attachments=(
+                Attachment(
+                    name="a.txt", media_type="text/plain", data=f"{SECRET} inside".encode() * 900
+                ),
+            ),
+        )
+    )
+    asked = of(InputRequested, await until(client, thread, ends, seq))[0]
+    await client.send(thread, f"/deny {asked.request} because of {SECRET}")
+    await until(client, thread, lambda e: ends(e) and e.outcome == "done", seq)
+    (folder / "work" / thread / "note.txt").write_text(SECRET)
+    assert everything_on_disk(folder).count(SECRET.encode()) > 1000
+    return thread
+
+
+def tattlers() -> ScriptedTeams:
+    async def tell(text: str) -> str:
+        """Tell."""
+        return text
+
+    return ScriptedTeams(
+        lambda: solo(
+            calls("tell", tell=f'{{"text": "{SECRET}"}}'), f"It is {SECRET}.", tools=[tell]
+        ),
+        rules={"tell": ToolRule(action="ask")},
+    )
+
+
+@pytest.mark.parametrize("how", ["thread", "person", "command", "age"])
+async def test_what_is_deleted_leaves_no_trace_on_the_disk(tmp_path, own_log, how):
+    now = [1e9]
+    limits = Limits(retention=90 * DAY)
+    teams = tattlers()
+    log_to(tmp_path / "parley.log", "info")
+    async with opened(tmp_path, teams, limits=limits, clock=lambda: now[0]) as client:
+        thread = await a_thread_with_traces(client, tmp_path)
+        (tmp_path / "parley.v1.db").write_text(SECRET)  # a copy from before a migration
+        match how:
+            case "thread":
+                await client.delete_thread(thread)
+            case "person":
+                assert await client._gateway.delete_person(LOCAL_OPERATOR.id) == [thread]
+            case "command":
+                receipt = await client.send(thread, "/forget")
+                assert receipt.outcome == "command"
+                assert receipt.thread != thread
+            case _:
+                now[0] = 1e11
+                await client._gateway._tidy()
+        assert SECRET.encode() not in everything_on_disk(tmp_path)
+        assert [each.id for each in await client.threads()] != [thread]
+    assert SECRET.encode() not in everything_on_disk(tmp_path)
+    assert "nothing had happened" in (tmp_path / "parley.log").read_text() or how != "age"
+
+
+async def test_threads_that_are_used_or_wait_are_kept(tmp_path):
+    async with opened(tmp_path, lambda: solo("one")) as client:
+        thread = (await client.create_thread()).id
+        await turn(client, thread, "go")
+        assert await client._gateway.store.expire(0.0) == []
+        assert await client.threads()
+
+
+async def test_work_folders_of_threads_that_are_gone_are_removed_at_the_start(tmp_path):
+    (tmp_path / "work" / "gone").mkdir(parents=True)
+    async with opened(tmp_path, lambda: solo("one")) as client:
+        thread = (await client.create_thread()).id
+        await turn(client, thread, "go")
+        assert [folder.name for folder in (tmp_path / "work").iterdir()] == [thread]
+
+
+async def test_a_person_may_forget_a_thread_of_their_own_and_none_that_others_wrote_in(tmp_path):
+    class Everybody(OperatorsOnly):
+        def judge(self, message):
+            return Allowed()
+
+    def said(author: Author, text: str) -> InboundMessage:
+        key = ConversationKey(platform="slack", workspace="T1", channel="C1", root="1")
+        return InboundMessage(key=key, author=author, text=text)
+
+    teams = ScriptedTeams(lambda: solo("one", "two"))
+    async with Gateway(SqliteStore(tmp_path), teams, access=Everybody()) as gateway:
+        first = (await gateway.accept(said(ANNA, "hello"))).thread
+        fresh = await gateway.accept(said(ANNA, "/forget"))
+        assert fresh.reply == "All that was said and made in this thread is deleted."
+        assert [each.id for each in await gateway.threads()] == [fresh.thread] != [first]
+        await gateway.accept(said(ANNA, "hello again"))
+        refused = await gateway.accept(said(BEN, "/forget"))
+        assert refused.reply == NOT_YOURS_ALONE
+        assert [each.id for each in await gateway.threads()] == [fresh.thread]
+
+
+async def test_idle_teams_are_let_go_and_loaded_again(tmp_path):
+    teams = ScriptedTeams(lambda: solo(model("one", "two")))
+    async with opened(tmp_path, teams) as client:
+        sessions = client._gateway._sessions
+        thread = (await client.create_thread()).id
+        await turn(client, thread, "go")
+        while not sessions.live:
+            await until(client, thread, ends)
+        sessions.evict(idle=3600)
+        assert sessions.live == 1
+        sessions.evict(idle=-1)
+        assert sessions.live == 0
+        assert (await turn(client, thread, "on"))[-1].outcome == "done"
+    assert teams.built == 2
