@@ -16,6 +16,7 @@ from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
 from adapters.terminal.commands import LOCAL
+from adapters.terminal.guard import Twice
 from adapters.terminal.screens.chat import ChatScreen
 from adapters.terminal.themes import PARLEY_DARK, PARLEY_LIGHT, variables
 from adapters.terminal.trouble import sentence
@@ -68,10 +69,12 @@ class ChatApp(App[int]):
         """Why the chat could not go on, as a sentence."""
         self._settings = settings
         settings.toggle_mouse, settings.lost = self.toggle_mouse, self.lost
+        self._leave_key = Twice(
+            settings.clock.time if settings.clock else time.monotonic, SECOND_PRESS
+        )
         self._wake = asyncio.Event()
         self._left = False
         self._shown = False
-        self._pressed_at = -SECOND_PRESS
         self._mouse = mouse
         self.register_theme(PARLEY_DARK)
         self.register_theme(PARLEY_LIGHT)
@@ -151,10 +154,9 @@ class ChatApp(App[int]):
         if selected:
             self.copy_to_clipboard(selected)
             self.notify("Copied.", markup=False)
-        elif time.monotonic() - self._pressed_at < SECOND_PRESS:
+        elif self._leave_key.press():
             self.exit(0)
         else:
-            self._pressed_at = time.monotonic()
             self.notify("ctrl+c again to leave", timeout=SECOND_PRESS, markup=False)
 
     def toggle_mouse(self) -> None:

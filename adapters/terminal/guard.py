@@ -1,4 +1,4 @@
-"""When a request card may take the keyboard: never from somebody who types."""
+"""Keys that mean much: when a card may take the keyboard, and what takes a second press."""
 
 from __future__ import annotations
 
@@ -56,3 +56,23 @@ class TypingGuard:
     def keys_live(self) -> bool:
         """Whether the card may listen to keys and clicks."""
         return self._clock.time() >= self._focused_at + INERT
+
+
+class Twice:
+    """A key that works at its second press within so many seconds."""
+
+    def __init__(self, time: Callable[[], float], within: float) -> None:
+        self._time = time
+        self._within = within
+        self._armed_at = time() - within
+
+    @property
+    def armed(self) -> bool:
+        """Whether the next press is the second one."""
+        return self._time() - self._armed_at < self._within
+
+    def press(self) -> bool:
+        """True for the second press."""
+        second = self.armed
+        self._armed_at = self._time() - (self._within if second else 0.0)
+        return second

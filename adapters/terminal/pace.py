@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+
 SHORTEST = 0.08
 LONGEST = 0.5
 
@@ -11,3 +16,39 @@ def pause_after(cpu: float) -> float:
     into drawing.
     """
     return min(LONGEST, max(SHORTEST, 3 * cpu))
+
+
+class Pace:
+    """Calls `draw` when something has changed, and leaves a pause after each call.
+
+    `draw` returns when what it drew is painted, so that its cost is known.
+    """
+
+    def __init__(self, draw: Callable[[], Awaitable[None]]) -> None:
+        self._draw = draw
+        self._changed = asyncio.Event()
+        self._urgent = asyncio.Event()
+
+    def changed(self) -> None:
+        """Something is to be drawn, soon."""
+        self._changed.set()
+
+    def changed_by_reader(self) -> None:
+        """Something is to be drawn for somebody who waits for it: the pause ends."""
+        self._changed.set()
+        self._urgent.set()
+
+    async def run(self) -> None:
+        """Draw until cancelled."""
+        while True:
+            await self._changed.wait()
+            self._changed.clear()
+            started = time.thread_time()
+            await self._draw()
+            await self._pause(pause_after(time.thread_time() - started))
+
+    async def _pause(self, seconds: float) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._urgent.wait()
+        self._urgent.clear()

@@ -6,7 +6,6 @@ Nothing of the gateway is imported before the composer is painted; `attach` brin
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Awaitable
 from contextlib import suppress
 from typing import TYPE_CHECKING, ClassVar
@@ -15,19 +14,18 @@ from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
-from textual.content import Content
 from textual.screen import Screen
 from textual.widgets import Static
 
-from adapters.terminal.commands import Command, Commands
-from adapters.terminal.guard import TypingGuard
+from adapters.terminal.commands import Commands
+from adapters.terminal.guard import Twice, TypingGuard
 from adapters.terminal.history import History
-from adapters.terminal.pace import pause_after
-from adapters.terminal.text import duration
-from adapters.terminal.titles import delete_question
+from adapters.terminal.pace import Pace
+from adapters.terminal.screens.answering import Answering
+from adapters.terminal.screens.doing import Doing
 from adapters.terminal.trouble import told
 from adapters.terminal.widgets.bars import Head, NewBelow, Queue, Status
-from adapters.terminal.widgets.composer import Composer, Purpose
+from adapters.terminal.widgets.composer import Composer
 from adapters.terminal.widgets.palette import Palette
 from adapters.terminal.widgets.request_card import RequestCard
 from gateway.render.sanitize import sanitize
@@ -37,7 +35,6 @@ if TYPE_CHECKING:
 
     from adapters.terminal.app import Settings
     from adapters.terminal.conversation import Conversation
-    from adapters.terminal.items import RequestItem
     from adapters.terminal.model import ThreadModel
     from adapters.terminal.widgets.entries import Card
     from adapters.terminal.widgets.session_list import SessionList
@@ -77,15 +74,15 @@ class ChatScreen(Screen[None]):
         self._palette = Palette()
         self._composer = Composer(History(settings.data_dir / "prompts.jsonl"), self._palette)
         self._card = RequestCard(self._guard, self._clock)
+        self._answering = Answering(self._composer, self._card, self._guard, self._clock)
+        self._doing = Doing(self, settings)
         self._transcript: Transcript | None = None
         self._side: SessionList | None = None
         self._side_state: tuple[str, str, int] = ("", "", 0)
         """What the list of threads says of the open one."""
-        self._dirty = asyncio.Event()
-        self._urgent = asyncio.Event()
+        self._pace = Pace(self._draw)
         self._drawn: ThreadModel | None = None
-        self._offered = ""
-        self._armed_at = -SECOND_PRESS
+        self._stop_key = Twice(self._clock.time, SECOND_PRESS)
         self._stopping = False
         self._connected = asyncio.Event()
         self._tick: Timer | None = None
@@ -126,7 +123,7 @@ class ChatScreen(Screen[None]):
         offered = [(command.name, command.description) for command in client.commands()]
         self._palette.commands = Commands(offered)
         conversation = Conversation(
-            client, changed=self._dirty.set, opened=self._opened, lost=self._settings.lost
+            client, changed=self._pace.changed, opened=self._opened, lost=self._settings.lost
         )
         await conversation.start(thread=self._settings.thread, new=self._settings.new)
         self.conversation = conversation
@@ -136,8 +133,8 @@ class ChatScreen(Screen[None]):
         self.set_interval(SIDE_REFRESH, self._refresh_side)
         self._connected.set()
         self._opened()
-        self._dirty.set()
-        self.run_worker(self._draw_on(), group="draw")
+        self._pace.changed()
+        self.run_worker(self._pace.run(), group="draw")
 
     # drawing
 
@@ -147,39 +144,22 @@ class ChatScreen(Screen[None]):
             self.run_worker(self.conversation.follow(), group="events", exclusive=True)
             self._refresh_side()
 
-    async def _draw_on(self) -> None:
-        """Draw whatever has changed, no faster than the machine does easily."""
-        while True:
-            await self._dirty.wait()
-            self._dirty.clear()
-            started = time.thread_time()
-            await self._draw()
-            await self._refreshed()
-            await self._pause(pause_after(time.thread_time() - started))
-
-    async def _pause(self, seconds: float) -> None:
-        """Wait before the next redraw, unless the reader scrolls."""
-        with suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                await self._urgent.wait()
-        self._urgent.clear()
-
-    async def _refreshed(self) -> None:
-        """Wait until what was drawn is painted, so that its cost is known."""
+    async def _draw(self) -> None:
+        await self._draw_thread()
         painted = asyncio.Event()
         self.call_after_refresh(painted.set)
         with suppress(TimeoutError):  # under a dialog nothing is painted
             async with asyncio.timeout(MOST_REFRESH_WAIT):
                 await painted.wait()
 
-    async def _draw(self) -> None:
+    async def _draw_thread(self) -> None:
         conversation, transcript = self.conversation, self._transcript
         if conversation is None or transcript is None:
             return
         model = conversation.model
         if model is not self._drawn:
-            self._drawn, self._offered, self._stopping = model, "", False
-            self._leave_answer(None)
+            self._drawn, self._stopping = model, False
+            self._answering.close(())
             await transcript.clear()
         items = [model.items[key] for key in model.keys]
         await transcript.draw(items)
@@ -196,8 +176,8 @@ class ChatScreen(Screen[None]):
         self._draw_status()
         self.query_one(Status).show_usage(model.prompt_tokens, model.completion_tokens)
         await self._card.show(requests)
-        self._leave_answer({request.request for request in requests})
-        self._offer_focus()
+        self._answering.close(model.requests)
+        self._answering.offer()
 
     def _draw_status(self) -> None:
         model = self.conversation.model if self.conversation else None
@@ -206,29 +186,16 @@ class ChatScreen(Screen[None]):
             (self._tick.resume if working else self._tick.pause)()
         if not working:
             self._stopping = False
-        self.query_one(Status).show(*self._state(model))
-
-    def _state(self, model: ThreadModel | None) -> tuple[Content, str]:
-        if self.conversation is None or model is None:
-            return Content("connecting…"), ""
-        if self.conversation.trouble:
-            return Content.styled(self.conversation.trouble, "$error"), ""
-        if model.activity == "working":
-            return self._working(model)
-        if model.requests:
-            return Content.styled("waits for you", "$warning"), "ctrl+t answer"
-        return Content("ready"), "ctrl+j new line   ctrl+s threads   F1 help"
-
-    def _working(self, model: ThreadModel) -> tuple[Content, str]:
-        if self._stopping:
-            return Content("stopping…"), ""
-        seconds = max(0.0, self._settings.now() - model.turn_started_at)
-        speaker = model.agents.get(model.speaker)
-        state = Content.assemble(
-            (f"working {duration(seconds)}", "$primary"),
-            (f"  {speaker.model}" if speaker else "", "$muted"),
-        )
-        return state, "esc again to stop" if self._armed() else "esc esc stop"
+        status = self.query_one(Status)
+        if model is None:
+            status.connecting()
+        elif self.conversation and self.conversation.trouble:
+            status.trouble(self.conversation.trouble)
+        elif working:
+            armed = self._stop_key.armed
+            status.working(model, self._settings.now(), stopping=self._stopping, armed=armed)
+        else:
+            status.resting(waits=bool(model.requests))
 
     @work(group="side", exclusive=True)
     async def _refresh_side(self) -> None:
@@ -247,7 +214,7 @@ class ChatScreen(Screen[None]):
             if self._composer.purpose is None:
                 self._palette.suggest(self._composer.text)
             if not self._composer.text:
-                self._offer_focus()
+                self._answering.offer()
 
     @on(Composer.Submitted)
     def _submitted(self, event: Composer.Submitted) -> None:
@@ -256,7 +223,7 @@ class ChatScreen(Screen[None]):
             kind: AnswerKind = "deny" if event.purpose.kind == "note" else "text"
             self._answer(event.purpose.request, kind, event.text)
         elif local := self._palette.commands.local(event.text):
-            self._do(*local)
+            self._doing.run(*local)
         else:
             self._send(event.text)
 
@@ -300,46 +267,19 @@ class ChatScreen(Screen[None]):
 
     # answering
 
-    def _offer_focus(self) -> None:
-        """Give the keyboard to a new request, once nobody has typed for a while."""
-        item = self._card.item
-        busy = self._composer.text or self._composer.purpose or self.focused is not self._composer
-        if item is None or item.request == self._offered or busy or not self.is_current:
-            return
-        if (quiet_in := self._guard.quiet_in()) > 0:
-            self._clock.call_later(quiet_in, self._when_quiet)
-            return
-        self._take(item, by_itself=True)
-
-    def _when_quiet(self) -> None:
-        self.call_later(self._offer_focus)
-
-    def _take(self, item: RequestItem, *, by_itself: bool) -> None:
-        self._offered = item.request
-        if item.kind == "text":
-            self._composer.ask(Purpose("answer", item.request), f"Answer {item.agent.name}")
-            self._composer.focus()
-        else:
-            self._card.take_focus(by_itself=by_itself)
-
     @on(RequestCard.Wanted)
     def action_answer(self) -> None:
         """Answer what the team asks."""
-        if self._card.item is not None and self._composer.purpose is None:
-            self._take(self._card.item, by_itself=False)
+        self._answering.take()
 
     @on(RequestCard.Typing)
     def _typed_on_card(self, event: RequestCard.Typing) -> None:
-        self._guard.key()
-        self._composer.focus()
-        self._composer.insert(event.text)
+        self._answering.type(event.text)
 
     @on(RequestCard.Decided)
     def _decided(self, event: RequestCard.Decided) -> None:
         if event.choice == "deny":
-            label = f"Deny {event.item.tool}: a note, or just Enter"
-            self._composer.ask(Purpose("note", event.item.request), label)
-            self._composer.focus()
+            self._answering.ask_for_note(event.item)
         else:
             self._answer(event.item.request, event.choice, event.text)
 
@@ -363,15 +303,6 @@ class ChatScreen(Screen[None]):
                 self._composer.set_draft(text)
         self._composer.focus()
 
-    def _leave_answer(self, open_requests: set[str] | None) -> None:
-        """Back to the draft when its request is gone; what was written of the answer stays."""
-        purpose = self._composer.purpose
-        if purpose is not None and purpose.request not in (open_requests or ()):
-            written = self._composer.text
-            self._composer.done()
-            if written and not self._composer.text:
-                self._composer.set_draft(written)
-
     # keys and commands
 
     def action_back(self) -> None:
@@ -387,81 +318,27 @@ class ChatScreen(Screen[None]):
             self._press_stop()
 
     def _press_stop(self) -> None:
-        if self._armed():
-            self._armed_at = -SECOND_PRESS
-            self._stop()
+        if self._stop_key.press():
+            self.stop_team()
         else:
-            self._armed_at = self._clock.time()
             self._clock.call_later(SECOND_PRESS, self._disarmed)
         self._draw_status()
-
-    def _armed(self) -> bool:
-        return self._clock.time() - self._armed_at < SECOND_PRESS
 
     def _disarmed(self) -> None:
         self.call_later(self._draw_status)
 
     @work(group="stop")
-    async def _stop(self) -> None:
+    async def stop_team(self) -> None:
+        """Stop the running turn."""
         if self.conversation is not None:
             self._stopping = True
             self._draw_status()
             await self._told(self.conversation.stop())
 
-    def _do(self, command: Command, rest: str) -> None:
-        """Run a command of the terminal's own."""
-        match command.name:
-            case "new" if self.conversation is not None:
-                self.conversation.open(None, team=rest)
-            case "sessions":
-                self.action_sessions()
-            case "rename":
-                self._rename(rest)
-            case "delete":
-                self._delete()
-            case "stop":
-                self._stop()
-            case "copy":
-                self.action_copy_reply()
-            case "mouse":
-                self.action_mouse()
-            case "help":
-                self.action_help()
-            case "quit":
-                self.app.exit(0)
-            case _:
-                pass  # /new while connecting: there is nothing to leave yet
-
     def run_command(self, name: str) -> None:
         """Run one of the terminal's own commands by its name."""
         if local := self._palette.commands.local(f"/{name}"):
-            self._do(*local)
-
-    @work(group="dialog", exclusive=True)
-    async def _rename(self, title: str) -> None:
-        if self.conversation is None or self.conversation.thread is None:
-            self.notify("This thread is empty yet.", markup=False)
-            return
-        from adapters.terminal.screens.dialogs import Ask
-
-        thread = self.conversation.thread
-        title = title or await self.app.push_screen_wait(Ask("Title", self._model_title())) or ""
-        if title and await self._told(self.conversation.rename(thread.id, title)):
-            self._refresh_side()
-
-    def _model_title(self) -> str:
-        return self.conversation.model.title if self.conversation else ""
-
-    @work(group="dialog", exclusive=True)
-    async def _delete(self) -> None:
-        if self.conversation is None or self.conversation.thread is None:
-            self.notify("This thread is empty yet.", markup=False)
-            return
-        from adapters.terminal.screens.dialogs import Confirm
-
-        thread = self.conversation.thread
-        if await self.app.push_screen_wait(Confirm(delete_question(thread))):
-            await self._told(self.conversation.delete(thread.id))
+            self._doing.run(*local)
 
     def action_sessions(self) -> None:
         """Walk the threads: beside the chat, or over it where it is narrow."""
@@ -481,26 +358,15 @@ class ChatScreen(Screen[None]):
 
     def action_help(self) -> None:
         """Show keys and commands."""
-        from adapters.terminal.screens.dialogs import Help
-
-        self.app.push_screen(Help(self._palette.commands))
+        self._doing.help(self._palette.commands)
 
     def action_mouse(self) -> None:
         """Hand the mouse to the terminal, or take it back."""
         self._settings.toggle_mouse()
 
-    @work(group="copy", exclusive=True)
-    async def action_copy_reply(self) -> None:
+    def action_copy_reply(self) -> None:
         """Copy the newest reply of an agent."""
-        from adapters.terminal import clipboard
-
-        reply = self.conversation.model.last_reply() if self.conversation else ""
-        if not reply:
-            self.notify("There is no reply to copy yet.", markup=False)
-            return
-        self.app.copy_to_clipboard(reply)
-        await asyncio.to_thread(clipboard.copy, reply)
-        self.notify("Copied the last reply.", markup=False)
+        self._doing.copy_reply()
 
     def on_card_details(self, event: Card.Details) -> None:
         """Show the whole of what a card holds."""
@@ -529,8 +395,7 @@ class ChatScreen(Screen[None]):
 
     def on_transcript_wanting(self) -> None:
         """The transcript wants to be drawn."""
-        self._urgent.set()
-        self._dirty.set()
+        self._pace.changed_by_reader()
 
     def on_transcript_moved(self) -> None:
         """The reader has left the end, or is back."""

@@ -10,10 +10,10 @@ from textual.containers import Horizontal
 from textual.content import Content
 from textual.widgets import Static
 
-from adapters.terminal.text import one_line, shorten, tokens
+from adapters.terminal.text import duration, one_line, shorten, tokens
 
 if TYPE_CHECKING:
-    from adapters.terminal.model import AgentState
+    from adapters.terminal.model import AgentState, ThreadModel
 
 MUTED = "$muted"
 SHOWN_QUEUED = 3
@@ -78,10 +78,30 @@ class Status(Horizontal):
         yield Static(markup=False, id="state")
         yield Static(markup=False, id="usage")
 
-    def show(self, state: Content, hints: str) -> None:
-        """Draw the left part."""
-        self.query_one("#state", Static).update(
-            Content.assemble(state, (f"   {hints}" if hints else "", MUTED)), layout=False
+    def connecting(self) -> None:
+        """No gateway yet."""
+        self._show(("connecting…", MUTED))
+
+    def trouble(self, trouble: str) -> None:
+        """No events come."""
+        self._show((trouble, "$error"))
+
+    def resting(self, *, waits: bool) -> None:
+        """Nothing goes on; perhaps the team waits for the person."""
+        if waits:
+            self._show(("waits for you", "$warning"), ("   ctrl+t answer", MUTED))
+        else:
+            self._show(("ready", ""), ("   ctrl+j new line   ctrl+s threads   F1 help", MUTED))
+
+    def working(self, model: ThreadModel, now: float, *, stopping: bool, armed: bool) -> None:
+        """The team works; `armed` says that one more esc stops it."""
+        speaker = model.agents.get(model.speaker)
+        worked = duration(max(0.0, now - model.turn_started_at))
+        hint = "stopping…" if stopping else "esc again to stop" if armed else "esc esc stop"
+        self._show(
+            (f"working {worked}", "$primary"),
+            (f"  {speaker.model}" if speaker else "", MUTED),
+            (f"   {hint}", "$warning" if armed and not stopping else MUTED),
         )
 
     def show_usage(self, prompt: int, completion: int) -> None:
@@ -89,6 +109,9 @@ class Status(Horizontal):
         known = prompt or completion
         text = f"in {tokens(prompt)}  out {tokens(completion)}" if known else ""
         self.query_one("#usage", Static).update(Content.styled(text, MUTED))
+
+    def _show(self, *parts: tuple[str, str]) -> None:
+        self.query_one("#state", Static).update(Content.assemble(*parts), layout=False)
 
 
 def _agent(state: AgentState) -> Content:
