@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
+from pydantic import create_model
+
 from gateway._suggest import did_you_mean
 from gateway.config.problems import Problem
 from gateway.config.section import Section
@@ -66,18 +68,23 @@ def read_adapters(
 
     `written` is [adapters] as it stands in the file.
     """
-    settings: dict[str, AdapterSettings] = {}
     problems: list[Problem] = []
-    for name, table in tables.items():
+    found: dict[str, tuple[type[Section], Callable[[Any], Adapter]]] = {}
+    for name in tables:
         try:
-            kind, build = _resolve(name)
+            found[name] = _resolve(name)
         except ValueError as error:
             problems.append(Problem(path=("adapters", name), text=str(error)))
-            continue
-        config, wrong = validate(kind, table, written=written.get(name, {}), folder=folder)
-        problems += [Problem(path=("adapters", name, *each.path), text=each.text) for each in wrong]
-        if not wrong:
-            settings[name] = AdapterSettings(name=name, config=config, build=build)
+    fields: dict[str, Any] = {name: (kind | None, None) for name, (kind, _) in found.items()}
+    whole = create_model("Adapters", __base__=Section, **fields)
+    data = {name: tables[name] for name in found}
+    valid, wrong = validate(whole, data, written=dict(written), folder=folder)
+    problems += [Problem(path=("adapters", *each.path), text=each.text) for each in wrong]
+    settings = {
+        name: AdapterSettings(name=name, config=config, build=build)
+        for name, (_, build) in found.items()
+        if (config := getattr(valid, name)) is not None
+    }
     return settings, problems
 
 

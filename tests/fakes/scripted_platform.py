@@ -1,0 +1,70 @@
+"""A chat platform of a test's own: its people write what they are told to, and see what comes.
+
+As an adapter it is `adapters.scripted`; `installed` puts it there for the length of a test.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Awaitable, Callable, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import Any
+
+from pydantic import Field, SecretStr
+
+import adapters
+from gateway.adapter import AuthError
+from gateway.config import Section
+from gateway.gateway import Gateway
+
+Script = Callable[[Gateway], Awaitable[None]]
+
+
+class Config(Section):
+    """What `[adapters.scripted]` takes."""
+
+    bot_token: SecretStr
+    """Its token."""
+
+    workspaces: list[str] = Field(default_factory=list)
+    """Where it is installed."""
+
+
+@dataclass
+class Platform:
+    """Runs `script` once it is connected; then stays until it is cancelled."""
+
+    script: Script | None = None
+    refuses: bool = False
+    configs: list[Config] = field(default_factory=list)
+    connected: int = 0
+    name: str = "scripted"
+
+    def build(self, config: Config) -> Platform:
+        self.configs.append(config)
+        return self
+
+    async def run(self, gateway: Gateway) -> None:
+        if self.refuses:
+            raise AuthError("the platform refused bot_token")
+        self.connected += 1
+        if self.script is not None:
+            await self.script(gateway)
+        await asyncio.Event().wait()
+
+
+@contextmanager
+def installed(platform: Platform, **more: Any) -> Generator[Platform]:
+    """The platform as the module `adapters.scripted`; `more` are other names of the module."""
+    module = ModuleType("adapters.scripted")
+    vars(module).update({"Config": Config, "build": platform.build, **more})
+    sys.modules[module.__name__] = module
+    adapters.scripted = module  # pyright: ignore[reportAttributeAccessIssue]
+    try:
+        yield platform
+    finally:
+        del sys.modules[module.__name__]
+        del adapters.scripted  # pyright: ignore[reportAttributeAccessIssue]

@@ -1,0 +1,270 @@
+"""`parley serve`: what has to be right before anybody may write, and platforms that come and go."""
+
+import os
+import signal
+import tomllib
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from gateway.cli import main
+from gateway.config import ConfigError, LoadedConfig, load_config
+from gateway.conversation import Author, ConversationKey, InboundMessage
+from gateway.exit_codes import ExitCode
+from gateway.gateway import Gateway
+from gateway.serve import NotServable, check_servable, run_adapters, served
+from gateway.store import SqliteStore
+from gateway.team_factory import TeamBuildError
+from tests.fakes.scripted_platform import Platform, installed
+
+pytestmark = pytest.mark.usefixtures("fresh_imports")
+
+TOKEN = "xoxb-canary-1234567890"
+ADAPTER = f"[adapters.scripted]\nbot_token = '{TOKEN}'\n"
+ROUTE = "[[routes]]\nadapter = 'scripted'\nchannels = 'C1'\nusers = 'members'\n"
+KEY = ConversationKey(platform="scripted", channel="C1", root="1")
+ANN = Author(id="scripted:T1:ann", name="Ann")
+
+
+def load(folder: Path, text: str) -> LoadedConfig:
+    (folder / "config.toml").write_text(f"store = {{ folder = 'store' }}\n{text}")
+    return load_config(folder / "config.toml")
+
+
+def serve(folder: Path, text: str):
+    (folder / "config.toml").write_text(f"store = {{ folder = 'store' }}\n{text}")
+    return CliRunner().invoke(main, ["serve", "--config", str(folder / "config.toml")])
+
+
+# --- the config of platforms ---
+
+
+@pytest.mark.parametrize(
+    ("table", "place", "said"),
+    [
+        ("[adapters.scriptd]\nbot_token = 'x'", "adapters.scriptd", "there is no chat platform"),
+        ("[adapters.'../x']\na = 1", "adapters.'../x'", "there is no chat platform"),
+        ("[adapters.scripted]", "adapters.scripted.bot_token", "is missing"),
+        ("[adapters.scripted]\nbot_token_env = 'NO'", "adapters.scripted.bot_token_env", "not set"),
+        (
+            "[adapters.scripted]\nbot_token = 'x'\nworkspaces = [1]",
+            "adapters.scripted.workspaces[0]",
+            "found 1, expected text",
+        ),
+        (f"{ADAPTER}colour = 1", "adapters.scripted.colour", "there is no setting 'colour'"),
+        ("[[routes]]\nadapter = 'slak'\ndm = true\nusers = 'members'", "routes[0].adapter", "slak"),
+        (ROUTE + "team = 'none'", "routes[0].team", "expected a team"),
+        ("[[routes]]\nadapter = 'scripted'\nusers = 'members'", "routes[0].channels", "dm = true"),
+        ("[[routes]]\nadapter = 'scripted'\ndm = true", "routes[0].users", "is missing"),
+        (ROUTE + "pairing = true", "routes[0].pairing", "set dm = true"),
+        (ROUTE + "guild = '1'\nworkspace = '1'", "routes[0].guild", "which is the same"),
+        (ROUTE + "mention = 'never'", "routes[0].mention", "'always', 'mention' or 'thread'"),
+        (ROUTE + "limits = { turns = 0 }", "routes[0].limits.turns", "greater than or equal to 1"),
+        ("[policies]\noperators = ['ann']", "policies.operators[0]", "slack:T1:U1"),
+        (
+            "[policies.tools]\nx = { action = 'ask', cases = [{ action = 'allow', "
+            "arguments = { to = '(' } }] }",
+            "policies.tools.x.cases[0].arguments.to",
+            "expected a regular expression",
+        ),
+        (
+            "[policies.tools]\nx = { action = 'ask', cases = [{ action = 'deny', "
+            "teams = ['no'] }] }",
+            "policies.tools.x.cases[0].teams[0]",
+            "expected a team",
+        ),
+    ],
+)
+def test_every_mistake_has_its_place_in_the_report(tmp_path, table, place, said):
+    with installed(Platform()), pytest.raises(ConfigError) as caught:
+        load(tmp_path, table)
+    report = str(caught.value)
+    assert place in report
+    assert said in report
+
+
+def test_mistakes_of_platforms_and_of_the_rest_are_in_one_report(tmp_path):
+    with installed(Platform()), pytest.raises(ConfigError) as caught:
+        load(tmp_path, f"{ADAPTER}colour = 1\n[limits]\nparallel_turns = 0\n{ROUTE}mode = 'x'")
+    assert len(caught.value.problems) == 3
+    assert TOKEN not in str(caught.value)
+
+
+def test_a_module_that_is_no_platform_is_said(tmp_path):
+    with installed(Platform(), build=None), pytest.raises(ConfigError, match="no chat platform"):
+        load(tmp_path, ADAPTER)
+    with pytest.raises(ConfigError, match="no chat platform"):
+        load(tmp_path, "[adapters.terminal]\nx = 1")
+
+
+# --- before anybody may write ---
+
+
+def test_without_a_platform_there_is_nothing_to_serve(tmp_path):
+    result = serve(tmp_path, "")
+    assert result.exit_code == ExitCode.USAGE
+    assert "names no chat platform" in result.stderr
+
+
+def test_a_platform_without_a_route_ends_with_an_example_that_works(tmp_path):
+    with installed(Platform()) as platform:
+        result = serve(tmp_path, ADAPTER)
+        assert result.exit_code == ExitCode.USAGE
+        assert "has no route" in result.stderr
+        example = result.stderr.partition("For example:")[2]
+        assert tomllib.loads(example)["routes"][0]["adapter"] == "scripted"
+        check_servable(load(tmp_path, ADAPTER + example))
+    assert platform.connected == 0
+
+
+SHARING = """
+from teams import RoundRobinGroupChat
+from teams.agents import AssistantAgent, CodeExecutorAgent
+from teams.code_executors.local import LocalCommandLineCodeExecutor
+from teams.conditions import MaxMessageTermination
+from teams.memory import ListMemory
+from teams.model_context import UnboundedChatCompletionContext
+from teams.tools import AgentTool, StaticWorkbench
+
+memory, context, workbench = ListMemory(), UnboundedChatCompletionContext(), StaticWorkbench([])
+end = MaxMessageTermination(2)
+
+def group(agent, condition=None):
+    return RoundRobinGroupChat([agent], termination_condition=condition, max_turns=1)
+
+def same_memory(model_client):
+    return group(AssistantAgent("a", model_client, memory=[memory]))
+
+def same_context(model_client):
+    return group(AssistantAgent("a", model_client, model_context=context))
+
+def same_workbench(model_client):
+    return group(AssistantAgent("a", model_client, workbench=workbench))
+
+def same_condition(model_client):
+    return group(AssistantAgent("a", model_client), end)
+
+inner = None
+def same_inner_agent(model_client):
+    global inner
+    inner = inner or AssistantAgent("inner", model_client)
+    return group(AssistantAgent("a", model_client, tools=[AgentTool(inner)]))
+
+executor = LocalCommandLineCodeExecutor(work_dir="/tmp")
+def same_executor():
+    return group(CodeExecutorAgent("a", executor))
+
+def local_code():
+    return group(group(CodeExecutorAgent("a", LocalCommandLineCodeExecutor(work_dir="/tmp"))))
+
+def nothing_shared(model_client):
+    return group(AssistantAgent("a", model_client, memory=[ListMemory()]))
+"""
+
+
+async def open_and_close(folder: Path, text: str) -> None:
+    with installed(Platform()):
+        loaded = load(folder, text)
+        async with served(loaded, SqliteStore(folder / "store")):
+            pass
+
+
+@pytest.mark.parametrize(
+    ("factory", "what"),
+    [
+        ("same_memory", "'default_list_memory'"),
+        ("same_context", "UnboundedChatCompletionContext"),
+        ("same_workbench", "StaticWorkbench"),
+        ("same_condition", "MaxMessageTermination"),
+        ("same_inner_agent", "'inner'"),
+        ("same_executor", "LocalCommandLineCodeExecutor"),
+    ],
+)
+async def test_a_factory_whose_threads_would_share_something_is_refused_at_the_start(
+    tmp_path, factory, what
+):
+    (tmp_path / "mine.py").write_text(SHARING)
+    with pytest.raises(TeamBuildError, match=f"the same {what} twice"):
+        await open_and_close(tmp_path, f"{ADAPTER}{ROUTE}[teams.t]\nfactory = 'mine:{factory}'\n")
+
+
+async def test_one_that_shares_nothing_is_served(tmp_path):
+    (tmp_path / "mine.py").write_text(SHARING)
+    await open_and_close(tmp_path, f"{ADAPTER}{ROUTE}[teams.t]\nfactory = 'mine:nothing_shared'\n")
+
+
+async def test_code_on_this_machine_needs_to_be_allowed_by_name(tmp_path):
+    (tmp_path / "mine.py").write_text(SHARING)
+    team = "[teams.t]\nfactory = 'mine:local_code'\n"
+    with pytest.raises(NotServable, match=r"'t' executes code on this machine"):
+        await open_and_close(tmp_path, f"{ADAPTER}{ROUTE}{team}")
+    await open_and_close(tmp_path, f"{ADAPTER}{ROUTE}{team}[policies]\nlocal_code = true\n")
+
+
+# --- running ---
+
+
+async def test_people_of_a_platform_reach_the_team_of_their_route(tmp_path):
+    receipts = []
+
+    async def script(gateway: Gateway) -> None:
+        guest = Author(id="scripted:T1:g", kind="guest")
+        messages = [InboundMessage(key=KEY, author=author, text="hi") for author in (ANN, guest)]
+        receipts.extend([await gateway.accept(message) for message in messages])
+        raise RuntimeError("the end")
+
+    with installed(Platform(script)) as platform:
+        loaded = load(tmp_path, ADAPTER + ROUTE)
+        with pytest.raises(ExceptionGroup, match="unhandled errors"):
+            async with served(loaded, SqliteStore(tmp_path / "store")) as (gateway, adapters):
+                await run_adapters(gateway, adapters)
+    assert [receipt.outcome for receipt in receipts] == ["turn", "refused"]
+    assert platform.configs[0].bot_token.get_secret_value() == TOKEN
+
+
+async def test_a_platform_that_refuses_its_keys_stops_alone(tmp_path, caplog):
+    with installed(Platform(refuses=True)):
+        loaded = load(tmp_path, ADAPTER + ROUTE)
+        async with served(loaded, SqliteStore(tmp_path / "store")) as (gateway, adapters):
+            await run_adapters(gateway, adapters)
+    assert "scripted is not served any more: the platform refused bot_token" in caplog.text
+
+
+def test_a_signal_ends_it_in_order(tmp_path):
+    async def script(gateway: Gateway) -> None:
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    with installed(Platform(script)):
+        assert serve(tmp_path, ADAPTER + ROUTE).exit_code == ExitCode.DONE
+    with installed(Platform(refuses=True)):
+        assert serve(tmp_path, ADAPTER + ROUTE).exit_code == ExitCode.FAILED
+
+
+def test_codes_are_taken_listed_and_taken_back_on_the_command_line(tmp_path):
+    told = []
+
+    async def script(gateway: Gateway) -> None:
+        direct = ConversationKey(platform="scripted", channel="D1")
+        message = InboundMessage(key=direct, author=ANN, text="hi", direct=True)
+        told.append((await gateway.accept(message)).reply)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    route = "[[routes]]\nadapter = 'scripted'\ndm = true\npairing = true\n"
+
+    def parley(*arguments: str) -> tuple[int, str]:
+        command = ["pair", *arguments, "--config", str(tmp_path / "config.toml")]
+        result = CliRunner().invoke(main, command)
+        return result.exit_code, (result.stdout + result.stderr).strip()
+
+    with installed(Platform(script)):
+        serve(tmp_path, ADAPTER + route)
+        code = told[0].partition("parley pair ")[2].partition("`")[0]
+        assert parley("WRONG")[0] == ExitCode.FAILED
+        assert parley("--list") == (0, "Nobody was let in with a code.")
+        assert parley(code) == (0, "scripted:T1:ann Ann may write to the teams now.")
+        assert parley(code)[0] == ExitCode.FAILED
+        assert parley("--list") == (0, "scripted:T1:ann Ann")
+        assert parley("--remove", ANN.id) == (0, f"{ANN.id} is shut out.")
+        assert parley("--remove", ANN.id)[0] == ExitCode.FAILED
+        assert parley()[0] == ExitCode.USAGE
