@@ -24,12 +24,41 @@ TABLES: list[tuple[str, list[type[config.Section]]]] = [
     ("At the top of the file", [config.Config]),
     ("`[models.NAME]`", [config.ModelConfig]),
     ("`[models.NAME.model_info]`", [config.ModelInfoConfig]),
-    ("`[teams.NAME]`, in TOML", [config.RoundRobinTeam, config.SwarmTeam]),
+    ("`[teams.NAME]`, in TOML: all types", [config.GroupTeam]),
+    ('`type = "round_robin"` and `"swarm"`', [config.RoundRobinTeam, config.SwarmTeam]),
+    ('`type = "selector"`', [config.SelectorTeam]),
+    ('`type = "graph"`', [config.GraphTeam]),
+    ("An entry of `edges`", [config.GraphEdge]),
+    ("An entry of `nodes`", [config.GraphNode]),
+    ('`type = "magentic_one"`', [config.MagenticOneTeam]),
     ("`[teams.NAME.agents.AGENT]`: an assistant", [config.AssistantConfig]),
-    ("`[teams.NAME.agents.AGENT]`: a human", [config.UserProxyConfig]),
-    ("An entry of `tools`", [config.ToolConfig]),
+    ("A human: `user_proxy`", [config.UserProxyConfig]),
+    ("A team as an agent: `society_of_mind`", [config.SocietyOfMindConfig]),
+    ("An agent that is not shown all: `message_filter`", [config.MessageFilterConfig]),
+    ("An entry of `per_source`", [config.SourceFilterConfig]),
+    ("An agent that runs code: `code_executor`", [config.CodeExecutorConfig]),
+    ("`executor`: a container", [config.DockerExecutorConfig]),
+    ("`executor`: this machine", [config.LocalExecutorConfig]),
+    ("`executor`: of your own", [config.OwnExecutorConfig]),
+    ("An entry of `tools`: a function", [config.ToolConfig]),
+    ("An entry of `tools`: an agent", [config.AgentToolConfig]),
+    ("An entry of `tools`: a team", [config.TeamToolConfig]),
+    ("An entry of `tools`: code", [config.CodeToolConfig]),
     ("An entry of `handoffs`", [config.HandoffConfig]),
-    ("`model_context`", [config.UnboundedContextConfig, config.BufferedContextConfig]),
+    ("An entry of `memory`: contents", [config.ListMemoryConfig]),
+    ("An entry of `contents`", [config.MemoryEntry]),
+    ("An entry of `memory`: your own", [config.OwnMemoryConfig]),
+    (
+        "`model_context`",
+        [
+            config.UnboundedContextConfig,
+            config.BufferedContextConfig,
+            config.HeadAndTailContextConfig,
+            config.TokenLimitedContextConfig,
+            config.OwnContextConfig,
+        ],
+    ),
+    ("An entry of `initial_messages`", [config.InitialMessage]),
     ("`[teams.NAME]`, from a component file", [config.ComponentTeam]),
     ("`[teams.NAME]`, from Python", [config.FactoryTeam]),
     ("`[teams.NAME]`, the demo", [config.DemoTeam]),
@@ -62,13 +91,20 @@ def _table(title: str, kinds: list[type[config.Section]]) -> Iterator[str]:
     yield "| key | value | default | |\n|---|---|---|---|"
     rows: dict[str, list[FieldInfo]] = {}
     for kind in kinds:
+        inherited = config.GroupTeam.model_fields if kind is not config.GroupTeam else {}
         for name, field in kind.model_fields.items():
+            if issubclass(kind, config.GroupTeam) and _same(inherited.get(name), field):
+                continue
             if not (kind in (config.Config, config.Policies) and name in SUBTABLES):
                 rows.setdefault(name, []).append(field)
     for name, fields in rows.items():
         value = " or ".join(dict.fromkeys(_value(field.annotation) for field in fields))
         yield f"| `{name}` | {value} | {_default(fields[0])} | {_text(fields[0].description)} |"
     yield ""
+
+
+def _same(inherited: FieldInfo | None, field: FieldInfo) -> bool:
+    return inherited is not None and inherited.default == field.default
 
 
 def _text(text: str | None) -> str:
@@ -102,7 +138,7 @@ def _default(field: FieldInfo) -> str:
             return f"`{str(value).lower()}`"
         case str() as value:
             return f'`"{value}"`'
-        case list() | dict():
+        case list() | dict() | config.Section():
             return ""
         case value:
             return f"`{value}`"

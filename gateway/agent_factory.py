@@ -2,66 +2,110 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable
-from typing import Any, assert_never, cast
-
-from pydantic import BaseModel
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, assert_never
 
 from gateway.config import (
     AgentConfig,
+    AgentToolConfig,
+    AnyToolConfig,
     AssistantConfig,
-    BufferedContextConfig,
+    CodeExecutorConfig,
+    CodeToolConfig,
     HandoffConfig,
-    ModelContextConfig,
+    MessageFilterConfig,
+    SocietyOfMindConfig,
+    TeamToolConfig,
     ToolConfig,
-    UnboundedContextConfig,
     UserProxyConfig,
 )
-from gateway.imports import ImportPathError, Imports
+from gateway.config.section import Section
+from gateway.imports import Imports
 from gateway.model_clients import ModelClients
-from teams.agents import AssistantAgent, UserProxyAgent
-from teams.base import ChatAgent, Handoff
-from teams.memory import Memory
-from teams.model_context import (
-    BufferedChatCompletionContext,
-    ChatCompletionContext,
-    UnboundedChatCompletionContext,
+from gateway.part_factory import PartFactory, make_tool
+from teams import BaseGroupChat
+from teams.agents import (
+    AssistantAgent,
+    BaseChatAgent,
+    CodeExecutorAgent,
+    MessageFilterAgent,
+    PerSourceFilter,
+    SocietyOfMindAgent,
+    UserProxyAgent,
 )
-from teams.tools import BaseTool, FunctionTool, Workbench
+from teams.agents import MessageFilterConfig as MessageFilter
+from teams.base import Handoff, Team
+from teams.tools import AgentTool, BaseTool, TeamTool, Workbench
+from teams.tools.code_execution import PythonCodeExecutionTool
 
-_SAME_NAMES = (
+_ASSISTANT = (
     "model_client_stream",
     "reflect_on_tool_use",
     "max_tool_iterations",
     "tool_call_summary_format",
     "output_content_type_format",
 )
+_CODE_EXECUTOR = (
+    "model_client_stream",
+    "max_retries_on_error",
+    "sources",
+    "supported_languages",
+)
 
 
 class AgentFactory:
-    """Makes agents; each call makes everything anew but the model clients."""
+    """Makes the agents of one team; each call makes everything anew but the model clients.
 
-    def __init__(self, models: ModelClients, imports: Imports) -> None:
+    `agents` are the tables of the team's agents, and `team` makes another team by its name.
+    """
+
+    def __init__(
+        self,
+        models: ModelClients,
+        imports: Imports,
+        parts: PartFactory,
+        *,
+        agents: Mapping[str, AgentConfig],
+        team: Callable[[str], Awaitable[Team]],
+    ) -> None:
         self._models = models
         self._imports = imports
+        self._parts = parts
+        self._agents = agents
+        self._team = team
 
-    def agent(self, name: str, config: AgentConfig) -> ChatAgent:
+    async def agent(self, name: str) -> BaseChatAgent:
         """A new agent. Raises ImportPathError, and what the agent's class raises."""
+        return await self._agent(name, self._agents[name])
+
+    async def _agent(self, name: str, config: AgentConfig) -> BaseChatAgent:
+        given = _given(config, "description")
         match config:
             case AssistantConfig():
-                return self._assistant(name, config)
+                return await self._assistant(name, config)
             case UserProxyConfig():
-                if config.description:
-                    return UserProxyAgent(name, description=config.description)
-                return UserProxyAgent(name)
+                if config.input_func:
+                    given["input_func"] = self._imports.load_callable(config.input_func)
+                return UserProxyAgent(name, **given)
+            case CodeExecutorConfig():
+                return self._code_executor(name, config)
+            case SocietyOfMindConfig():
+                return SocietyOfMindAgent(
+                    name,
+                    await self._team(config.team),
+                    self._models.client(config.model),
+                    **_given(config, "description", "instruction", "response_prompt"),
+                    model_context=self._parts.context(config.model_context),
+                )
+            case MessageFilterConfig():
+                rules = [PerSourceFilter(**each.model_dump()) for each in config.per_source]
+                inner = await self._agent(name, config.agent)
+                return MessageFilterAgent(name, inner, MessageFilter(per_source=rules))
             case _:
                 assert_never(config)
 
-    def _assistant(self, name: str, config: AssistantConfig) -> AssistantAgent:
-        given: dict[str, Any] = {key: getattr(config, key) for key in _SAME_NAMES}
-        if config.description:
-            given["description"] = config.description
+    async def _assistant(self, name: str, config: AssistantConfig) -> AssistantAgent:
+        given = {key: getattr(config, key) for key in _ASSISTANT} | _given(config, "description")
         if config.system_message is not None:
             given["system_message"] = config.system_message or None
         if config.metadata:
@@ -71,69 +115,66 @@ class AgentFactory:
                 config.tool_call_summary_formatter
             )
         if config.output_content_type:
-            given["output_content_type"] = self._content_type(config.output_content_type)
+            given["output_content_type"] = self._parts.content_type(config.output_content_type)
+        tools = [await self._tool(each) for each in config.tools]
         return AssistantAgent(
             name,
             self._models.client(config.model),
-            tools=[make_tool(each, self._imports) for each in config.tools] or None,
-            workbench=[self._made(path, Workbench) for path in config.workbench] or None,
+            tools=tools or None,
+            workbench=[self._parts.own(path, Workbench, {}) for path in config.workbench] or None,
             handoffs=[_handoff(each) for each in config.handoffs] or None,
-            model_context=_context(config.model_context),
-            memory=[self._made(path, Memory) for path in config.memory] or None,
+            model_context=self._parts.context(config.model_context, tools),
+            memory=[self._parts.memory(each) for each in config.memory] or None,
             **given,
         )
 
-    def _made(self, path: str, kind: type[Any]) -> Any:
-        made = self._imports.load_callable(path)()
-        if inspect.isawaitable(made) or not isinstance(made, kind):
-            found = type(made).__name__
-            raise ImportPathError(f"{path!r} returned a {found}, expected a {kind.__name__}")
-        return made
-
-    def _content_type(self, path: str) -> type[BaseModel]:
-        found = self._imports.load(path)
-        if not (isinstance(found, type) and issubclass(found, BaseModel)):
-            raise ImportPathError(f"{path!r} is no pydantic model, expected one")
-        return found
-
-
-def make_tool(config: ToolConfig, imports: Imports) -> BaseTool[Any, Any]:
-    """A new tool. Raises ImportPathError, also for what is no tool and can't be made one."""
-    found = imports.load(config.path)
-    if isinstance(found, type) and issubclass(found, BaseTool):
-        found = cast("Callable[[], BaseTool[Any, Any]]", found)()
-    elif isinstance(found, BaseTool) and not isinstance(found, FunctionTool):
-        raise ImportPathError(
-            f"{config.path!r} is one tool for all threads; name its class, or a function"
+    def _code_executor(self, name: str, config: CodeExecutorConfig) -> CodeExecutorAgent:
+        given = {key: getattr(config, key) for key in _CODE_EXECUTOR}
+        given |= _given(config, "description")
+        if config.system_message is not None:
+            given["system_message"] = config.system_message or None
+        if config.model is not None:
+            given["model_client"] = self._models.client(config.model)
+        if config.approval_func:
+            given["approval_func"] = self._imports.load_callable(config.approval_func)
+        return CodeExecutorAgent(
+            name,
+            self._parts.executor(config.executor),
+            model_context=self._parts.context(config.model_context),
+            **given,
         )
-    if isinstance(found, BaseTool):
-        if config.name or config.description or config.strict:
-            raise ImportPathError(
-                f"{config.path!r} is a tool with a name, description and schema of its own"
-            )
-        return cast("BaseTool[Any, Any]", found)
-    function = cast("Any", found)
-    if not callable(function):
-        raise ImportPathError(f"{config.path!r} is no function, expected one")
-    return FunctionTool(
-        function,
-        name=config.name,
-        description=config.description,
-        strict=config.strict,
-    )
+
+    async def _tool(self, config: AnyToolConfig) -> BaseTool[Any, Any]:
+        match config:
+            case ToolConfig():
+                return make_tool(config, self._imports)
+            case AgentToolConfig():
+                agent = await self.agent(config.agent)
+                return AgentTool(agent, config.return_value_as_last_message)
+            case TeamToolConfig():
+                return await self._team_tool(config)
+            case CodeToolConfig():
+                return PythonCodeExecutionTool(self._parts.executor(config.executor))
+            case _:
+                assert_never(config)
+
+    async def _team_tool(self, config: TeamToolConfig) -> TeamTool:
+        team = await self._team(config.team)
+        if not isinstance(team, BaseGroupChat):
+            raise TypeError(f"the team {config.team!r} is no BaseGroupChat, as a tool must be")
+        return TeamTool(
+            team,
+            config.name or config.team,
+            config.description or team.description,
+            config.return_value_as_last_message,
+        )
+
+
+def _given(config: Section, *names: str) -> dict[str, Any]:
+    """The settings that are not left to the class."""
+    values = {name: getattr(config, name) for name in names if name in type(config).model_fields}
+    return {name: value for name, value in values.items() if value}
 
 
 def _handoff(config: HandoffConfig) -> Handoff:
     return Handoff(**config.model_dump(exclude_none=True))
-
-
-def _context(config: ModelContextConfig | None) -> ChatCompletionContext | None:
-    match config:
-        case None:
-            return None
-        case UnboundedContextConfig():
-            return UnboundedChatCompletionContext()
-        case BufferedContextConfig():
-            return BufferedChatCompletionContext(buffer_size=config.buffer_size)
-        case _:
-            assert_never(config)

@@ -62,9 +62,9 @@ async def build_twice(teams: TeamFactory, name: str) -> tuple[Team, Team]:
     return await _build(teams, name), await _build(teams, name)
 
 
-async def _build(teams: TeamFactory, name: str) -> Team:
+async def _build(teams: TeamFactory, name: str, *, portable: bool = False) -> Team:
     with tempfile.TemporaryDirectory(prefix="parley-check-") as workdir:
-        return await teams.build(name, workdir=Path(workdir))
+        return await teams.build(name, workdir=Path(workdir), portable=portable)
 
 
 async def _probe_all(loaded: LoadedConfig) -> list[Finding]:
@@ -137,7 +137,7 @@ async def dump_team(loaded: LoadedConfig, name: str) -> str:
         hint = did_you_mean(name, teams.names()) or f"there is {', '.join(teams.names())}"
         raise NotFound(f"There is no team {name!r}; {hint}")
     try:
-        team = await _build(teams, name)
+        team = await _build(teams, name, portable=True)
         return team.dump_component().model_dump_json(indent=2, exclude_none=True)
     except (NotImplementedError, TypeError, ValueError) as error:
         raise GatewayError(f"The team {name!r} can't be written as JSON: {error}") from error

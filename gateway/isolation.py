@@ -50,16 +50,12 @@ class GivenOut:
 
 def owned(team: Team) -> Iterator[object]:
     """Everything in a team, at any depth, that must be a thread's own; the team itself first."""
-    left: list[object] = [team]
-    seen: dict[int, object] = {}
-    while left:
-        part = left.pop()
-        if id(part) in seen or isinstance(part, ChatCompletionClient):
-            continue
-        seen[id(part)] = part
-        if isinstance(part, _OWN):
-            yield part
-        left += _inside(part)
+    return (part for part in _everything(team) if isinstance(part, _OWN))
+
+
+def model_clients(team: Team) -> Iterator[ChatCompletionClient]:
+    """The model clients of a team, at any depth."""
+    return (part for part in _everything(team) if isinstance(part, ChatCompletionClient))
 
 
 def local_executors(team: Team) -> list[str]:
@@ -68,6 +64,19 @@ def local_executors(team: Team) -> list[str]:
 
     found = (part for part in owned(team) if isinstance(part, LocalCommandLineCodeExecutor))
     return list(dict.fromkeys(type(part).__name__ for part in found))
+
+
+def _everything(team: Team) -> Iterator[object]:
+    left: list[object] = [team]
+    seen: dict[int, object] = {}
+    while left:
+        part = left.pop()
+        if id(part) in seen:
+            continue
+        seen[id(part)] = part
+        yield part
+        if not isinstance(part, ChatCompletionClient):
+            left += _inside(part)
 
 
 def _inside(part: object) -> Iterable[object]:

@@ -8,29 +8,36 @@ import json
 import weakref
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, assert_never, cast
+from typing import TYPE_CHECKING, assert_never, cast
 
 from gateway.agent_factory import AgentFactory
-from gateway.conditions import build_condition
 from gateway.config import (
+    AgentConfig,
+    AnyGroup,
     AssistantConfig,
+    CodeExecutorConfig,
     ComponentTeam,
     Config,
     DemoTeam,
     FactoryTeam,
+    GroupTeam,
     LoadedConfig,
-    RoundRobinTeam,
-    SwarmTeam,
+    MessageFilterConfig,
+    SocietyOfMindConfig,
     TeamConfig,
+    UserProxyConfig,
 )
+from gateway.config.nesting import teams_inside
 from gateway.conversation import Author
 from gateway.errors import GatewayError, TeamUnusable
-from gateway.isolation import GivenOut
+from gateway.group_factory import GroupFactory
+from gateway.isolation import GivenOut, model_clients
 from gateway.model_clients import ModelClients, model_label
+from gateway.part_factory import PartFactory
 from gateway.registry import TeamInfo, ToolRule
 from gateway.tool_policy import tool_rule
-from teams import RoundRobinGroupChat, Swarm
 from teams.base import ChatAgent, Team, ToolCall
 from teams.core import trust_component_prefix
 from teams.models import ModelError
@@ -66,7 +73,6 @@ class TeamFactory:
         self._config: Config = loaded.config
         self._imports = loaded.imports
         self._models = ModelClients(loaded.config, loaded.imports)
-        self._agents = AgentFactory(self._models, loaded.imports)
         self._start_folder = start_folder
         self._forbidden = forbidden
         self._local = local
@@ -95,17 +101,18 @@ class TeamFactory:
             description=_description(config),
             participants=tuple(models),
             models=models,
-            definition=self._definition(config),
+            definition=self._definition(name),
         )
 
-    async def build(self, name: str, *, workdir: Path) -> Team:
+    async def build(self, name: str, *, workdir: Path, portable: bool = False) -> Team:
         """A fresh team for a thread whose own folder is `workdir`. Reaches no network.
 
+        A `portable` one runs its code elsewhere, so that another program can have the same team.
         Raises KeyError for an unknown name, and TeamBuildError.
         """
         config = self._config.teams[name]
         try:
-            team = await self._build(config, workdir)
+            team = await self._build(name, config, _Folders(workdir, None if portable else workdir))
         except Exception as error:  # a factory of the user's may raise anything
             raise TeamBuildError(f"The team {name!r} can't be built: {_sentence(error)}") from error
         self._seen[name] = dict(_models_of(team))
@@ -126,10 +133,10 @@ class TeamFactory:
         for client in list(self._own_clients):
             await client.close()
 
-    async def _build(self, config: TeamConfig, workdir: Path) -> Team:
+    async def _build(self, name: str, config: TeamConfig, folders: _Folders) -> Team:
         match config:
-            case RoundRobinTeam() | SwarmTeam():
-                return self._group(config)
+            case GroupTeam():
+                return await self._group(name, config, folders)
             case DemoTeam():
                 from gateway.demo import build_demo_team
 
@@ -142,25 +149,21 @@ class TeamFactory:
             case ComponentTeam():
                 return self._component(config)
             case FactoryTeam():
-                return await self._from_python(config, workdir)
+                return await self._from_python(config, folders.thread)
             case _:
                 assert_never(config)
 
-    def _group(self, config: RoundRobinTeam | SwarmTeam) -> Team:
-        participants = [self._agents.agent(name, config.agents[name]) for name in config.members]
-        given: dict[str, Any] = {
-            "max_turns": config.max_turns,
-            "emit_team_events": config.emit_team_events,
-        }
-        if config.description:
-            given["description"] = config.description
-        if config.termination is not None:
-            given["termination_condition"] = build_condition(
-                config.termination, self._imports.load_callable
-            )
-        if isinstance(config, SwarmTeam):
-            return Swarm(participants, **given)
-        return RoundRobinGroupChat([*participants], **given)
+    async def _group(self, name: str, config: AnyGroup, folders: _Folders) -> Team:
+        async def inner(team: str) -> Team:
+            return await self._build(team, self._config.teams[team], folders)
+
+        parts = PartFactory(self._models, self._imports, folders.code)
+        agents = AgentFactory(self._models, self._imports, parts, agents=config.agents, team=inner)
+        participants = [
+            await (agents.agent(member) if member in config.agents else inner(member))
+            for member in config.members
+        ]
+        return GroupFactory(self._models, self._imports, parts).team(name, config, participants)
 
     def _component(self, config: ComponentTeam) -> Team:
         for prefix in config.trusted_modules:
@@ -169,7 +172,7 @@ class TeamFactory:
             self._imports.load_callable(path)
         data = json.loads(config.component.read_text(encoding="utf-8"))
         team = Team.load_component(data, Team, tool_overrides=config.tool_overrides)
-        self._own_clients.update(client for _, client in _clients_of(team) if client)
+        self._own_clients.update(model_clients(team))
         return team
 
     async def _from_python(self, config: FactoryTeam, workdir: Path) -> Team:
@@ -191,13 +194,8 @@ class TeamFactory:
     def _labels(self, name: str, config: TeamConfig) -> dict[str, str]:
         """Each agent's model as people call it, in the order of the team."""
         match config:
-            case RoundRobinTeam() | SwarmTeam():
-                return {
-                    member: self._models.label(agent.model)
-                    if isinstance(agent := config.agents[member], AssistantConfig)
-                    else ""
-                    for member in config.members
-                }
+            case GroupTeam():
+                return self._group_labels(config)
             case DemoTeam():
                 from gateway.demo import DEMO_AGENTS
 
@@ -212,12 +210,47 @@ class TeamFactory:
             case _:
                 assert_never(config)
 
-    def _definition(self, config: TeamConfig) -> str:
+    def _group_labels(self, config: AnyGroup) -> dict[str, str]:
+        labels: dict[str, str] = {}
+        for member in config.members:
+            if member in config.agents:
+                labels |= self._agent_labels(member, config.agents[member])
+            else:
+                labels |= self._labels(member, self._config.teams[member])
+        return labels
+
+    def _agent_labels(self, name: str, agent: AgentConfig) -> dict[str, str]:
+        match agent:
+            case AssistantConfig():
+                return {name: self._models.label(agent.model)}
+            case CodeExecutorConfig():
+                return {name: "" if agent.model is None else self._models.label(agent.model)}
+            case UserProxyConfig():
+                return {name: ""}
+            case MessageFilterConfig():
+                return self._agent_labels(name, agent.agent)
+            case SocietyOfMindConfig():
+                inner = self._labels(agent.team, self._config.teams[agent.team])
+                return inner | {name: self._models.label(agent.model)}
+            case _:
+                assert_never(agent)
+
+    def _definition(self, name: str) -> str:
         """Changes whenever threads of the team would get another team than before."""
+        config = self._config.teams[name]
         text = config.model_dump_json()
         if isinstance(config, ComponentTeam):
             text += config.component.read_text(encoding="utf-8")
+        text += "".join(map(self._definition, teams_inside(config)))
         return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True, slots=True)
+class _Folders:
+    """The folder of a thread, and where its code runs: None for a temporary place."""
+
+    thread: Path
+    code: Path | None
 
 
 def _description(config: TeamConfig) -> str:

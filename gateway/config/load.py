@@ -62,8 +62,9 @@ def load_config(path: Path | None = None, *, references: bool = True) -> LoadedC
         from gateway.config.references import check_references  # it loads the engine
 
         problems += check_references(config, written, imports)
-        tables = cast("dict[str, Any]", written.get("adapters", {}))
-        adapters, wrong = read_adapters(config.adapters, tables, folder)
+        tables = written.get("adapters")
+        shown = cast("dict[str, Any]", tables) if isinstance(tables, dict) else {}
+        adapters, wrong = read_adapters(config.adapters, shown, folder)
         problems += wrong
     if problems:
         raise ConfigError(problems, source=_name(source), text=text)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from string import Formatter
 from typing import Annotated, Any, cast, get_args
 
 from pydantic import (
@@ -17,6 +18,8 @@ from pydantic import (
     model_validator,
 )
 from pydantic_core import PydanticCustomError
+
+from gateway._suggest import did_you_mean
 
 
 class Section(BaseModel):
@@ -37,7 +40,9 @@ class Section(BaseModel):
                 if key in table:
                     value = read(key, table.pop(key), info)
                     if name in table:
-                        raise _at(key, f"given beside another {name}, expected only one of them")
+                        raise setting_error(
+                            key, f"given beside another {name}, expected only one of them"
+                        )
                     table[name] = value
         return table
 
@@ -94,28 +99,65 @@ def tag_of(key: str, default: str = "") -> Callable[[Any], str | None]:
     return tag
 
 
+def tag_by(*keys: str, or_type: bool = False) -> Callable[[Any], str | None]:
+    """Tell the members of a tagged union by which of the keys is there, else by their `type`."""
+    by_type = tag_of("type")
+
+    def tag(value: object) -> str | None:
+        given: object = value
+        if isinstance(value, BaseModel):
+            given = type(value).model_fields
+        for key in keys:
+            if isinstance(given, Mapping) and key in given:
+                return key
+        return by_type(value) if or_type else None
+
+    return tag
+
+
+def template(*fields: str) -> AfterValidator:
+    """Let a text have these fields in braces, and no others."""
+
+    def check(text: str) -> str:
+        known = ", ".join(f"{{{field}}}" for field in fields)
+        try:
+            found = {field for _, field, _, _ in Formatter().parse(text) if field is not None}
+        except ValueError as error:
+            raise ValueError(
+                f"expected a text with {known}: {error}; write a brace that is meant as one twice"
+            ) from error
+        for field in sorted(found - {*fields}):
+            hint = did_you_mean(field, fields) or f"known are {known}"
+            raise ValueError(
+                f"there is no field {{{field}}}; {hint} (write a brace that is meant as one twice)"
+            )
+        return text
+
+    return AfterValidator(check)
+
+
 def _from_environment(key: str, variable: object, _: ValidationInfo) -> str:
     if not isinstance(variable, str) or not variable:
-        raise _at(key, "expected the name of an environment variable")
+        raise setting_error(key, "expected the name of an environment variable")
     if not (value := os.environ.get(variable)):
-        raise _at(key, f"the environment variable {variable} is not set")
+        raise setting_error(key, f"the environment variable {variable} is not set")
     return value
 
 
 def _from_file(key: str, name: object, info: ValidationInfo) -> str:
     if not isinstance(name, str) or not name:
-        raise _at(key, "expected the path of a file")
+        raise setting_error(key, "expected the path of a file")
     path = _based_on_folder(Path(name), info)
     try:
         value = path.read_text(encoding="utf-8").strip()
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "it is not text"
-        raise _at(key, f"cannot read {path}: {reason}") from error
+        raise setting_error(key, f"cannot read {path}: {reason}") from error
     if not value:
-        raise _at(key, f"{path} is empty")
+        raise setting_error(key, f"{path} is empty")
     return value
 
 
-def _at(key: str, problem: str) -> PydanticCustomError:
+def setting_error(key: str, problem: str) -> PydanticCustomError:
     """A mistake in one key of the table that is being read."""
     return PydanticCustomError("setting", "{problem}", {"key": key, "problem": problem})

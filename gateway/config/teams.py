@@ -1,165 +1,30 @@
-"""`[teams.NAME]`: teams and their agents, in TOML, from a component file, or from Python."""
+"""`[teams.NAME]`: teams in TOML, from a component file, or from Python."""
 
 from __future__ import annotations
 
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Discriminator, Field, Tag, field_validator, model_validator
-from pydantic_core import PydanticCustomError
 
-from gateway.config.section import ConfigPath, Section, shorthand, tag_of
+from gateway.config.agents import AgentConfig, agents_as_tools
+from gateway.config.parts import ModelContextConfig
+from gateway.config.section import ConfigPath, Section, setting_error, tag_by, template
 from gateway.expressions import parse
-
-DEFAULT_TOOL_ROUNDS = 10
-
-
-class ToolConfig(Section):
-    """A tool made from a Python function. `"package.module:function"` is short for its `path`."""
-
-    path: str
-    """Import path of a function, or of a tool class, "package.module:name"."""
-
-    name: str | None = None
-    """What the model calls it; the function's own name if not given."""
-
-    description: str | None = None
-    """What the model reads about it; the function's docstring if not given."""
-
-    strict: bool = False
-    """Ask the model to keep exactly to the arguments' schema (no defaults allowed then)."""
-
-
-class HandoffConfig(Section):
-    """A way to pass the work on. `"other"` is short for its `target`."""
-
-    target: str
-    """Name of the agent that takes over, or of whom the termination waits for, such as "user"."""
-
-    name: str | None = None
-    """Name of the tool that the model calls; transfer_to_TARGET if not given."""
-
-    description: str | None = None
-    """What the model reads about it."""
-
-    message: str | None = None
-    """What the next agent is told."""
-
-
-class UnboundedContextConfig(Section):
-    """The model sees the whole conversation."""
-
-    type: Literal["unbounded"]
-    """Kind of context."""
-
-
-class BufferedContextConfig(Section):
-    """The model sees the last messages."""
-
-    type: Literal["buffered"]
-    """Kind of context."""
-
-    buffer_size: int = Field(gt=0)
-    """How many messages it sees."""
-
-
-ModelContextConfig = Annotated[
-    Annotated[UnboundedContextConfig, Tag("unbounded")]
-    | Annotated[BufferedContextConfig, Tag("buffered")],
-    Discriminator(tag_of("type")),
-]
-
-
-class AssistantConfig(Section):
-    """An agent that answers with a model, and may call tools and hand the work over."""
-
-    type: Literal["assistant"] = "assistant"
-    """Kind of agent."""
-
-    description: str | None = None
-    """What the others know about it."""
-
-    model: str = ""
-    """Name of its model in [models]; default_model if not given."""
-
-    system_message: str | None = None
-    """What it is told to be and to do. Empty: no system message at all."""
-
-    tools: list[Annotated[ToolConfig, shorthand("path")]] = Field(default_factory=list)
-    """Functions it may call: "package.module:function", or a table."""
-
-    workbench: list[str] = Field(default_factory=list)
-    """Import paths of workbench classes or factories, called once per thread; excludes `tools`."""
-
-    handoffs: list[Annotated[HandoffConfig, shorthand("target")]] = Field(default_factory=list)
-    """To whom it may pass the work: an agent's name, or a table."""
-
-    model_context: ModelContextConfig | None = None
-    """How much of the conversation its model sees; all of it if not given."""
-
-    model_client_stream: bool = True
-    """Show the answer while the model writes it."""
-
-    reflect_on_tool_use: bool | None = None
-    """After the last tool call, ask the model to put the results into words."""
-
-    max_tool_iterations: int = Field(default=DEFAULT_TOOL_ROUNDS, ge=1)
-    """How often the model may call tools, see what they return and go on, in one turn."""
-
-    tool_call_summary_format: str = "{result}"
-    """The answer when a turn ends with tool calls, each as a line of this form.
-
-    It may use {tool_name}, {arguments}, {result} and {is_error}.
-    """
-
-    tool_call_summary_formatter: str | None = None
-    """Import path of a function (call, result) -> text, instead of the format."""
-
-    output_content_type: str | None = None
-    """Import path of a pydantic model: the agent answers with an instance of it."""
-
-    output_content_type_format: str | None = None
-    """How such an answer reads, with the model's fields in braces."""
-
-    memory: list[str] = Field(default_factory=list)
-    """Import paths of memory classes or factories, called once per thread."""
-
-    metadata: dict[str, str] = Field(default_factory=dict)
-    """Notes for whoever keeps track of agents."""
-
-    @model_validator(mode="after")
-    def _tools_or_workbench(self) -> Self:
-        if self.tools and self.workbench:
-            raise ValueError("an agent takes tools or a workbench, not both")
-        return self
-
-
-class UserProxyConfig(Section):
-    """A human in the team: when it is on turn, the people in the thread are asked."""
-
-    type: Literal["user_proxy"]
-    """Kind of agent."""
-
-    description: str | None = None
-    """What the others know about it."""
-
-
-AgentConfig = Annotated[
-    Annotated[AssistantConfig, Tag("assistant")] | Annotated[UserProxyConfig, Tag("user_proxy")],
-    Discriminator(tag_of("type", "assistant")),
-]
 
 
 class GroupTeam(Section):
     """What the team types that are written in TOML have in common."""
 
     description: str = ""
-    """What the team is for, as lists show it."""
+    """What the team is for, as lists and the team around it show it."""
 
-    agents: dict[str, AgentConfig] = Field(min_length=1)
+    agents: dict[str, AgentConfig] = Field(default_factory=dict)
     """The agents, each as [teams.NAME.agents.AGENT]; names are letters, digits and underscores."""
 
     participants: list[str] = Field(default_factory=list)
-    """Who takes part, in this order; all agents in the order they are written if not given."""
+    """Who takes part, in this order: agents of this team, or names of other teams. If not given,
+    all agents in the order they are written, but those that others have as tools.
+    """
 
     termination: str | None = None
     """When a run ends, such as "TextMention('DONE') | MaxMessage(30)"."""
@@ -167,19 +32,15 @@ class GroupTeam(Section):
     max_turns: int | None = Field(default=None, ge=1)
     """How many agents' turns a run may take."""
 
-    emit_team_events: bool = False
-    """Also report who was selected to speak."""
+    custom_message_types: list[str] = Field(default_factory=list)
+    """Import paths of message types of your own that participants produce."""
 
     @field_validator("agents")
     @classmethod
     def _identifiers(cls, agents: dict[str, AgentConfig]) -> dict[str, AgentConfig]:
         for name in agents:
             if not name.isidentifier():
-                raise PydanticCustomError(
-                    "setting",
-                    "{problem}",
-                    {"key": name, "problem": "an agent's name is letters, digits and underscores"},
-                )
+                raise setting_error(name, "an agent's name is letters, digits and underscores")
         return agents
 
     @field_validator("termination")
@@ -189,24 +50,147 @@ class GroupTeam(Section):
             parse(text)
         return text
 
+    @model_validator(mode="after")
+    def _somebody(self) -> Self:
+        if not self.agents and not self.participants:
+            raise setting_error(
+                "agents", "is missing: a team needs agents, or teams as participants"
+            )
+        return self
+
     @property
     def members(self) -> list[str]:
         """Who takes part, in order."""
-        return self.participants or list(self.agents)
+        tools = {name for agent in self.agents.values() for name in agents_as_tools(agent)}
+        return self.participants or [name for name in self.agents if name not in tools]
 
 
-class RoundRobinTeam(GroupTeam):
+class _Announcing(GroupTeam):
+    emit_team_events: bool = False
+    """Also report who was selected to speak."""
+
+
+class RoundRobinTeam(_Announcing):
     """Everybody speaks in turn."""
 
     type: Literal["round_robin"]
     """Kind of team."""
 
 
-class SwarmTeam(GroupTeam):
+class SwarmTeam(_Announcing):
     """Whoever has the work keeps it until handing it over; the first participant begins."""
 
     type: Literal["swarm"]
     """Kind of team."""
+
+
+class SelectorTeam(_Announcing):
+    """A model, or a function, chooses who speaks next."""
+
+    type: Literal["selector"]
+    """Kind of team."""
+
+    model: str = ""
+    """Name of the model in [models] that chooses; default_model if not given."""
+
+    selector_prompt: Annotated[str, template("roles", "participants", "history")] | None = None
+    """What the model is asked, with the fields {roles}, {participants} and {history}."""
+
+    allow_repeated_speaker: bool = False
+    """Whoever spoke last may speak again."""
+
+    max_selector_attempts: int = Field(default=3, ge=1)
+    """How often the model is asked until it names exactly one participant."""
+
+    selector_func: str | None = None
+    """Import path of a function that gets the messages and returns who speaks; where it returns
+    None, the model chooses. It may be async.
+    """
+
+    candidate_func: str | None = None
+    """Import path of a function that gets the messages and returns the names to choose from."""
+
+    model_client_streaming: bool = False
+    """Stream the choice; with `emit_team_events` people see it."""
+
+    model_context: ModelContextConfig | None = None
+    """How much of the conversation the model sees; all of it if not given."""
+
+
+class GraphEdge(Section):
+    """A way from one node to the next. Edges with the same target and `activation_group` belong
+    together.
+    """
+
+    source: str
+    """The participant who has spoken."""
+
+    target: str
+    """The participant who may speak then."""
+
+    condition: str | None = None
+    """It is taken only if the source's message contains this text."""
+
+    condition_function: str | None = None
+    """Import path of a function that gets the message and says whether it is taken."""
+
+    activation_group: str | None = None
+    """Name of its group; the target's name if not given."""
+
+    activation_condition: Literal["all", "any"] = "all"
+    """How many edges of the group must be taken before the target speaks."""
+
+    @model_validator(mode="after")
+    def _one_condition(self) -> Self:
+        if self.condition is not None and self.condition_function is not None:
+            raise ValueError("an edge takes a condition or a condition_function, not both")
+        return self
+
+
+class GraphNode(Section):
+    """What is special about a participant of a graph."""
+
+    activation: Literal["all", "any"] = "all"
+    """Whether all edges of each group that leads here must be taken, or any one of them ("any":
+    whatever the edges say).
+    """
+
+
+class GraphTeam(GroupTeam):
+    """Agents speak along the edges of a graph, side by side where they can. Every participant is a
+    node.
+    """
+
+    type: Literal["graph"]
+    """Kind of team."""
+
+    edges: list[GraphEdge] = Field(default_factory=list)
+    """Who may speak after whom, each as [[teams.NAME.edges]]."""
+
+    nodes: dict[str, GraphNode] = Field(default_factory=dict)
+    """Participants with settings of their own, each as [teams.NAME.nodes.PARTICIPANT]."""
+
+    default_start_node: str | None = None
+    """Where a run begins; wherever no edge leads if not given."""
+
+
+class MagenticOneTeam(_Announcing):
+    """An orchestrator plans, keeps account of the progress, and tells the agents what to do."""
+
+    type: Literal["magentic_one"]
+    """Kind of team."""
+
+    max_turns: int | None = Field(default=20, ge=1)
+    """How many agents' turns a run may take."""
+
+    model: str = ""
+    """Name of the orchestrator's model in [models]; default_model if not given."""
+
+    max_stalls: int = Field(default=3, ge=1)
+    """After how many turns without progress it plans anew."""
+
+    final_answer_prompt: Annotated[str, template("task")] | None = None
+    """What its model is asked for the final answer, with the field {task}."""
 
 
 class DemoTeam(Section):
@@ -254,21 +238,17 @@ class FactoryTeam(Section):
     """Further arguments for the function."""
 
 
-def _team_tag(value: Any) -> str | None:
-    match value:
-        case {"component": _} | ComponentTeam():
-            return "component"
-        case {"factory": _} | FactoryTeam():
-            return "factory"
-        case _:
-            return tag_of("type")(value)
-
+AnyGroup = RoundRobinTeam | SwarmTeam | SelectorTeam | GraphTeam | MagenticOneTeam
+"""The teams that are written in TOML."""
 
 TeamConfig = Annotated[
     Annotated[RoundRobinTeam, Tag("round_robin")]
     | Annotated[SwarmTeam, Tag("swarm")]
+    | Annotated[SelectorTeam, Tag("selector")]
+    | Annotated[GraphTeam, Tag("graph")]
+    | Annotated[MagenticOneTeam, Tag("magentic_one")]
     | Annotated[DemoTeam, Tag("demo")]
     | Annotated[ComponentTeam, Tag("component")]
     | Annotated[FactoryTeam, Tag("factory")],
-    Discriminator(_team_tag),
+    Discriminator(tag_by("component", "factory", or_type=True)),
 ]

@@ -88,6 +88,8 @@ class _Mistake:
                 said = "is missing"
             case "extra_forbidden":
                 said = f"there is no setting {self.path[-1]!r}; {self._alternatives()}"
+            case "union_tag_not_found" if not self._is_table():
+                said = f"found {found}, expected a table"
             case "union_tag_not_found":
                 said = f"nothing tells what it is, expected {_kinds(self._expected)}"
             case "union_tag_invalid":
@@ -97,6 +99,12 @@ class _Mistake:
             case _:
                 said = f"found {found}, expected {self._wanted()}"
         return said
+
+    def _is_table(self) -> bool:
+        try:
+            return isinstance(value_at(self._written, self.path), dict)
+        except LookupError:
+            return False
 
     def _wanted(self) -> str:
         kind = self._details["type"]
@@ -159,10 +167,15 @@ def _kinds(union: Any) -> str:
     """How a table says which of the union's members it is."""
     members = _members(union)
     types = [repr(tag) for tag, kind in members.items() if "type" in kind.model_fields]
-    keys = [
-        f"or the key {tag!r}" for tag, kind in members.items() if "type" not in kind.model_fields
-    ]
-    return ", ".join([f"type = {' or '.join(types)}", *keys])
+    keys = [repr(tag) for tag, kind in members.items() if "type" not in kind.model_fields]
+    if not types:
+        return f"the key {_any_of(keys)}"
+    return f"type = {_any_of(types)}" + (f", or the key {_any_of(keys)}" if keys else "")
+
+
+def _any_of(names: list[str]) -> str:
+    *others, last = names
+    return f"{', '.join(others)} or {last}" if others else last
 
 
 def _as_written(path: KeyPath, written: dict[str, Any]) -> KeyPath:

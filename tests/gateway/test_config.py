@@ -16,6 +16,7 @@ from gateway.config import (
     LoadedConfig,
     RoundRobinTeam,
     SwarmTeam,
+    ToolConfig,
     load_config,
 )
 
@@ -185,7 +186,10 @@ def test_a_team_is_written_with_every_parameter(tmp_path):
     first = team.agents["first"]
     assert isinstance(first, AssistantConfig)
     assert team.members == ["second", "first"]
-    assert [tool.path for tool in first.tools] == ["parts:search", "parts:search"]
+    assert [tool.path for tool in first.tools if isinstance(tool, ToolConfig)] == [
+        "parts:search",
+        "parts:search",
+    ]
     assert [handoff.target for handoff in first.handoffs] == ["second", "user"]
     assert first.system_message == ""
     assert config.model_name() == "b"
@@ -363,7 +367,8 @@ agents.b = {}
         pytest.param(
             ("agents.b = {}", "agents.b = { type = 'user' }"),
             "agents.b",
-            "found 'user', expected type = 'assistant' or 'user_proxy'",
+            "found 'user', expected type = 'assistant', 'user_proxy', "
+            "'code_executor', 'society_of_mind' or 'message_filter'",
             id="agent-type",
         ),
         pytest.param(
@@ -374,8 +379,8 @@ agents.b = {}
         ),
         pytest.param(
             ("agents.b = {}", "agents.b = { tools = [{ name = 'x' }] }"),
-            "agents.b.tools[0].path",
-            "is missing",
+            "agents.b.tools[0]",
+            "nothing tells what it is, expected the key 'path', 'agent', 'team' or 'executor'",
             id="tool-without-path",
         ),
         pytest.param(
@@ -419,7 +424,7 @@ def test_a_mistake_in_a_team_is_said_at_its_place(tmp_path, change, path, said):
 @pytest.mark.parametrize(
     ("text", "path", "said"),
     [
-        ("teams.t = 3", "teams.t", "nothing tells what it is"),
+        ("teams.t = 3", "teams.t", "found 3, expected a table"),
         ("teams = 3", "teams", "found 3, expected a table"),
         ("models = {}", "models", "found an empty table, expected at least one entry"),
         ("[[teams]]", "teams", "found a list, expected a table"),

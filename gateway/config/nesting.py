@@ -1,0 +1,103 @@
+"""Which teams and agents of a config have which others inside, and none of them itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from gateway.config.agents import (
+    AgentConfig,
+    AssistantConfig,
+    MessageFilterConfig,
+    SocietyOfMindConfig,
+)
+from gateway.config.parts import AgentToolConfig, TeamToolConfig
+from gateway.config.problems import Problem
+from gateway.config.teams import GroupTeam, TeamConfig
+from gateway.config.toml import KeyPath
+
+Node: TypeAlias = "tuple[str] | tuple[str, str]"
+"""A team, or an agent of a team."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Use:
+    """Something that has something else inside, by the place where that is written."""
+
+    path: KeyPath
+    node: Node
+
+
+def teams_inside(team: TeamConfig) -> Iterator[str]:
+    """The names of the teams that a team is made of; not of those inside them."""
+    if isinstance(team, GroupTeam):
+        uses = [*_members((), "", team)]
+        for name, agent in team.agents.items():
+            uses += _of_agent((), "", agent, name)
+        yield from dict.fromkeys(use.node[0] for use in uses if len(use.node) == 1)
+
+
+def cycles(teams: Mapping[str, TeamConfig]) -> Iterator[Problem]:
+    """A mistake for every place where something would get inside of itself."""
+    done: set[Node] = set()
+    nodes: list[Node] = [(name,) for name in teams]
+    for name, team in teams.items():
+        nodes += [(name, agent) for agent in team.agents] if isinstance(team, GroupTeam) else []
+    for node in nodes:
+        yield from _visit(node, teams, [], done)
+
+
+def _visit(
+    node: Node, teams: Mapping[str, TeamConfig], around: list[Node], done: set[Node]
+) -> Iterator[Problem]:
+    if node in done:
+        return
+    inside = [*around, node]
+    for use in _uses(node, teams):
+        if use.node in inside:
+            way = [*inside[inside.index(use.node) :], use.node]
+            shown = " -> ".join(each[-1] for each in way)
+            yield Problem(path=use.path, text=f"{use.node[-1]!r} is inside of itself: {shown}")
+        else:
+            yield from _visit(use.node, teams, inside, done)
+    done.add(node)
+
+
+def _uses(node: Node, teams: Mapping[str, TeamConfig]) -> Iterator[_Use]:
+    name = node[0]
+    path: KeyPath = ("teams", name)
+    team = teams.get(name)
+    if not isinstance(team, GroupTeam):
+        return
+    match node:
+        case (_, agent):
+            if agent in team.agents:
+                yield from _of_agent((*path, "agents", agent), name, team.agents[agent], agent)
+        case _:
+            yield from _members(path, name, team)
+
+
+def _members(path: KeyPath, name: str, team: GroupTeam) -> Iterator[_Use]:
+    for at, member in enumerate(team.members):
+        node: Node = (name, member) if member in team.agents else (member,)
+        yield _Use((*path, "participants", at), node)
+
+
+def _of_agent(path: KeyPath, team: str, agent: AgentConfig, name: str) -> Iterator[_Use]:
+    match agent:
+        case MessageFilterConfig():
+            yield from _of_agent((*path, "agent"), team, agent.agent, name)
+        case SocietyOfMindConfig():
+            yield _Use((*path, "team"), (agent.team,))
+        case AssistantConfig():
+            for at, tool in enumerate(agent.tools):
+                match tool:
+                    case AgentToolConfig():
+                        yield _Use((*path, "tools", at), (team, tool.agent))
+                    case TeamToolConfig():
+                        yield _Use((*path, "tools", at), (tool.team,))
+                    case _:
+                        pass
+        case _:
+            pass
