@@ -4,6 +4,7 @@ import asyncio
 import inspect
 import ipaddress
 import os
+import signal
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -29,6 +30,10 @@ FOREIGN_SETTINGS = (
 )
 TOOLS_OWN = ("TEXTUAL_SNAPSHOT_TEMPDIR",)  # how the snapshot plugin finds its report
 FOREIGN_TERMINAL = ("CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "FORCE_COLOR", "LINES", "NO_COLOR")
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # A shell's background job ignores it, and so would every process that a test starts and stops.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)
