@@ -1,0 +1,146 @@
+"""Secrets and texts put where they are supposed to be, and then looked for everywhere else."""
+
+import json
+import logging
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gateway.access import RoutedAccess
+from gateway.config import Route
+from gateway.conversation import Author, ConversationKey, InboundMessage
+from gateway.events import Notice, dump_event
+from gateway.gateway import Gateway
+from gateway.local_client import LocalClient
+from gateway.logging import log_to
+from gateway.redaction import REDACTION
+from gateway.store import SqliteStore
+from teams.models import (
+    BadCredentials,
+    ContextOverflow,
+    ModelRefused,
+    ModelTimeout,
+    ModelUnreachable,
+    RateLimited,
+)
+from teams.tools import FunctionTool, ToolTraits
+from tests.gateway.scripted import ScriptedTeams, calls, ends, model, of, solo, until
+
+SECRET = "canary-s3cret-0123456789"
+TEXT = "canary text of a person"
+KEY = ConversationKey(platform="chat", channel="C1", root="1")
+ANN = Author(id="chat:T1:ann", name="Ann")
+EVE = Author(id="chat:T1:eve", name="Eve")
+
+
+@pytest.fixture
+def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(REDACTION, "_secrets", set())
+    monkeypatch.setattr(REDACTION, "_known", None)
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    log_to(tmp_path / "parley.log", "debug")
+    REDACTION.add([SECRET])
+    yield tmp_path / "parley.log"
+    for handler in root.handlers:
+        handler.close()
+    root.handlers[:], root.level = handlers, level
+    logging.captureWarnings(capture=False)
+
+
+def failing(error: Exception):
+    """A model that fails as a provider's client would, with its key in the error."""
+    client = model("never")
+
+    async def fail(*arguments, **more):
+        try:
+            raise ConnectionError(f"401 for Authorization: Bearer {SECRET}")
+        except ConnectionError as cause:
+            raise error from cause
+
+    client.create = fail  # pyright: ignore[reportAttributeAccessIssue]
+    return lambda: solo(client)
+
+
+def with_tool(tool: FunctionTool):
+    return lambda: solo(calls("leak"), "done", tools=[tool])
+
+
+def leak() -> str:
+    return f"my key is {SECRET}"
+
+
+def fail() -> str:
+    raise PermissionError(f"refused with {SECRET}")
+
+
+def tool(function, **traits) -> FunctionTool:
+    return FunctionTool(function, "Leaks.", name="leak", traits=ToolTraits(**traits))
+
+
+def broken():
+    raise RuntimeError(f"no team for {SECRET}")
+
+
+FAULTS = {
+    "key refused": failing(BadCredentials(f"bad key {SECRET}")),
+    "busy": failing(RateLimited(f"slow down {SECRET}")),
+    "late": failing(ModelTimeout(SECRET)),
+    "gone": failing(ModelUnreachable(SECRET)),
+    "refused": failing(ModelRefused(SECRET)),
+    "too long": failing(ContextOverflow(SECRET)),
+    "a bug": failing(ZeroDivisionError(SECRET)),
+    "a tool that fails": with_tool(tool(fail)),
+    "a tool that ends the turn": with_tool(tool(fail, fatal_errors=True)),
+    "a tool that tells": with_tool(tool(leak)),
+    "no team": broken,
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+async def test_no_fault_lets_a_secret_out(tmp_path, log, fault):
+    requests: list[Any] = []
+
+    def make():
+        team = FAULTS[fault]()
+        requests.extend(vars(agent)["_model_client"] for agent in vars(team)["_participants"])
+        return team
+
+    teams = ScriptedTeams(make)
+    route = Route(adapter="chat", channels=["C1"], users=["ann"])
+    store = SqliteStore(tmp_path / "store")
+    async with Gateway(store, teams, access=RoutedAccess([route])) as gateway:
+        client = LocalClient(gateway)
+        thread = (await gateway.accept(InboundMessage(key=KEY, author=ANN, text=TEXT))).thread
+        await gateway.accept(InboundMessage(key=KEY, author=EVE, text="canary of eve"))
+        events = await until(client, thread, ends)
+    shown = b"\n".join(map(dump_event, events)).decode()
+    assert SECRET not in shown
+    for each in requests:
+        assert SECRET not in json.dumps(getattr(each, "create_calls", []), default=str)
+    kept = b"".join(path.read_bytes() for path in store.folder.rglob("*") if path.is_file())
+    assert SECRET.encode() not in kept
+    assert b"canary of eve" not in kept
+    written = log.read_text()
+    assert SECRET not in written
+    assert TEXT not in written
+    for notice in of(Notice, events):
+        assert notice.incident in written
+        assert "Error" not in notice.text
+
+
+async def test_people_read_one_sentence_and_the_log_the_rest(tmp_path, log):
+    teams = ScriptedTeams(FAULTS["a tool that ends the turn"])
+    async with Gateway(SqliteStore(tmp_path / "store"), teams) as gateway:
+        client = LocalClient(gateway)
+        thread = await client.create_thread()
+        await client.send(thread.id, "go")
+        events = await until(client, thread.id, ends)
+    (notice,) = of(Notice, events)
+    assert notice.text == ("The tool 'leak' failed, so the answer ends here. You can try again.")
+    assert notice.retry
+    written = log.read_text()
+    assert f"incident {notice.incident}: thread {thread.id}" in written
+    assert "(tool failed)" in written
+    assert "PermissionError: refused with [secret]" in written
