@@ -15,9 +15,11 @@ from typing import Any, TypeVar, cast
 from pydantic_core import from_json, to_json
 
 from teams._history import History
+from teams._transcript import assistant_message
 from teams._turn import Item
-from teams.messages import BaseChatMessage
-from teams.models import LLMMessage, UserMessage
+from teams.messages import BaseChatMessage, TextMessage
+from teams.models import AssistantMessage, LLMMessage, UserMessage
+from teams.models._types import dump_llm_message
 
 T = TypeVar("T")
 VERSION = 1
@@ -42,22 +44,26 @@ class SnapshotWriter:
         self._parts = 0
         self._lists_out: dict[str, list[Any]] = {}
         self._values_out: dict[str, Any] = {}
+        self._noting = False
 
     @classmethod
     def after(cls, reader: SnapshotReader) -> SnapshotWriter:
-        """A writer that goes on where the parts of `reader` end, once the loaded state was written
-        and discarded.
+        """A writer that goes on where the parts of `reader` end.
+
+        It first takes note of what was loaded: whatever is written until `noted` is in the parts.
         """
         writer = cls()
+        writer._noting = True
         writer._parts = reader.parts
-        for item in reader.pool:
-            writer.item(item)
+        writer._pool = list(reader.pool)
+        writer._numbers = {item.id: number for number, item in enumerate(reader.pool)}
         return writer
 
-    def discard(self) -> None:
-        """Forget what was written: the reader's parts hold it."""
+    def noted(self) -> None:
+        """From now on, what is written is new."""
+        self._noting = False
         self._written = len(self._pool)
-        self._lists_out, self._values_out = {}, {}
+        self._values_out = {}
 
     def items(self, path: str, history: History[T], encode: Callable[[T], Any]) -> None:
         """Write what `history` gained since it was last written under this path."""
@@ -68,7 +74,7 @@ class SnapshotWriter:
             if start == len(history):
                 return
         self._marks[path] = _Mark(history, history.generation, len(history))
-        if mark is not None or history:
+        if not self._noting and (mark is not None or history):
             self._lists_out[path] = [start, [encode(item) for item in history[start:]]]
 
     def value(self, path: str, value: Any) -> None:
@@ -88,16 +94,23 @@ class SnapshotWriter:
         return number
 
     def llm_message(self, message: LLMMessage) -> Any:
-        """A model message: the number of the chat message it stands for, where it is known, else
-        its data.
+        """A model message: where it stands for a chat message, the number of that; in a list if it
+        is the model's own; else its data.
         """
         if type(message) is UserMessage:
-            number = self._numbers.get(message.origin())
-            if number is not None:
-                origin = self._pool[number]
-                if isinstance(origin, BaseChatMessage) and origin.to_model_message() is message:
-                    return number
-        return message.model_dump(mode="json")
+            number, said = self._said(message)
+            if isinstance(said, BaseChatMessage) and said.to_model_message() is message:
+                return number
+        elif type(message) is AssistantMessage:
+            number, said = self._said(message)
+            if type(said) is TextMessage and _says(message, said):
+                return [number]
+        return dump_llm_message(message)
+
+    def _said(self, message: UserMessage | AssistantMessage) -> tuple[int, Item | None]:
+        """The chat message that this one stands for, with its number."""
+        number = self._numbers.get(message.origin(), -1)
+        return number, None if number < 0 else self._pool[number]
 
     def finish(self) -> bytes:
         """The part that says what changed since the last one; b"" if nothing did."""
@@ -111,7 +124,8 @@ class SnapshotWriter:
             "lists": self._lists_out,
             "values": self._values_out,
         }
-        self.discard()
+        self._written = len(self._pool)
+        self._lists_out, self._values_out = {}, {}
         self._parts += 1
         return to_json(part)
 
@@ -164,11 +178,15 @@ class SnapshotReader:
 
     def llm_message(self, data: Any) -> LLMMessage:
         """The inverse of `SnapshotWriter.llm_message`."""
-        return (
-            self.chat_message(data).to_model_message()
-            if isinstance(data, int)
-            else self._decode_llm(data)
-        )
+        if type(data) is int:
+            return self.chat_message(data).to_model_message()
+        if type(data) is not list:
+            return self._decode_llm(data)
+        (number,) = cast("list[int]", data)
+        said = self.chat_message(number)
+        if type(said) is not TextMessage:
+            raise ValueError(f"Broken state: a text was expected, found {type(said).__name__}.")
+        return assistant_message(said.content, said.source, None, said.id)
 
     def _fold(self, part: Mapping[str, Any], decode: Callable[[Mapping[str, Any]], Item]) -> None:
         if part["part"] == 0:
@@ -183,6 +201,14 @@ class SnapshotReader:
         for path, (start, items) in part["lists"].items():
             self._lists.setdefault(path, [])[start:] = items
         self._values.update(part["values"])
+
+
+def _says(message: AssistantMessage, said: TextMessage) -> bool:
+    return (
+        message.content == said.content
+        and message.source == said.source
+        and message.thought is None
+    )
 
 
 def _part(number: int, data: bytes) -> Mapping[str, Any]:

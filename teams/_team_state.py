@@ -187,7 +187,7 @@ class StatefulTeam(Team, ABC, ComponentBase[BaseModel]):
             await self.read_state("", reader)
         self._writer = SnapshotWriter.after(reader)
         await self.write_state("", self._writer)
-        self._writer.discard()
+        self._writer.noted()
 
     async def write_state(self, path: str, writer: SnapshotWriter) -> None:
         """Write the team in the compact format, as part of a larger team or for itself."""

@@ -22,11 +22,15 @@ _ASSISTANT_FIELDS = set(AssistantMessage.model_fields)
 
 
 def assistant_message(
-    content: str | list[FunctionCall], source: str, thought: str | None
+    content: str | list[FunctionCall], source: str, thought: str | None, origin: str = ""
 ) -> AssistantMessage:
-    """The message for a model's answer, which was validated when it came in."""
+    """The message for a model's answer, which was validated when it came in; `origin` is the id of
+    the chat message that says the same.
+    """
     values = {"content": content, "thought": thought, "source": source, "type": "AssistantMessage"}
-    return unvalidated(AssistantMessage, values, _ASSISTANT_FIELDS)
+    message = unvalidated(AssistantMessage, values, _ASSISTANT_FIELDS)
+    message.stem_from(origin)
+    return message
 
 
 def calls_of(message: LLMMessage) -> list[FunctionCall]:

@@ -75,7 +75,11 @@ class BaseChatMessage(BaseMessage, ABC):
     # A slot is no part of the model: it is neither dumped, compared, copied nor pickled.
     __slots__ = ("_model_message",)
     if TYPE_CHECKING:
-        _model_message: UserMessage = PrivateAttr()
+        _model_message: UserMessage | None = PrivateAttr()
+
+    def model_post_init(self, context: Any, /) -> None:
+        super().model_post_init(context)
+        object.__setattr__(self, "_model_message", None)
 
     @abstractmethod
     def to_model_text(self) -> str:
@@ -95,8 +99,7 @@ class BaseChatMessage(BaseMessage, ABC):
 
     def __setattr__(self, name: str, value: Any) -> None:
         super().__setattr__(name, value)
-        if hasattr(self, "_model_message"):
-            object.__delattr__(self, "_model_message")
+        object.__setattr__(self, "_model_message", None)
 
 
 class BaseTextChatMessage(BaseChatMessage, ABC):
@@ -112,10 +115,7 @@ class BaseTextChatMessage(BaseChatMessage, ABC):
         return self.content
 
     def to_model_message(self) -> UserMessage:
-        try:
-            return self._model_message
-        except AttributeError:
-            return self._as_user_message(self.content)
+        return getattr(self, "_model_message", None) or self._as_user_message(self.content)
 
 
 class BaseAgentEvent(BaseMessage, ABC):

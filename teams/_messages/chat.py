@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC
 from typing import Annotated, Any, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, Field, computed_field
@@ -15,6 +14,8 @@ from teams.models import FunctionExecutionResult, LLMMessage, UserMessage
 StructuredContentType = TypeVar("StructuredContentType", bound=BaseModel, covariant=True)
 """The type of a structured message's content."""
 
+_IN_UTC = "+00:00"
+
 
 class TextMessage(BaseTextChatMessage):
     """Plain text."""
@@ -23,18 +24,18 @@ class TextMessage(BaseTextChatMessage):
 
     def dump(self) -> Mapping[str, Any]:
         """See `BaseMessage.dump`. A thread is mostly texts: these are written without pydantic."""
-        if type(self) is not TextMessage or self.created_at.tzinfo is not UTC:
+        moment = self.created_at.isoformat()
+        if type(self) is not TextMessage or not moment.endswith(_IN_UTC):
             return super().dump()
-        usage = self.models_usage
-        return {
-            **vars(self),
-            "models_usage": usage and {
+        data = vars(self).copy()
+        if (usage := self.models_usage) is not None:
+            data["models_usage"] = {
                 "prompt_tokens": usage.prompt_tokens,
                 "completion_tokens": usage.completion_tokens,
-            },
-            "metadata": dict(self.metadata),
-            "created_at": f"{self.created_at.replace(tzinfo=None).isoformat()}Z",
-        }
+            }
+        data["metadata"] = self.metadata.copy()
+        data["created_at"] = moment.removesuffix(_IN_UTC) + "Z"
+        return data
 
 
 class MultiModalMessage(BaseChatMessage):
@@ -60,10 +61,7 @@ class MultiModalMessage(BaseChatMessage):
         )
 
     def to_model_message(self) -> UserMessage:
-        try:
-            return self._model_message
-        except AttributeError:
-            return self._as_user_message(list(self.content))
+        return getattr(self, "_model_message", None) or self._as_user_message(list(self.content))
 
 
 def _inline_image(image: Image) -> str:
@@ -98,10 +96,8 @@ class StructuredMessage(BaseChatMessage, Generic[StructuredContentType]):
         return self.to_text()
 
     def to_model_message(self) -> UserMessage:
-        try:
-            return self._model_message
-        except AttributeError:
-            return self._as_user_message(self.content.model_dump_json())
+        kept: UserMessage | None = getattr(self, "_model_message", None)
+        return kept or self._as_user_message(self.content.model_dump_json())
 
 
 class StopMessage(BaseTextChatMessage):

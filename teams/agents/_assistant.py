@@ -326,7 +326,9 @@ class AssistantAgent(BaseChatAgent, Component[AssistantAgentConfig]):
         final = None if calls else self._final_message(answer, message_id)
         # An answer that can't be read has left no trace until here.
         await self._model_context.add_message(
-            assistant_message(answer.content or "", self.name, answer.thought)
+            assistant_message(
+                answer.content or "", self.name, answer.thought, final.id if final else ""
+            )
         )
         if thought is not None:
             turn.produced.append(thought)

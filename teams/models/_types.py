@@ -20,15 +20,11 @@ class SystemMessage(BaseModel):
     type: Literal["SystemMessage"] = "SystemMessage"
 
 
-class UserMessage(BaseModel):
-    """Input of a person, or anything else a model is told; `source` says whose."""
+class _OfChat(BaseModel):
+    """A message that can stand for one of the chat."""
 
     # A slot is no part of the model: where the message comes from is neither dumped nor compared.
     __slots__ = ("_origin",)
-
-    content: str | list[str | Image]
-    source: str
-    type: Literal["UserMessage"] = "UserMessage"
 
     def origin(self) -> str:
         """Id of the chat message this stands for; empty if it was made otherwise."""
@@ -36,10 +32,19 @@ class UserMessage(BaseModel):
 
     def stem_from(self, message_id: str) -> None:
         """Remember the chat message this stands for."""
-        self._origin = message_id
+        # Pydantic's own way of setting it would take longer than making the message.
+        object.__setattr__(self, "_origin", message_id)
 
 
-class AssistantMessage(BaseModel):
+class UserMessage(_OfChat):
+    """Input of a person, or anything else a model is told; `source` says whose."""
+
+    content: str | list[str | Image]
+    source: str
+    type: Literal["UserMessage"] = "UserMessage"
+
+
+class AssistantMessage(_OfChat):
     """What a model answered: a text or calls, and what it thought before, where it says so."""
 
     content: str | list[FunctionCall]
@@ -70,16 +75,14 @@ LLMMessage: TypeAlias = Annotated[
 ]
 
 
+_OF_TEXTS = frozenset({SystemMessage, UserMessage, AssistantMessage})
+
+
 def dump_llm_message(message: LLMMessage) -> dict[str, Any]:
     """The message as JSON data. Texts, by far the most, are written without pydantic's work."""
-    if type(message.content) is not str or type(message) is SystemMessage:
-        return message.model_dump(mode="json")
-    data: dict[str, Any] = {"content": message.content, "type": message.type}
-    if isinstance(message, UserMessage | AssistantMessage):
-        data["source"] = message.source
-    if isinstance(message, AssistantMessage):
-        data["thought"] = message.thought
-    return data
+    if type(message.content) is str and type(message) in _OF_TEXTS:
+        return vars(message).copy()
+    return message.model_dump(mode="json")
 
 
 @dataclass(slots=True)
