@@ -218,7 +218,7 @@ class ChatScreen(Screen[None]):
 
     @on(Composer.Submitted)
     def _submitted(self, event: Composer.Submitted) -> None:
-        self._palette.close()
+        self._palette.suggest("")
         if event.purpose is not None:
             kind: AnswerKind = "deny" if event.purpose.kind == "note" else "text"
             self._answer(event.purpose.request, kind, event.text)
@@ -308,7 +308,7 @@ class ChatScreen(Screen[None]):
     def action_back(self) -> None:
         """The ladder of esc: close, leave, then stop the team. It never clears a draft."""
         if self._palette.display:
-            self._palette.close()
+            self._palette.close(self._composer.text)
         elif self._composer.purpose is not None:
             self._composer.done()
             self._composer.focus()

@@ -103,13 +103,16 @@ class Composer(TextArea):
 
     def _handled(self, key: str) -> bool:
         return (
-            (self._palette.display and self._in_palette(key))
+            (self.purpose is None and self._in_palette(key))
             or self._writing(key)
             or self._walking(key)
             or self._scrolling(key)
         )
 
     def _in_palette(self, key: str) -> bool:
+        self._palette.suggest(self.text)  # who types fast is ahead of the messages about it
+        if not self._palette.display:
+            return False
         match key:
             case "up" | "down":
                 self._palette.move(-1 if key == "up" else 1)

@@ -19,6 +19,7 @@ class Palette(Static):
         self.commands = Commands()
         self._matches: list[Command] = []
         self._at = 0
+        self._closed_for = ""
 
     @property
     def choice(self) -> str:
@@ -26,17 +27,19 @@ class Palette(Static):
         return f"/{self._matches[self._at].name}" if self._matches else ""
 
     def suggest(self, draft: str) -> None:
-        """Show what matches the draft; nothing hides it."""
-        matches = self.commands.matching(draft)
+        """Show what matches the draft; where nothing does, hide."""
+        if draft != self._closed_for:
+            self._closed_for = ""
+        matches = [] if self._closed_for else self.commands.matching(draft)
         if matches != self._matches:
             self._matches, self._at = matches, 0
+            self._draw()
         self.display = bool(matches)
-        self._draw()
 
-    def close(self) -> None:
-        """Hide until the draft changes."""
-        self._matches = []
-        self.display = False
+    def close(self, draft: str) -> None:
+        """Hide until the draft is another one."""
+        self._closed_for = draft
+        self.suggest(draft)
 
     def move(self, step: int) -> None:
         """Mark the command so many rows further, around the ends."""

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from textual.events import Key
 from textual.widgets import OptionList
 
 from adapters.terminal.screens.sessions import Sessions
@@ -183,6 +184,17 @@ async def test_the_slash_palette_describes_completes_and_runs(tmp_path: Path):
         assert client.sent[0][1] == "/status"
 
 
+async def test_a_command_typed_faster_than_the_screen_follows_is_the_one_that_runs(tmp_path: Path):
+    client = ScriptedClient()
+    client.add_thread("Old", id="old")
+    async with chatting(client, tmp_path) as chat:
+        for character in "/status":
+            chat.composer.post_message(Key(character, character))
+        chat.composer.post_message(Key("enter", "\r"))
+        await chat.until_shown("did /status")
+        assert chat.thread == "old"
+
+
 async def test_esc_closes_the_palette_first(tmp_path: Path):
     async with chatting(ScriptedClient(), tmp_path, new=True) as chat:
         await chat.press("/")
@@ -190,6 +202,8 @@ async def test_esc_closes_the_palette_first(tmp_path: Path):
         await chat.press("escape")
         await chat.until(lambda: "Begin an empty thread" not in chat.text())
         assert chat.composer.text == "/"
+        await chat.press("n")
+        await chat.until_shown("Begin an empty thread")
 
 
 async def test_the_last_thread_reopens_with_its_transcript(tmp_path: Path):
