@@ -57,14 +57,14 @@ class Platform:
 
 
 @contextmanager
-def installed(platform: Platform, **more: Any) -> Generator[Platform]:
-    """The platform as the module `adapters.scripted`; `more` are other names of the module."""
-    module = ModuleType("adapters.scripted")
+def installed(platform: Platform, name: str = "scripted", **more: Any) -> Generator[Platform]:
+    """The platform as the module `adapters.NAME`; `more` are other names of the module."""
+    module = ModuleType(f"adapters.{name}")
     vars(module).update({"Config": Config, "build": platform.build, **more})
     sys.modules[module.__name__] = module
-    adapters.scripted = module  # pyright: ignore[reportAttributeAccessIssue]
+    setattr(adapters, name, module)
     try:
         yield platform
     finally:
         del sys.modules[module.__name__]
-        del adapters.scripted  # pyright: ignore[reportAttributeAccessIssue]
+        delattr(adapters, name)

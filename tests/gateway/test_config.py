@@ -15,10 +15,12 @@ from gateway.config import (
     ConfigError,
     LoadedConfig,
     RoundRobinTeam,
+    Section,
     SwarmTeam,
     ToolConfig,
     load_config,
 )
+from tests.fakes.scripted_platform import Platform, installed
 
 pytestmark = pytest.mark.usefixtures("fresh_imports")
 
@@ -67,7 +69,8 @@ def test_every_example_in_the_config_of_the_project_is_valid(tmp_path, monkeypat
         "def search(query: str) -> str: ...\n"
     )
     (tmp_path / "my_team.py").write_text("def build(): ...\n")
-    config = load(tmp_path, examples).config
+    with installed(Platform(), "slack", Config=Section):
+        config = load(tmp_path, examples).config
     assert list(config.teams) == ["demo", "helpdesk", "writers", "studio", "mine"]
     assert list(config.models) == ["auto", "strong", "local"]
 

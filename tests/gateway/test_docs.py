@@ -7,8 +7,9 @@ from types import ModuleType
 
 import pytest
 
-from gateway.config import load_config
+from gateway.config import Section, load_config
 from gateway.exit_codes import ExitCode
+from tests.fakes.scripted_platform import Platform, installed
 
 pytestmark = pytest.mark.usefixtures("fresh_imports")
 
@@ -42,7 +43,8 @@ def test_an_example_of_the_page_is_a_valid_config(tmp_path, monkeypatch, example
     (tmp_path / "my_team.py").write_text("def build(model_client, workdir, careful): ...")
     (tmp_path / "team.json").write_text("{}")
     (tmp_path / "config.toml").write_text(example)
-    assert load_config(tmp_path / "config.toml").config.teams
+    with installed(Platform(), "slack", Config=Section):
+        assert load_config(tmp_path / "config.toml").config.teams
 
 
 def test_the_page_of_the_commands_names_every_exit_code():
