@@ -5,20 +5,24 @@ from __future__ import annotations
 import asyncio
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from gateway._suggest import did_you_mean
 from gateway.app import team_factory
 from gateway.config import LoadedConfig
+from gateway.config.problems import toml_path
+from gateway.config.python_only import python_only, source_tools
 from gateway.errors import GatewayError, NotFound
 from gateway.model_clients import ModelClients, resolve
+from gateway.part_factory import make_tool
 from gateway.places import store_folder
 from gateway.render.sanitize import sanitize
 from gateway.team_factory import TeamFactory
 from teams.base import Team
 from teams.models import ModelError, UserMessage
+from teams.tools import FunctionTool
 
 PROBE_SECONDS = 30.0
 
@@ -130,7 +134,15 @@ async def team_table(loaded: LoadedConfig) -> str:
     return "\n".join(lines)
 
 
-async def dump_team(loaded: LoadedConfig, name: str) -> str:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dump:
+    """A team as component JSON, and what one must know to load it."""
+
+    text: str
+    notes: str
+
+
+async def dump_team(loaded: LoadedConfig, name: str) -> Dump:
     """The team as component JSON. Raises GatewayError if it can't be built or written down."""
     teams = _factory(loaded)
     if name not in teams.names():
@@ -138,11 +150,23 @@ async def dump_team(loaded: LoadedConfig, name: str) -> str:
         raise NotFound(f"There is no team {name!r}; {hint}")
     try:
         team = await _build(teams, name, portable=True)
-        return team.dump_component().model_dump_json(indent=2, exclude_none=True)
+        text = team.dump_component().model_dump_json(indent=2, exclude_none=True)
+        return Dump(text=text, notes="\n".join(_notes(loaded, name)))
     except (NotImplementedError, TypeError, ValueError) as error:
         raise GatewayError(f"The team {name!r} can't be written as JSON: {error}") from error
     finally:
         await teams.aclose()
+
+
+def _notes(loaded: LoadedConfig, name: str) -> Iterator[str]:
+    teams = loaded.config.teams
+    if left_out := [toml_path(path) for path in python_only(name, teams)]:
+        yield f"JSON has no place for what these name, so it is left out: {', '.join(left_out)}"
+    tools = [(make_tool(tool, loaded.imports), tool.path) for tool in source_tools(name, teams)]
+    paths = {tool.name: path for tool, path in tools if isinstance(tool, FunctionTool)}
+    if paths:
+        overrides = ", ".join(f'{tool} = "{path}"' for tool, path in paths.items())
+        yield f"Source code is never executed. To load it: tool_overrides = {{ {overrides} }}"
 
 
 def _factory(loaded: LoadedConfig) -> TeamFactory:

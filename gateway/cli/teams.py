@@ -29,8 +29,14 @@ def list_(config: Path | None) -> None:
 @config_option
 @click.argument("name")
 def dump(config: Path | None, name: str) -> None:
-    """Print the team NAME as component JSON, which other programs of this kind can load."""
+    """Print the team NAME as component JSON, which other programs of this kind can load.
+
+    What has no place in it is said on standard error.
+    """
     from gateway.check import dump_team
     from gateway.config import load_config
 
-    click.echo(asyncio.run(dump_team(load_config(config), name)))
+    dumped = asyncio.run(dump_team(load_config(config), name))
+    click.echo(dumped.text)
+    if dumped.notes:
+        click.echo(dumped.notes, err=True)
