@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gateway._suggest import did_you_mean
-from gateway.app import team_factory
+from gateway.app import store_of, team_factory
 from gateway.config import LoadedConfig
 from gateway.config.problems import toml_path
 from gateway.config.python_only import python_only, source_tools
@@ -19,6 +19,7 @@ from gateway.model_clients import ModelClients, resolve
 from gateway.part_factory import make_tool
 from gateway.places import store_folder
 from gateway.render.sanitize import sanitize
+from gateway.succession import affected
 from gateway.team_factory import TeamFactory
 from teams.base import Team
 from teams.models import ModelError, UserMessage
@@ -112,6 +113,25 @@ def table(findings: Sequence[Finding]) -> str:
         f"{' '.join(sanitize(each.text).split())}"
         for each in findings
     )
+
+
+async def affected_threads(loaded: LoadedConfig) -> str:
+    """The threads whose team has another definition than when they last used it, and what becomes
+    of each.
+    """
+    teams = _factory(loaded)
+    try:
+        for name in teams.names():
+            await _built(teams, name)  # a team from Python is known once it was built
+        found = await affected(store_of(loaded), teams)
+    finally:
+        await teams.aclose()
+    lines = [
+        f"thread  {thread.id}  {thread.team}  {thread.state}  {fate}  "
+        f"{' '.join(sanitize(thread.title or thread.preview).split())}".rstrip()
+        for thread, fate in found
+    ]
+    return "\n".join(lines) or "No thread is affected by changes of the teams."
 
 
 async def team_table(loaded: LoadedConfig) -> str:

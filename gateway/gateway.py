@@ -42,8 +42,10 @@ from gateway.store.protocols import (
     Person,
     SessionStore,
     Stop,
+    Thread,
 )
 from gateway.store.rows import new_id
+from gateway.succession import Fate, affected
 from gateway.upkeep import Upkeep
 from gateway.watch import watch
 
@@ -125,6 +127,7 @@ class Gateway:
             self._since = self._clock()
             await self._recover()
             self._open = True
+            await self._review()
             await stack.enter_async_context(serve_control(self))
             stack.callback(self._bus.close)
             # The gateway may be entered by one task and left by another (a terminal's callbacks),
@@ -173,6 +176,18 @@ class Gateway:
                 )
                 self._bus.publish(left.thread, [shown])
             self._dispatcher.wake(left.thread, person=left.person)
+
+    async def _review(self) -> None:
+        """Withdraw the questions of teams that are no more: they would take no answer."""
+        gone = [thread.id for thread, fate in await self.affected() if fate == "begins anew"]
+        if gone:
+            added = await self._store.withdraw_questions(gone)
+            for thread, events in added.items():
+                self._bus.publish(thread, events)
+
+    async def affected(self) -> list[tuple[Thread, Fate]]:
+        """The threads whose team has another definition than when they last used it."""
+        return await affected(self._store, self._teams)
 
     async def _shut_down(self, lanes: asyncio.Task[None]) -> None:
         """Let turns reach a safe point, then cut them short; nothing here may take long."""
@@ -240,10 +255,12 @@ class Gateway:
     def _new_thread(self, team: str) -> NewThread:
         name = team or self._teams.default
         try:
-            definition = self._teams.info(name).definition
+            info = self._teams.info(name)
         except KeyError:
             raise NotFound(f"There is no team {name!r}.") from None
-        return NewThread(id=new_id(), team=name, definition=definition)
+        return NewThread(
+            id=new_id(), team=name, definition=info.definition, participants=info.participants
+        )
 
     def _check_open(self) -> None:
         if not self._open:

@@ -18,8 +18,10 @@ nearly always.
 class LiveTeam:
     """A team and the length of its chain of checkpoints."""
 
-    def __init__(self, team: DurableTeam) -> None:
+    def __init__(self, team: DurableTeam, *, anew: bool = False) -> None:
         self.team = team
+        self.anew = anew
+        """It has taken another's place in the midst of a turn, of which it knows nothing."""
         self.used_at = 0.0
         """When it was last used, by `time.monotonic`."""
         self._snapshot = 0
@@ -35,8 +37,7 @@ class LiveTeam:
             await team.load_snapshot([checkpoint.data for checkpoint in checkpoints])
         except (ValueError, KeyError, TypeError) as error:
             raise TeamUnusable(
-                "The team has changed since this thread was saved, and can't go on with it. "
-                "Begin a new one with /new."
+                "The team has changed since this thread was saved, and can't go on with it."
             ) from error
         first, *deltas = checkpoints
         live._snapshot = len(first.data)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import suppress
@@ -17,7 +18,15 @@ from gateway.events import SessionEvent
 from gateway.export import markdown
 from gateway.pairing import hashed
 from gateway.render.sanitize import sanitize
-from gateway.store.protocols import Accepted, Counts, NewThread, Person, SessionReader, Thread
+from gateway.store.protocols import (
+    Accepted,
+    Counts,
+    NewThread,
+    OldState,
+    Person,
+    SessionReader,
+    Thread,
+)
 from gateway.store.rows import new_id
 from gateway.store.sqlite import SqliteStore
 
@@ -57,6 +66,15 @@ async def stored_events(store: SessionReader, thread: str) -> AsyncGenerator[Ses
         for event in page:
             yield event
         after = page[-1].seq
+
+
+def old_state(state: OldState) -> str:
+    """What a team remembered that was replaced, as a line of JSON."""
+    parts = [json.loads(checkpoint.data) for checkpoint in state.checkpoints]
+    return json.dumps(
+        {"definition": state.definition, "replaced_at": state.replaced_at, "parts": parts},
+        ensure_ascii=False,
+    )
 
 
 async def transcript(store: SessionReader, thread: ThreadInfo) -> str:

@@ -12,6 +12,7 @@ from gateway.errors import Fenced, GatewayError, TeamUnusable
 from gateway.live_team import LiveTeam
 from gateway.registry import TeamInfo, TeamSource
 from gateway.store.protocols import SessionStore, Thread, Work
+from gateway.succession import Successor
 from gateway.turn import Turn
 from gateway.turn_log import TurnLog
 from teams.base import DurableTeam
@@ -97,7 +98,14 @@ class Sessions:
 
         async def build() -> LiveTeam:
             nonlocal live
-            live = live or await self._build(thread)
+            if live is None:
+                successor = Successor(
+                    self._store,
+                    log,
+                    build=lambda: self._build(thread),
+                    info=lambda: self._info(thread.team),
+                )
+                live = await successor.team(thread)
             return live
 
         try:
@@ -118,16 +126,19 @@ class Sessions:
         except KeyError:
             return TeamInfo(name=team, description="", participants=(), models={}, definition="")
 
-    async def _build(self, thread: Thread) -> LiveTeam:
+    async def _build(self, thread: Thread) -> DurableTeam:
         if thread.team not in self._teams.names():
-            raise TeamUnusable(f"The team {thread.team!r} is not configured any more.")
+            raise TeamUnusable(
+                f"The team {thread.team!r} is not configured any more. "
+                "Begin a new thread with /new."
+            )
         folder = await self._store.work_folder(thread.id)
         team = await self._teams.build(thread.team, workdir=folder)
         if not isinstance(team, DurableTeam):
             raise TeamUnusable(
                 f"The team {thread.team!r} can't be saved, so it can't be used here."
             )
-        return await LiveTeam.load(team, await self._store.checkpoints(thread.id))
+        return team
 
     def stop(self, thread: str, turn: str) -> None:
         """Stop this turn of the thread, whether it runs already or is about to."""

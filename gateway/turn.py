@@ -103,13 +103,15 @@ class Turn:
     async def _drive(self, live: LiveTeam) -> bool:
         work = self._work
         task = None
-        if not work.delivered:
+        if not work.delivered or live.anew:
+            goes_back = isinstance(live.team, Swarm) and not live.anew
             task = task_of(
                 work.messages,
                 work.thread.key,
                 shared=work.shared,
-                handoff_to=work.thread.handoff_from if isinstance(live.team, Swarm) else "",
+                handoff_to=work.thread.handoff_from if goes_back else "",
             )
+            live.anew = False
         stream = live.team.run_stream(
             task=task, cancellation_token=self._token, output_task_messages=False
         )

@@ -14,20 +14,27 @@ from gateway.exit_codes import ExitCode
 @click.command()
 @config_option
 @click.option("--offline", is_flag=True, help="Build the teams, but call no model.")
+@click.option(
+    "--against-store",
+    is_flag=True,
+    help="List the threads whose team has another definition than when they last used it.",
+)
 @click.pass_context
-def check(ctx: click.Context, config: Path | None, offline: bool) -> None:
+def check(ctx: click.Context, config: Path | None, offline: bool, against_store: bool) -> None:
     """Find every mistake in the config, build every team, and call each model once.
 
     Mistakes in the config itself end with exit code 2; a team that can't be built or a model that
     does not answer, with 1.
     """
-    from gateway.check import check_config, table
+    from gateway.check import affected_threads, check_config, table
     from gateway.config import load_config
 
     loaded = load_config(config)
     click.echo(f"config  {loaded.source or 'built in; `parley init` writes one to start from'}")
     findings = asyncio.run(check_config(loaded, offline=offline))
     click.echo(table(findings))
+    if against_store:
+        click.echo(asyncio.run(affected_threads(loaded)))
     ctx.exit(ExitCode.DONE if all(each.good for each in findings) else ExitCode.FAILED)
 
 

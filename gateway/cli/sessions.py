@@ -48,14 +48,23 @@ def show(config: Path | None, session: str) -> None:
 @sessions.command()
 @config_option
 @click.argument("session")
-def export(config: Path | None, session: str) -> None:
+@click.option(
+    "--old-states",
+    is_flag=True,
+    help="Instead, what teams remembered that were replaced: the parts for load_snapshot.",
+)
+def export(config: Path | None, session: str, old_states: bool) -> None:
     """Write every event of the thread with this id or title as a line of JSON."""
     from gateway.events import dump_event
-    from gateway.overview import find_thread, stored_events
+    from gateway.overview import find_thread, old_state, stored_events
 
     async def write() -> None:
         store = _store(config)
         thread = await find_thread(store, session)
+        if old_states:
+            for state in await store.old_states(thread.id):
+                click.echo(old_state(state))
+            return
         async for event in stored_events(store, thread.id):
             click.echo(dump_event(event))
 

@@ -65,9 +65,19 @@ def create_thread(
 ) -> Thread:
     """Make a thread."""
     connection.execute(
-        "INSERT INTO threads (id, key, title, team, definition, mode, created_at, updated_at)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        (new.id, str(key), title, new.team, new.definition, new.mode, now, now),
+        "INSERT INTO threads (id, key, title, team, definition, participants, mode, created_at,"
+        " updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            new.id,
+            str(key),
+            title,
+            new.team,
+            new.definition,
+            json.dumps(new.participants),
+            new.mode,
+            now,
+            now,
+        ),
     )
     return find_thread(connection, new.id)
 

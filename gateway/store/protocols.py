@@ -38,6 +38,8 @@ class Thread(ThreadInfo):
     key: ConversationKey
     current: bool = True
     definition: str = ""
+    participants: tuple[str, ...] = ()
+    """Who takes part in its team; empty while that is not known."""
     mode: str = "queue"
     epoch: int = 0
     handoff_from: str = ""
@@ -187,6 +189,29 @@ class Record:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Succession:
+    """The definition under which a thread's team goes on, and what the thread is told of that.
+
+    `replaces`: a new team begins instead of one with this definition, whose state is put away and
+    whose questions are closed.
+    """
+
+    definition: str
+    participants: tuple[str, ...]
+    notice: str = ""
+    replaces: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OldState:
+    """What a team remembered that another one replaced. `replaced_at`: seconds since the epoch."""
+
+    definition: str
+    replaced_at: float
+    checkpoints: tuple[Checkpoint, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Recorded:
     """The events as stored, with their seqs; `again` says that the lane has more to do at once."""
 
@@ -332,6 +357,7 @@ class NewThread:
     id: str
     team: str
     definition: str
+    participants: tuple[str, ...] = ()
     mode: str = "queue"
 
 
@@ -416,6 +442,14 @@ class SessionReader(Protocol):
 
     async def checkpoints(self, thread: str) -> list[Checkpoint]:
         """The newest snapshot and the deltas after it; none for a team that never ran."""
+        ...
+
+    async def outdated(self, definitions: Mapping[str, str]) -> list[Thread]:
+        """The threads whose team has another definition than here, or none."""
+        ...
+
+    async def old_states(self, thread: str) -> list[OldState]:
+        """What teams remembered that were replaced in this thread, the oldest first."""
         ...
 
     async def threads_of(self, person: str) -> list[Thread]:
@@ -515,6 +549,16 @@ class SessionStore(SessionReader, Protocol):
         """Claim the thread and its next turn: one that goes on, or that of the first waiting
         message.
         """
+        ...
+
+    async def succeed(self, lease: Lease, succession: Succession) -> tuple[SessionEvent, ...]:
+        """Note how the thread's team goes on; what this adds to the thread. Raises Fenced."""
+        ...
+
+    async def withdraw_questions(
+        self, threads: Collection[str]
+    ) -> Mapping[str, tuple[SessionEvent, ...]]:
+        """End the turns of these threads that wait for answers; what this adds to each."""
         ...
 
     async def record(self, lease: Lease, record: Record) -> Recorded:

@@ -44,6 +44,7 @@ def thread_of(row: sqlite3.Row) -> Thread:
         key=ConversationKey.parse(row["key"]),
         current=bool(row["current"]),
         definition=row["definition"],
+        participants=tuple(json.loads(row["participants"])),
         mode=row["mode"],
         epoch=row["epoch"],
         handoff_from=row["handoff_from"],

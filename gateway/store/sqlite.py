@@ -10,14 +10,16 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import json
 import logging
 import os
 import shutil
 import sqlite3
 import tempfile
 import time
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Collection, Mapping
 from contextlib import asynccontextmanager
+from itertools import groupby
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -27,7 +29,7 @@ from gateway.conversation import ConversationKey, InboundMessage
 from gateway.errors import Closing, NotFound, StoreFull, StoreUnwritable
 from gateway.events import SessionEvent, load_event
 from gateway.store import inbox as messages
-from gateway.store import people, turns, upkeep
+from gateway.store import people, successions, turns, upkeep
 from gateway.store.backup import write_backup
 from gateway.store.lock import StoreLock
 from gateway.store.protocols import (
@@ -38,12 +40,14 @@ from gateway.store.protocols import (
     Judge,
     Lease,
     NewThread,
+    OldState,
     OpenMessage,
     Person,
     Record,
     Recorded,
     Recovered,
     Request,
+    Succession,
     Thread,
     Work,
 )
@@ -236,6 +240,31 @@ class SqliteStore:
         """Shut somebody out again who was let in; False if they were not."""
         return await self.write(lambda c: people.unpair(c, person))
 
+    async def outdated(self, definitions: Mapping[str, str]) -> list[Thread]:
+        """The threads whose team has another definition than here, or none."""
+        rows = await self._rows(
+            "SELECT * FROM threads AS t WHERE NOT EXISTS (SELECT 1 FROM json_each(?)"
+            " WHERE key = t.team AND value = t.definition) ORDER BY updated_at DESC",
+            (json.dumps(dict(definitions)),),
+        )
+        return [thread_of(row) for row in rows]
+
+    async def old_states(self, thread: str) -> list[OldState]:
+        """What teams remembered that were replaced in this thread, the oldest first."""
+        rows = await self._rows(
+            "SELECT * FROM old_states WHERE thread = ? ORDER BY replaced_at, n", (thread,)
+        )
+        return [
+            OldState(
+                definition=definition,
+                replaced_at=replaced_at,
+                checkpoints=tuple(Checkpoint(kind=r["kind"], data=r["data"]) for r in found),
+            )
+            for (replaced_at, definition), found in groupby(
+                rows, key=lambda row: (row["replaced_at"], row["definition"])
+            )
+        ]
+
     async def threads_of(self, person: str) -> list[Thread]:
         """The threads in which this person has written, asked or answered."""
         rows = await self._rows(
@@ -264,6 +293,18 @@ class SqliteStore:
         """Claim the thread and its next turn."""
         now = self._clock()
         return await self.write(lambda c: turns.begin(c, thread, boot, now))
+
+    async def succeed(self, lease: Lease, succession: Succession) -> tuple[SessionEvent, ...]:
+        """Note how the thread's team goes on. Raises Fenced."""
+        now = self._clock()
+        return await self.write(lambda c: successions.succeed(c, lease, succession, now))
+
+    async def withdraw_questions(
+        self, threads: Collection[str]
+    ) -> Mapping[str, tuple[SessionEvent, ...]]:
+        """End the turns of these threads that wait for answers; what this adds to each."""
+        now = self._clock()
+        return await self.write(lambda c: successions.withdraw_questions(c, threads, now))
 
     async def record(self, lease: Lease, record: Record) -> Recorded:
         """Add to a turn. Raises Fenced."""

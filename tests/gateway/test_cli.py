@@ -508,6 +508,28 @@ def test_a_session_is_replayed_with_its_timing(thread):
     assert any("message_finished" in line and "Hello there" in line for line in lines)
 
 
+def test_threads_that_a_change_of_their_team_affects_are_listed(thread, folder):
+    def listed() -> str:
+        return parley("check", "--offline", "--against-store").stdout.splitlines()[-1]
+
+    assert listed() == "No thread is affected by changes of the teams."
+    configure(folder, HELLO.replace("Greets", "Greets better"))
+    assert listed() == f"thread  {thread}  solo  idle  goes on  trip"
+    configure(folder, PAIR)
+    assert listed() == f"thread  {thread}  solo  idle  begins anew  trip"
+    configure(folder, HELLO.replace("teams.solo", "teams.duo"))
+    assert listed() == f"thread  {thread}  solo  idle  has no team  trip"
+
+
+def test_what_a_replaced_team_remembered_is_exported(thread, folder):
+    assert parley("sessions", "export", "--old-states", "trip").stdout == ""
+    configure(folder, PAIR)
+    parley("run", "--session", "trip", "Hi")
+    [line] = parley("sessions", "export", "--old-states", "trip").stdout.splitlines()
+    old = json.loads(line)
+    assert [each["content"] for each in old["parts"][0]["pool"]] == ["Hi", "Hello there"]
+
+
 def test_what_has_not_failed_is_not_tried_again(thread):
     assert parley("sessions", "retry", "trip").stdout.startswith("Nothing has failed here")
 

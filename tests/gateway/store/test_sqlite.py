@@ -18,6 +18,7 @@ from gateway.errors import (
 )
 from gateway.store import SqliteStore, temporary_store
 from gateway.store.protocols import NewThread
+from gateway.store.versions import migrations
 
 NEW = NewThread(id="t1", team="demo", definition="d")
 KEY = ConversationKey.local("t1")
@@ -101,9 +102,12 @@ async def test_somebody_elses_database_is_left_alone(tmp_path):
             pass
 
 
+NOW = migrations()
+LAST = max(NOW)
 STEPS = {
-    2: "ALTER TABLE threads ADD COLUMN color TEXT NOT NULL DEFAULT 'red'",
-    3: "UPDATE threads SET color = 'blue'",
+    **NOW,
+    LAST + 1: "ALTER TABLE threads ADD COLUMN color TEXT NOT NULL DEFAULT 'red'",
+    LAST + 2: "UPDATE threads SET color = 'blue'",
 }
 
 
@@ -116,44 +120,46 @@ def column(path: Path, query: str):
 
 
 async def test_an_older_store_is_brought_up_to_date_with_a_copy_before_each_step(tmp_path):
-    old = SqliteStore(tmp_path, steps={})
+    old = SqliteStore(tmp_path, steps=NOW)
     async with old.own():
         await old.create_thread(NEW, key=KEY, title="Old")
     new = SqliteStore(tmp_path, steps=STEPS)
     async with new.own():
         assert (await new.thread("t1")).title == "Old"
     assert column(tmp_path / "parley.db", "SELECT color FROM threads") == "blue"
-    assert column(tmp_path / "parley.v1.db", "PRAGMA user_version") == 1
-    assert column(tmp_path / "parley.v2.db", "SELECT color FROM threads") == "red"
-    assert (tmp_path / "parley.v1.db").stat().st_mode & 0o777 == 0o600
+    assert column(tmp_path / f"parley.v{LAST}.db", "PRAGMA user_version") == LAST
+    assert column(tmp_path / f"parley.v{LAST + 1}.db", "SELECT color FROM threads") == "red"
+    assert (tmp_path / f"parley.v{LAST}.db").stat().st_mode & 0o777 == 0o600
 
 
 async def test_a_new_store_takes_the_same_steps_without_copies(tmp_path):
     async with SqliteStore(tmp_path, steps=STEPS).own():
         pass
-    assert column(tmp_path / "parley.db", "PRAGMA user_version") == 3
-    assert not (tmp_path / "parley.v1.db").exists()
+    assert column(tmp_path / "parley.db", "PRAGMA user_version") == LAST + 2
+    assert not (tmp_path / f"parley.v{LAST}.db").exists()
 
 
 async def test_a_step_that_fails_leaves_the_store_as_it_was(tmp_path):
-    async with SqliteStore(tmp_path, steps={}).own():
+    async with SqliteStore(tmp_path, steps=NOW).own():
         pass
-    broken = SqliteStore(tmp_path, steps={2: f"{STEPS[2]}; SELECT no_such_thing()"})
+    broken = SqliteStore(
+        tmp_path, steps={**NOW, LAST + 1: f"{STEPS[LAST + 1]}; SELECT no_such_thing()"}
+    )
     with pytest.raises(sqlite3.OperationalError):
         async with broken.own():
             pass
     async with SqliteStore(tmp_path, steps=STEPS).own():
         pass
-    assert column(tmp_path / "parley.db", "PRAGMA user_version") == 3
+    assert column(tmp_path / "parley.db", "PRAGMA user_version") == LAST + 2
 
 
 async def test_a_store_of_a_newer_version_is_refused_and_left_alone(tmp_path):
     async with SqliteStore(tmp_path, steps=STEPS).own():
         pass
     with pytest.raises(StoreTooNew, match="Update Parley"):
-        async with SqliteStore(tmp_path, steps={}).own():
+        async with SqliteStore(tmp_path, steps=NOW).own():
             pass
-    assert column(tmp_path / "parley.db", "PRAGMA user_version") == 3
+    assert column(tmp_path / "parley.db", "PRAGMA user_version") == LAST + 2
 
 
 async def test_a_temporary_store_is_gone_at_the_end():

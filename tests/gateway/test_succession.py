@@ -1,0 +1,124 @@
+"""What becomes of threads when the config gives their team another definition."""
+
+from dataclasses import dataclass
+
+from gateway.events import (
+    HumanText,
+    InputRequested,
+    InputResolved,
+    MessageFinished,
+    Notice,
+    TurnStarted,
+)
+from gateway.registry import TeamInfo, ToolRule
+from gateway.succession import BEGINS_ANEW, GOES_ON, LONGEST, transcript
+from teams import RoundRobinGroupChat
+from teams.agents import AssistantAgent
+from teams.conditions import MaxMessageTermination
+from tests.gateway.scripted import ScriptedTeams, calls, ends, model, of, opened, solo, turn, until
+
+
+@dataclass
+class Defined(ScriptedTeams):
+    """A team by one definition, which tells who takes part."""
+
+    definition: str = "1"
+
+    def info(self, name: str) -> TeamInfo:
+        return TeamInfo(
+            name=name,
+            description="",
+            participants=self.participants,
+            models={},
+            definition=self.definition,
+        )
+
+
+def first(client) -> Defined:
+    return Defined(lambda: solo(client))
+
+
+def changed(client) -> Defined:
+    """The same participants, and they think better."""
+    return Defined(lambda: solo(client), definition="2")
+
+
+def another(client, messages: int = 2) -> Defined:
+    def build():
+        agents = [AssistantAgent("writer", client), AssistantAgent("critic", client)]
+        return RoundRobinGroupChat(agents, termination_condition=MaxMessageTermination(messages))
+
+    return Defined(build, participants=("writer", "critic"), definition="3")
+
+
+def heard(client) -> str:
+    """All that the model was given at its last call."""
+    return "\n".join(str(message.content) for message in client.create_calls[-1]["messages"])
+
+
+async def test_the_same_participants_go_on_under_the_new_definition_and_say_so_once(tmp_path):
+    async with opened(tmp_path, first(model("I am one."))) as client:
+        thread = (await client.create_thread()).id
+        await turn(client, thread, "hello")
+    new = model("two", "three")
+    async with opened(tmp_path, changed(new)) as client:
+        told = await turn(client, thread, "still there?")
+        again = await turn(client, thread, "and now?")
+    assert [notice.text for notice in of(Notice, told)] == [GOES_ON]
+    assert of(Notice, again) == []
+    assert "I am one." in heard(new)
+    assert [event.text for event in of(MessageFinished, told)] == ["two"]
+
+
+async def test_other_participants_begin_anew_with_what_was_said(tmp_path):
+    async with opened(tmp_path, first(model("I am one."))) as client:
+        thread = (await client.create_thread()).id
+        await turn(client, thread, "hello")
+    new = model("two", "three", "four")
+    async with opened(tmp_path, another(new)) as client:
+        told = await turn(client, thread, "who is there?")
+        assert [notice.text for notice in of(Notice, told)] == [BEGINS_ANEW]
+        # Two messages end the run: what was said before is not counted as a part of it.
+        assert [event.agent for event in of(MessageFinished, told)] == ["writer"]
+        assert heard(new).count("hello") == heard(new).count("I am one.") == 1
+        assert heard(new).count("who is there?") == 1
+        again = await turn(client, thread, "and now?")
+        assert of(Notice, again) == []
+        assert "I am one." in heard(new)
+        [old] = await client._gateway.store.old_states(thread)
+    assert old.definition == "1"
+    assert b"I am one." in b"".join(each.data for each in old.checkpoints)
+
+
+async def test_an_answer_to_a_team_that_is_no_more_begins_its_turn_anew(tmp_path):
+    async def delete() -> str:
+        """Delete."""
+        raise AssertionError("nobody approved this of the new team")
+
+    asking = Defined(
+        lambda: solo(calls("delete"), tools=[delete]), rules={"delete": ToolRule(action="ask")}
+    )
+    async with opened(tmp_path, asking) as client:
+        thread = (await client.create_thread()).id
+        asked = of(InputRequested, await turn(client, thread, "go"))[0]
+    async with opened(tmp_path, another(model("Hi, I am new."))) as client:
+        events = await until(client, thread, lambda e: ends(e) and e.outcome == "stopped")
+        resolved = of(InputResolved, events)[0]
+        assert (resolved.request, resolved.outcome) == (
+            asked.request,
+            "closed: the team was changed",
+        )
+        assert (await client.thread(thread)).state == "idle"
+        events = await turn(client, thread, "go on")
+    assert of(MessageFinished, events)[0].text == "Hi, I am new."
+
+
+def test_a_new_team_is_told_the_last_of_a_long_thread_and_who_said_what():
+    def said(author: str, text: str) -> TurnStarted:
+        return TurnStarted(
+            thread="t", messages=(HumanText(inbox=1, author=author, text=text),), resumed=False
+        )
+
+    long = MessageFinished(thread="t", agent="a", message="1", text="x" * LONGEST)
+    told = transcript([said("Old", "gone"), long, said("Anna", "hi"), said("Ben", "ho")])
+    assert [message.to_text() for message in told] == ["[Anna]\nhi", "[Ben]\nho"]
