@@ -55,4 +55,4 @@ def run(
 def _piped() -> str:
     if sys.stdin.isatty():
         raise click.UsageError("Give a task, or pipe one in.")
-    return sys.stdin.buffer.read().decode(errors="replace")
+    return sys.stdin.buffer.read().decode(errors="replace").rstrip("\r\n")

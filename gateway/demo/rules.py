@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from gateway.demo.proofreading import review
@@ -15,9 +15,11 @@ from gateway.demo.understanding import (
     Recall,
     Remember,
     Review,
+    Several,
     Small,
     Time,
     Unknown,
+    Work,
     expressions,
     facts,
     named_paths,
@@ -116,12 +118,10 @@ def decide(view: View) -> Decision:
     """What the agent does next."""
     intent = understand(view.request)
     match intent:
-        case Calculate():
-            return _calculate(view, intent)
-        case Time():
-            return _time(view, intent)
-        case ReadFile():
-            return _read(view, intent)
+        case Calculate() | Time() | ReadFile():
+            return _work(view, intent)
+        case Several(works):
+            return _together(view, works)
         case Review():
             return _review(view, intent)
         case Remember() | Recall() | Small() | Unknown():
@@ -129,6 +129,29 @@ def decide(view: View) -> Decision:
 
 
 # Work
+
+
+def _work(view: View, intent: Work) -> Decision:
+    match intent:
+        case Calculate():
+            return _calculate(view, intent)
+        case Time():
+            return _time(view, intent)
+        case ReadFile():
+            return _read(view, intent)
+
+
+def _together(view: View, works: Sequence[Work]) -> Decision:
+    """All calls at once, then one answer; the reviewer could check no more than a part of it."""
+    view = replace(view, tools=view.tools - {_transfer(REVIEWER)})
+    decisions = [_work(view, work) for work in works]
+    acts = [decision for decision in decisions if isinstance(decision, Act)]
+    for act in acts:
+        if act.calls[0].tool == _transfer(SPECIALIST):
+            return act
+    if acts:
+        return Act(tuple(call for act in acts for call in act.calls))
+    return Say("\n\n".join(said.text for said in decisions if isinstance(said, Say)))
 
 
 def _calculate(view: View, intent: Calculate) -> Decision:
@@ -306,11 +329,15 @@ def _turned(fact: str) -> str:
 
 def _hand_over(view: View, agent: str, note: str = "") -> Act | None:
     """Transfer to the agent, with what was found out so far; None where that is not possible."""
-    tool = f"transfer_to_{agent}"
+    tool = _transfer(agent)
     if view.agent == agent or tool not in view.tools:
         return None
     clarified = f"{_MEANT}{view.clarified}" if view.clarified else ""
     return Act((Call(tool),), note or clarified)
+
+
+def _transfer(agent: str) -> str:
+    return f"transfer_to_{agent}"
 
 
 def _ask(view: View, question: str, options: Sequence[str] = ()) -> Act | None:

@@ -65,7 +65,17 @@ class Unknown:
     """Anything else."""
 
 
-Intent: TypeAlias = Calculate | Time | ReadFile | Review | Remember | Recall | Small | Unknown
+Work: TypeAlias = Calculate | Time | ReadFile
+
+
+@dataclass(frozen=True, slots=True)
+class Several:
+    """Different kinds of work in one message."""
+
+    works: tuple[Work, ...]
+
+
+Intent: TypeAlias = Work | Several | Review | Remember | Recall | Small | Unknown
 
 _FLAGS = re.IGNORECASE | re.DOTALL
 _AUTHOR_LINE = re.compile(r"\[[^\]\n]* · [^\]\n]*\]\n")
@@ -120,6 +130,12 @@ _FILLER = re.compile(
 _NOT_A_PLACE = frozenset(
     {"", "moment", "now", "it", "there", "the moment", "is it", "this", "here"}
 )
+_CLAUSE_END = re.compile(
+    r"[?!;\n]+|\.\s|,?\s*\b(?:and|then|also)\s+(?:(?:then|also|please)\s+)*"
+    r"(?=(?:what|how late|calculate|compute|read|open|show|print|cat|display|summari[sz]e"
+    r"|tell|the time|time)\b)",
+    _FLAGS,
+)
 _CALCULATING = re.compile(r"\b(?:calculat|comput|arithmetic|do (?:some )?math|add up)", _FLAGS)
 _SPOKEN = (
     (r"(\d+(?:\.\d+)?)\s*(?:%|percent)\s+of\s+", r"\1/100*"),
@@ -135,7 +151,7 @@ _SPOKEN = (
 )
 _EXPRESSION = re.compile(
     r"(?:(?:sqrt|abs|round|min|max|ln|log10|exp)\s*|pi\b|[-+(√.]|(?<![\w.])\d|(?<=[(])\d)"
-    r"(?:[\d\s.()+*/^%×÷·−√,-]|sqrt|abs|round|min|max|ln|log10|exp|pi\b)*",
+    r"(?:[\d \t.()+*/^%×÷·−√,-]|sqrt|abs|round|min|max|ln|log10|exp|pi\b)*",
     re.IGNORECASE,
 )
 _HAS_WORK = re.compile(
@@ -161,7 +177,7 @@ _SMALL = (
 
 
 def understand(message: str) -> Intent:
-    """The one thing the message is taken to be about."""
+    """What the message is taken to be about."""
     text = without_author(message).replace("’", "'")
     if review := _REVIEW.fullmatch(text):
         return Review(review["text"].strip())
@@ -171,7 +187,9 @@ def understand(message: str) -> Intent:
         return Recall()
     if remember := _REMEMBER.fullmatch(text):
         return Remember(remember["fact"].strip())
-    return _work(text) or _small(text) or (Remember(text.strip()) if facts(text) else Unknown())
+    if work := _work(text):
+        return _several(text) or work
+    return _small(text) or (Remember(text.strip()) if facts(text) else Unknown())
 
 
 def without_author(message: str) -> str:
@@ -214,11 +232,26 @@ def expressions(text: str) -> tuple[str, ...]:
     spoken = text
     for pattern, replacement in _SPOKEN:
         spoken = re.sub(pattern, replacement, spoken, flags=re.IGNORECASE)
-    found = (match[0].lstrip(" ,.").rstrip(" ,.-+*/^") for match in _EXPRESSION.finditer(spoken))
+    found = (
+        match[0].lstrip(" \t,.").rstrip(" \t,.-+*/^") for match in _EXPRESSION.finditer(spoken)
+    )
     return tuple(dict.fromkeys(one for one in found if _is_arithmetic(one, spoken)))
 
 
-def _work(text: str) -> Intent | None:
+def _several(text: str) -> Several | None:
+    """The works of the text's clauses, joined by kind; None unless they are of several kinds."""
+    named: dict[type[Calculate | Time | ReadFile], list[str]] = {}
+    for clause in _CLAUSE_END.split(text):
+        match _work(clause):
+            case Calculate(given) | Time(given) | ReadFile(given) as work:
+                named.setdefault(type(work), []).extend(given)
+            case None:
+                pass
+    works = tuple(kind(tuple(dict.fromkeys(given))) for kind, given in named.items())
+    return Several(works) if len(works) > 1 else None
+
+
+def _work(text: str) -> Work | None:
     """What needs one of the specialist's tools."""
     if _READING.search(text) and (paths := named_paths(text)):
         return ReadFile(paths)

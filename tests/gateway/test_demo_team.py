@@ -18,6 +18,7 @@ from gateway.demo.understanding import (
     Recall,
     Remember,
     Review,
+    Several,
     Small,
     Time,
     Unknown,
@@ -144,6 +145,26 @@ async def test_several_calculations_are_made_at_once(folder: Path):
     assert "`2+2` = **4**" in answer
     assert "`15/100*240` = **36**" in answer
     assert len(person.called) == 4
+
+
+async def test_questions_of_several_kinds_in_one_message_are_all_answered(folder: Path):
+    person = talk(folder, denied=["read_file"])
+    answer = await person.say("What time is it in Tokyo? Read notes.txt and what is 2*3?")
+    assert "In **Tokyo** it is" in answer
+    assert "I have not read `notes.txt`." in answer
+    assert "`2*3` = **6**" in answer
+    assert person.spoke == ["front_desk > specialist", "specialist"]
+
+
+async def test_what_one_of_several_questions_lacks_is_asked(folder: Path):
+    person = talk(folder, "Paris")
+    answer = await person.say("what time is it and what is 3*4?")
+    assert person.asked == ["Which city or time zone do you mean?"]
+    assert "In **Paris** it is" in answer
+    assert "`3*4` = **12**" in answer
+    again = await person.say("read notes.txt and calculate 1+1")
+    assert "Buy milk." in again
+    assert "`1+1` = **2**" in again
 
 
 async def test_a_sum_without_a_result_is_explained(folder: Path):
@@ -279,6 +300,15 @@ async def test_the_same_team_works_on_a_real_client(folder: Path, openai_server:
     [
         ("what is 12*7+1?", Calculate(("12*7+1",))),
         ("-3 + 5", Calculate(("-3 + 5",))),
+        ("2+2\n3+4\n", Calculate(("2+2", "3+4"))),
+        (
+            "what time is it in Tokyo and in Paris? and what is 3*4?",
+            Several((Time(("Tokyo", "Paris")), Calculate(("3*4",)))),
+        ),
+        (
+            "read a.txt, then calculate 2*3 and also what time is it",
+            Several((ReadFile(("a.txt",)), Calculate(("2*3",)), Time())),
+        ),
         ("What’s 12 times 7 plus 1", Calculate(("12*7+1",))),
         ("the square root of 16", Calculate(("sqrt 16",))),
         ("what is 1,234 * 2", Calculate(("1234 * 2",))),
