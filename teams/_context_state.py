@@ -11,16 +11,17 @@ from teams.model_context import ChatCompletionContext
 
 async def write_context(context: ChatCompletionContext, path: str, writer: SnapshotWriter) -> None:
     """Write what the context gained since it was last written under this path."""
-    if _is_plain(context):
-        writer.items(path, context.history, writer.llm_message)
-    else:
+    if not _is_plain(context):
         writer.value(path, await context.save_state())
+    elif not ((unread := context.unread) and writer.has(path, unread.history, unread.length)):
+        writer.items(path, context.history, writer.llm_message)
 
 
 async def read_context(context: ChatCompletionContext, path: str, reader: SnapshotReader) -> None:
     """Take over what `write_context` wrote."""
     if _is_plain(context):
-        context.history.replace(reader.items(path, reader.llm_message))
+        makers = reader.llm_messages(path)
+        context.read_later(len(makers), lambda: (make() for make in makers))
     elif (saved := reader.value(path)) is not None:
         await context.load_state(cast("Mapping[str, Any]", saved))
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar, cast
 
 from pydantic_core import from_json, to_json
@@ -30,6 +31,10 @@ class _Mark:
     history: History[Any]
     generation: int
     length: int
+
+    def grows_to(self, history: History[Any]) -> bool:
+        """Whether this is the history that was marked, with nothing but growth since then."""
+        return self.history is history and self.generation == history.generation
 
 
 class SnapshotWriter:
@@ -69,13 +74,20 @@ class SnapshotWriter:
         """Write what `history` gained since it was last written under this path."""
         mark = self._marks.get(path)
         start = 0
-        if mark is not None and mark.history is history and mark.generation == history.generation:
+        if mark is not None and mark.grows_to(history):
             start = mark.length
             if start == len(history):
                 return
         self._marks[path] = _Mark(history, history.generation, len(history))
         if not self._noting and (mark is not None or history):
             self._lists_out[path] = [start, [encode(item) for item in history[start:]]]
+
+    def has(self, path: str, history: History[Any], length: int) -> bool:
+        """Whether the parts hold so many items of a history that nobody has read from them yet."""
+        if self._noting:
+            self._marks[path] = _Mark(history, history.generation, length)
+        mark = self._marks.get(path)
+        return mark is not None and mark.grows_to(history) and mark.length == length
 
     def value(self, path: str, value: Any) -> None:
         """Write a small JSON value, if it changed."""
@@ -170,23 +182,36 @@ class SnapshotReader:
     def chat_message(self, number: Any) -> BaseChatMessage:
         """The chat message with this pool number."""
         item = self.item(number)
-        if not isinstance(item, BaseChatMessage):
+        if type(item) is not TextMessage and not isinstance(item, BaseChatMessage):
             raise ValueError(
                 f"Broken state: a chat message was expected, found {type(item).__name__}."
             )
         return item
 
-    def llm_message(self, data: Any) -> LLMMessage:
-        """The inverse of `SnapshotWriter.llm_message`."""
+    def llm_messages(self, path: str) -> list[Callable[[], LLMMessage]]:
+        """The history of model messages under this path, each as a function that makes it: the
+        inverse of `SnapshotWriter.llm_message`.
+        """
+        pool = self.pool
+        entries: list[Any] = self._lists.get(path, [])
+        return [
+            said.to_model_message  # by far the most: no call for each
+            if type(data) is int and type(said := pool[data]) is TextMessage
+            else self._llm_message(data)
+            for data in entries
+        ]
+
+    def _llm_message(self, data: Any) -> Callable[[], LLMMessage]:
         if type(data) is int:
-            return self.chat_message(data).to_model_message()
+            return self.chat_message(data).to_model_message
         if type(data) is not list:
-            return self._decode_llm(data)
+            message = self._decode_llm(data)
+            return lambda: message
         (number,) = cast("list[int]", data)
-        said = self.chat_message(number)
+        said = self.item(number)
         if type(said) is not TextMessage:
             raise ValueError(f"Broken state: a text was expected, found {type(said).__name__}.")
-        return assistant_message(said.content, said.source, None, said.id)
+        return partial(_answer, said)
 
     def _fold(self, part: Mapping[str, Any], decode: Callable[[Mapping[str, Any]], Item]) -> None:
         if part["part"] == 0:
@@ -201,6 +226,11 @@ class SnapshotReader:
         for path, (start, items) in part["lists"].items():
             self._lists.setdefault(path, [])[start:] = items
         self._values.update(part["values"])
+
+
+def _answer(said: TextMessage) -> AssistantMessage:
+    """What the model said as an agent's own message."""
+    return assistant_message(said.content, said.source, None, said.id)
 
 
 def _says(message: AssistantMessage, said: TextMessage) -> bool:

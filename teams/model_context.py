@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 from pydantic import BaseModel
@@ -22,6 +23,15 @@ from teams.models._types import dump_llm_message
 from teams.tools import ToolSchema
 
 
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """Saved messages that nobody has asked for yet: `read` gives them, for the empty `history`."""
+
+    history: History[LLMMessage]
+    length: int
+    read: Callable[[], Iterable[LLMMessage]]
+
+
 class ChatCompletionContextState(BaseModel, defer_build=True):
     """A saved context."""
 
@@ -37,6 +47,9 @@ class ChatCompletionContext(ComponentBase[BaseModel], ABC):
 
     component_type = "chat_completion_context"
 
+    unread: Unread | None = None
+    """Saved messages, as long as nobody has asked for them; see `read_later`."""
+
     def __init__(self, initial_messages: Sequence[LLMMessage] | None = None) -> None:
         self._initial_messages = initial_messages
         self._history: History[LLMMessage] = History(initial_messages or ())
@@ -44,15 +57,25 @@ class ChatCompletionContext(ComponentBase[BaseModel], ABC):
     @property
     def history(self) -> History[LLMMessage]:
         """All messages, whatever the model is sent of them."""
+        if self.unread is not None:
+            unread, self.unread = self.unread, None
+            self._history.extend(unread.read())
         return self._history
+
+    def read_later(self, length: int, read: Callable[[], Iterable[LLMMessage]]) -> None:
+        """Take over saved messages, so many, in place of what is there; they are read when somebody
+        asks for them: of a loaded team, only those who speak ever do.
+        """
+        self._history.replace(())
+        self.unread = Unread(self._history, length, read)
 
     @property
     def _messages(self) -> History[LLMMessage]:
-        return self._history
+        return self.history
 
     @_messages.setter
     def _messages(self, messages: Iterable[LLMMessage]) -> None:
-        self._history.replace(list(messages))
+        self.history.replace(list(messages))
 
     async def add_message(self, message: LLMMessage) -> None:
         """Add a message at the end."""
