@@ -472,3 +472,25 @@ async def test_help_lists_keys_and_commands(tmp_path: Path):
         await chat.until_shown("/status")
         await chat.press("escape")
         await chat.until_shown("Write to the team below")
+
+
+async def test_a_link_is_copied_not_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    client = ScriptedClient()
+    thread = client.add_thread("Links")
+    await client.happen(thread, began("go"), said("a", "m", "[a bank](https://evil.example/)"))
+    async with chatting(client, tmp_path) as chat:
+        opened: list[str] = []
+        monkeypatch.setattr(chat.app, "open_url", lambda url, **_: opened.append(url))
+        await chat.until_shown("a bank")
+        await chat.pilot.click("MarkdownParagraph", offset=(2, 0))
+        await chat.until(lambda: chat.app.clipboard == "https://evil.example/")
+        await chat.until_shown("Copied the address")
+        assert opened == []
+
+
+async def test_the_mouse_is_handed_over_and_taken_back(tmp_path: Path):
+    async with chatting(ScriptedClient(), tmp_path, new=True) as chat:
+        await chat.press("f9")
+        await chat.until_shown("the terminal's")
+        await chat.press("f9")
+        await chat.until_shown("Parley's")
