@@ -18,7 +18,7 @@ def run(target: Target, examples: int, *, seeded: bool) -> None:
         derandomize=seeded,
         database=None,
         deadline=None,
-        suppress_health_check=[*HealthCheck],
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.large_base_example],
         phases=[Phase.generate, Phase.shrink],
     )
     @given(target.inputs)

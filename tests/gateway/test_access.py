@@ -1,6 +1,7 @@
 """One authority over every event: who may write where, who may answer, and what the others cost."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -56,7 +57,7 @@ STAFF = Author(id="chat:T1:sam", name="Sam", groups=frozenset({"staff"}))
 
 def access(*routes: dict, operators=(OPERATOR.id,), **limits) -> RoutedAccess:
     return RoutedAccess(
-        [Route(**route) for route in routes or (ROUTE,)], operators, Limits(**limits)
+        [Route.model_validate(route) for route in routes or (ROUTE,)], operators, Limits(**limits)
     )
 
 
@@ -156,7 +157,7 @@ def test_what_is_meant_for_the_team_depends_on_the_route(mention, addressed):
 
 
 def request(**more) -> Request:
-    values = {"kind": "approval", "asker": ALLOWED.id, **more}
+    values: dict[str, Any] = {"kind": "approval", "asker": ALLOWED.id, **more}
     return Request(
         id="r", engine_id="e", thread="t", turn="u", agent=("a",), prompt="Well?", **values
     )
@@ -184,7 +185,7 @@ def test_a_bot_is_no_operator_even_if_it_is_called_one():
 
 # --- every kind of event, by everybody ---
 
-KINDS = {
+KINDS: dict[str, dict[str, Any]] = {
     "message": {"text": "hello"},
     "edit": {"text": "hello again", "event": "edit"},
     "command": {"text": "/new", "event": "command"},

@@ -58,12 +58,13 @@ class Nothing(BaseModel):
     pass
 
 
-class Wipe(BaseTool[Nothing, str]):
+class Wipe(BaseTool[Nothing, Nothing]):
     def __init__(self) -> None:
-        super().__init__(Nothing, str, "wipe", "Wipe the disk.")
+        super().__init__(Nothing, Nothing, "wipe", "Wipe the disk.")
 
-    async def run(self, args: Nothing, cancellation_token: CancellationToken) -> str:
-        return wipe()
+    async def run(self, args: Nothing, cancellation_token: CancellationToken) -> Nothing:
+        wipe()
+        return Nothing()
 
 
 class OwnWorkbench(Workbench):
@@ -102,8 +103,8 @@ class Executor(CodeExecutor):
     async def restart(self) -> None: ...
 
 
-def agent(name: str = "inner", call: str = "wipe", **more) -> AssistantAgent:
-    more = more if more.keys() & {"tools", "workbench"} else {"tools": [wipe], **more}
+def agent(name: str = "inner", call: str = "wipe", **given: Any) -> AssistantAgent:
+    more: dict[str, Any] = given or {"tools": [wipe]}
     asked = calls(call, inner='{"task": "go"}', crew='{"task": "go"}', CodeExecutor='{"code": "1"}')
     return AssistantAgent(name, model(asked, "done"), max_tool_iterations=3, **more)
 
