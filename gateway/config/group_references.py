@@ -158,6 +158,10 @@ class GroupChecker:
         """Whether the graph can be executed, gets everywhere, and ends."""
         place = (*self._path, "edges")
         graph = make_graph(team, lambda _: _always)
+        if not graph.get_start_nodes():
+            text = "is missing: edges lead to everybody, so a run would begin nowhere"
+            yield Problem(path=(*self._path, "default_start_node"), text=text)
+            return
         try:
             graph.graph_validate()
         except ValueError as error:

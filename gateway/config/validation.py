@@ -53,7 +53,7 @@ def validate(
         else:
             return value, problems
         for mistake in mistakes:
-            if mistake.path not in removed:
+            if mistake.path not in removed and not mistake.follows_from(removed):
                 problems.append(Problem(path=mistake.path, text=mistake.describe()))
             removed.add(_remove(data, mistake.unusable))
 
@@ -75,6 +75,11 @@ class _Mistake:
     def unusable(self) -> KeyPath:
         """What has to go for the rest to be valid."""
         return self.path[:-1] if self._details["type"] == "missing" else self.path
+
+    def follows_from(self, removed: set[KeyPath]) -> bool:
+        """Whether something is empty only because of what was taken out of it."""
+        within = (gone[: len(self.path)] == self.path for gone in removed)
+        return self._details["type"] == "too_short" and any(within)
 
     def describe(self) -> str:
         """The mistake in words."""
