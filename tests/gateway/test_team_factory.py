@@ -9,6 +9,7 @@ import pytest
 
 from gateway.config import load_config
 from gateway.conversation import LOCAL_OPERATOR
+from gateway.isolation import model_clients, owned
 from gateway.team_factory import TeamBuildError, TeamFactory
 from teams.base import TaskResult, Team, ToolCall
 from teams.messages import ModelClientStreamingChunkEvent
@@ -605,3 +606,278 @@ def test_tools_follow_their_own_policy_or_the_default_and_hand_offs_are_free(par
 
 def test_without_a_policy_every_tool_is_asked_for(parts):
     assert factory(parts, PLAIN).rule("t", called("search"), LOCAL_OPERATOR).action == "ask"
+
+
+# --- every kind of part ---
+
+OWN_PARTS = """
+import asyncio
+from teams import SelectorGroupChat
+from teams.agents import ApprovalResponse
+from teams.code_executor import CodeExecutor, CodeResult
+from teams.memory import ListMemory
+from teams.messages import StopMessage, TextMessage
+from teams.model_context import UnboundedChatCompletionContext
+from teams.models.replay import ReplayChatCompletionClient
+from teams.tools import BaseTool
+
+INFO = {"vision": False, "function_calling": True, "json_output": True, "family": "unknown",
+        "structured_output": True}
+
+
+def silent(**settings):
+    return ReplayChatCompletionClient(["Hello", "Hello"], INFO)
+
+
+class Note(TextMessage):
+    pass
+
+
+class Context(UnboundedChatCompletionContext):
+    def __init__(self, size):
+        super().__init__()
+        self.size = size
+
+
+def remember(name):
+    return ListMemory(name)
+
+
+class Executor(CodeExecutor):
+    component_type = "code_executor"
+
+    def __init__(self, prefix):
+        self.prefix = prefix
+
+    async def execute_code_blocks(self, code_blocks, cancellation_token):
+        return CodeResult(exit_code=0, output=self.prefix + code_blocks[0].code)
+
+    async def start(self): ...
+    async def stop(self): ...
+    async def restart(self): ...
+
+
+def approve(request):
+    return ApprovalResponse(approved="rm" not in request.code, reason="careful")
+
+
+def answer(prompt):
+    return "From a function"
+
+
+def choose(messages):
+    return "you" if messages[-1].source == "user" else "b"
+
+
+def candidates(messages):
+    return ["you", "b"]
+
+
+def always(message):
+    return True
+
+
+def double(number: int) -> int:
+    return 2 * number
+"""
+
+
+@pytest.fixture
+def own(tmp_path, fresh_imports):
+    (tmp_path / "own.py").write_text(OWN_PARTS)
+    return tmp_path
+
+
+async def built(folder: Path, text: str) -> Team:
+    return await build(
+        factory(folder, "[models.m]\nprovider = 'own:silent'\n" + dedent(text)), folder
+    )
+
+
+async def test_functions_of_a_selector_and_of_a_human_are_used(own):
+    team = await built(
+        own,
+        """
+        [teams.t]
+        type = "selector"
+        max_turns = 2
+        selector_func = "own:choose"
+        candidate_func = "own:candidates"
+        custom_message_types = ["own:Note"]
+        agents.you = { type = "user_proxy", input_func = "own:answer" }
+        agents.b = {}
+        """,
+    )
+    assert [line for line in await said(team) if line != "you: "] == [
+        "user: Hi",
+        "you: From a function",
+        "b: Hello",
+    ]
+
+
+async def test_conditions_of_edges_may_be_functions(own):
+    team = await built(
+        own,
+        """
+        [teams.t]
+        type = "graph"
+        edges = [
+            { source = "a", target = "b", condition_function = "own:always" },
+            { source = "a", target = "c", condition = "nobody says this" },
+        ]
+        nodes.c.activation = "any"
+        [teams.t.agents]
+        a = {}
+        b = {}
+        c = {}
+        """,
+    )
+    assert await said(team) == ["user: Hi", "a: Hello", "b: Hello"]
+
+
+async def test_executors_contexts_and_memories_of_ones_own_get_their_options(own):
+    team = await built(
+        own,
+        """
+        [teams.t]
+        type = "round_robin"
+        max_turns = 1
+        [teams.t.agents.a]
+        model_context = { path = "own:Context", options = { size = 7 } }
+        memory = [{ path = "own:remember", options = { name = "notes" } }]
+        tools = [{ executor = { path = "own:Executor", options = { prefix = "> " } } }]
+        """,
+    )
+    assert {"Context", "ListMemory", "Executor"} <= {type(part).__name__ for part in owned(team)}
+    [context] = [part for part in owned(team) if type(part).__name__ == "Context"]
+    assert getattr(context, "size", None) == 7
+
+
+@pytest.mark.parametrize(
+    ("code", "outcome"), [("ls", "> ls"), ("rm", "not approved. The reason: careful")]
+)
+async def test_code_is_run_where_and_if_the_table_says_so(own, code, outcome):
+    team = await built(
+        own,
+        """
+        [teams.t]
+        type = "round_robin"
+        max_turns = 1
+        [teams.t.agents.terminal]
+        type = "code_executor"
+        executor = { path = "own:Executor", options = { prefix = "> " } }
+        sources = ["user"]
+        supported_languages = ["sh"]
+        approval_func = "own:approve"
+        """,
+    )
+    [_, answer] = await said(team, f"```sh\n{code}\n```")
+    assert outcome in answer
+
+
+async def test_code_is_run_in_the_threads_own_folder_with_the_functions_it_may_use(own):
+    source = factory(
+        own,
+        """
+        [models.m]
+        provider = "own:silent"
+        [teams.t]
+        type = "round_robin"
+        max_turns = 1
+        [teams.t.agents.terminal]
+        type = "code_executor"
+        executor = { type = "local", timeout = 20, functions = ["own:double"] }
+        """,
+    )
+    workdir = own / "thread"
+    workdir.mkdir()
+    team = await source.build("t", workdir=workdir)
+    code = "import os\nfrom functions import double\nprint(double(21), os.getcwd())"
+    [_, answer] = await said(team, f"```python\n{code}\n```")
+    assert answer.strip() == f"terminal: 42 {workdir}"
+
+
+async def test_a_model_context_may_begin_with_messages(own):
+    team = await built(
+        own,
+        """
+        [teams.t]
+        type = "round_robin"
+        max_turns = 1
+        [teams.t.agents.a]
+        system_message = ""
+        model_context = { type = "head_and_tail", head_size = 3, tail_size = 1, initial_messages = [
+            "A question",
+            { role = "assistant", content = "An answer" },
+            { role = "system", content = "A rule" },
+        ] }
+        """,
+    )
+    await team.run(task="Hi")
+    [client] = model_clients(team)
+    sent = client.create_calls[0]["messages"]  # type: ignore[attr-defined]
+    assert [(type(each).__name__, each.content) for each in sent] == [
+        ("UserMessage", "A question"),
+        ("AssistantMessage", "An answer"),
+        ("SystemMessage", "A rule"),
+        ("UserMessage", "Hi"),
+    ]
+
+
+NESTED = """
+[models.m]
+provider = "own:silent"
+[teams.outer]
+type = "selector"
+max_turns = 1
+participants = ["inner", "society", "filtered"]
+agents.society = { type = "society_of_mind", team = "other" }
+agents.filtered = { type = "message_filter", per_source = [], agent = { type = "user_proxy" } }
+[teams.inner]
+type = "round_robin"
+max_turns = 1
+agents.a = {}
+agents.runner = { type = "code_executor", executor = { path = "own:Executor" } }
+[teams.other]
+type = "round_robin"
+max_turns = 1
+agents.b = { system_message = "First" }
+"""
+
+
+def test_the_agents_of_teams_inside_are_known_before_anything_is_built(own):
+    models = factory(own, NESTED).info("outer").models
+    label = "own:silent"
+    assert models == {
+        "a": label,
+        "runner": "",
+        "b": label,
+        "society": label,
+        "filtered": "",
+    }
+
+
+def test_a_change_in_a_team_inside_changes_the_definition_of_the_outer(own):
+    before = {name: factory(own, NESTED).info(name).definition for name in ("outer", "inner")}
+    changed = factory(own, NESTED.replace("First", "Second"))
+    assert changed.info("outer").definition != before["outer"]
+    assert changed.info("inner").definition == before["inner"]
+
+
+async def test_a_team_from_python_may_take_part_in_one_of_toml(parts):
+    source = factory(
+        parts,
+        """
+        [models.m]
+        provider = "parts:plain"
+        [teams.t]
+        type = "round_robin"
+        participants = ["script", "a"]
+        max_turns = 2
+        agents.a = { system_message = "x" }
+        [teams.script]
+        factory = "parts:team"
+        """,
+    )
+    team = await source.build("t", workdir=parts / "inner")
+    assert [line.split(": ")[0] for line in await said(team)] == ["user", "a", "a"]
