@@ -19,6 +19,7 @@ from pydantic import BaseModel
 from teams import _magentic_prompts as prompts
 from teams._group_chat import BaseGroupChat, Choice, Chosen
 from teams._magentic_ledger import ProgressLedger, read_ledger
+from teams._nesting import asked_by
 from teams._participant import check_agents
 from teams.base import ChatAgent, TerminationCondition
 from teams.core import TRACE_LOGGER_NAME, CancellationToken, Component, ComponentModel
@@ -260,7 +261,8 @@ class MagenticOneGroupChat(BaseGroupChat, Component[MagenticOneGroupChatConfig])
     async def _create(
         self, messages: Sequence[LLMMessage], json_output: type[BaseModel] | bool | None = None
     ) -> str:
-        result = await self._model_client.create(messages, json_output=json_output)
+        answer = self._model_client.create(messages, json_output=json_output)
+        result = await asked_by(self.manager_name, answer)
         if not isinstance(result.content, str):
             raise RuntimeError(
                 "The orchestrator's model answered with tool calls, but has no tools."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Sequence
 from contextlib import aclosing
 from typing import Protocol, TypeVar, runtime_checkable
 
@@ -11,6 +11,7 @@ from teams._snapshot import SnapshotReader, SnapshotWriter
 from teams._turn import Item
 from teams.base import TaskResult
 from teams.core import CancellationToken
+from teams.logging import is_heard
 from teams.messages import BaseAgentEvent, BaseChatMessage
 from teams.tools._base import Tool
 
@@ -84,6 +85,20 @@ class ResumableTool(Tool, Protocol):
     async def read_state(self, path: str, reader: SnapshotReader) -> None:
         """Take over what `write_state` wrote."""
         ...
+
+
+async def asked_by(name: str, answer: Awaitable[T]) -> T:
+    """A model's answer, with `name` on the path of who asks."""
+    reset = AGENT_PATH.set((*AGENT_PATH.get(), name))
+    try:
+        return await answer
+    finally:
+        AGENT_PATH.reset(reset)
+
+
+def stream_asked_by(name: str, answer: AsyncGenerator[T, None]) -> AsyncGenerator[T, None]:
+    """A model's streamed answer, with `name` on the path of who asks as far as anybody hears it."""
+    return under(name, answer) if is_heard() else answer
 
 
 async def under(name: str, stream: AsyncGenerator[T, None]) -> AsyncGenerator[T, None]:

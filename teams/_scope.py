@@ -15,11 +15,17 @@ from teams._team import TaskResult
 
 T = TypeVar("T")
 
+INSISTENCE = 0.95
+"""Seconds until a pull that has not ended is cancelled again; what the engine waits for itself has
+given up by then.
+"""
+
 
 class RunStream(AsyncGenerator[T, None], Generic[T]):
     """An async generator around another one.
 
-    Cancelling the token while the consumer waits for an item cancels just that wait; while the
+    Cancelling the token while the consumer waits for an item cancels just that wait, again and
+    again until it ends, for somebody's code may catch a CancelledError and go on; while the
     consumer holds an item, its next pull ends the run. Either way the consumer sees CancelledError,
     after `cancelled` has put things in order; so it does when its own task is cancelled in a pull.
     A token that was cancelled before the first pull leaves everything as it is, and one that is
@@ -47,6 +53,7 @@ class RunStream(AsyncGenerator[T, None], Generic[T]):
         self._task: asyncio.Task[Any] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._asked = 0
+        self._insisting: asyncio.TimerHandle | None = None
         self._watcher: Callable[[], None] | None = None
 
     def __aiter__(self) -> RunStream[T]:
@@ -121,6 +128,8 @@ class RunStream(AsyncGenerator[T, None], Generic[T]):
             self._task = None
             cancelled = self._asked > 0
             if cancelled:
+                if self._insisting is not None:
+                    self._insisting.cancel()
                 await self._withdraw(task)
         if cancelled:
             return await self._inner.athrow(asyncio.CancelledError())
@@ -140,6 +149,8 @@ class RunStream(AsyncGenerator[T, None], Generic[T]):
         if self._task is not None and not self._task.done():
             self._asked += 1
             self._task.cancel()
+            loop = self._task.get_loop()
+            self._insisting = loop.call_later(INSISTENCE, self._cancel_pull)
 
     async def _withdraw(self, task: asyncio.Task[Any] | None) -> None:
         """Take our request back: the consumer's task is not itself being cancelled.

@@ -16,6 +16,7 @@ from pydantic import BaseModel
 
 from teams._group_chat import BaseGroupChat, Chosen
 from teams._merge import bounded
+from teams._nesting import asked_by, stream_asked_by
 from teams.base import ChatAgent, Team, TerminationCondition
 from teams.core import Component, ComponentModel
 from teams.messages import (
@@ -289,11 +290,13 @@ class SelectorGroupChat(BaseGroupChat, Component[SelectorGroupChatConfig]):
     async def _ask(self, messages: Sequence[LLMMessage]) -> AsyncGenerator[BaseAgentEvent, None]:
         """One more answer of the model."""
         if not self._model_client_streaming:
-            self._answers.append(_text(await self._model_client.create(messages)))
+            answer = await asked_by(self.manager_name, self._model_client.create(messages))
+            self._answers.append(_text(answer))
             return
-        answer: CreateResult | None = None
+        answer = None
         message_id = str(uuid4())
-        async with aclosing(self._model_client.create_stream(messages)) as stream:
+        pieces = stream_asked_by(self.manager_name, self._model_client.create_stream(messages))
+        async with aclosing(pieces) as stream:
             async for piece in stream:
                 if isinstance(piece, CreateResult):
                     answer = piece

@@ -105,9 +105,14 @@ class MessageEvent(_Event):
         super().__init__("Message", team=team, message=message.dump())
 
 
+def is_heard() -> bool:
+    """Whether anybody listens."""
+    return events.isEnabledFor(logging.INFO)
+
+
 def log_messages(team: str, messages: Iterable[BaseAgentEvent | BaseChatMessage]) -> None:
     """One MessageEvent for each, if anybody listens."""
-    if events.isEnabledFor(logging.INFO):
+    if is_heard():
         for message in messages:
             events.info(MessageEvent(team=team, message=message))
 

@@ -13,6 +13,7 @@ from teams._context_state import read_context, write_context
 from teams._hooks import AGENT_PATH
 from teams._ids import new_id
 from teams._messages.events import stream_chunk
+from teams._nesting import asked_by, stream_asked_by
 from teams._snapshot import SnapshotReader, SnapshotWriter
 from teams._transcript import ImageWatch, assistant_message, close_calls, error_results, open_calls
 from teams._turn import MESSAGE_TYPES, Item, Suspended, Turn
@@ -259,10 +260,12 @@ class AssistantAgent(BaseChatAgent, Component[AssistantAgentConfig]):
             return
         request = await self._request(turn, token)
         if not self._model_client_stream:
-            await self._accept(turn, await self._model_client.create(**request))
+            answer = await asked_by(self._name, self._model_client.create(**request))
+            await self._accept(turn, answer)
             return
-        answer: CreateResult | None = None
-        async with aclosing(self._model_client.create_stream(**request)) as stream:
+        answer = None
+        pieces = stream_asked_by(self._name, self._model_client.create_stream(**request))
+        async with aclosing(pieces) as stream:
             async for piece in stream:
                 if isinstance(piece, str):
                     yield stream_chunk(piece, self._name, turn.message_id)

@@ -11,6 +11,7 @@ from teams._hooks import AGENT_PATH, InputRequired
 from teams._ids import new_id
 from teams._merge import bounded
 from teams._messages.events import stream_chunk
+from teams._nesting import asked_by, stream_asked_by
 from teams._snapshot import SnapshotReader, SnapshotWriter
 from teams._turn import Suspended
 from teams.agents._approval import ApprovalFuncType
@@ -244,10 +245,11 @@ class CodeExecutorAgent(BaseChatAgent, Component[CodeExecutorAgentConfig]):
         assert model is not None, "only a model reflects"
         messages = await self._request(model)
         if not self._model_client_stream:
-            await self._accept(turn, await model.create(messages))
+            answer = await asked_by(self.name, model.create(messages))
+            await self._accept(turn, answer)
             return
-        answer: CreateResult | None = None
-        async with aclosing(model.create_stream(messages)) as stream:
+        answer = None
+        async with aclosing(stream_asked_by(self.name, model.create_stream(messages))) as stream:
             async for piece in stream:
                 if isinstance(piece, str):
                     yield stream_chunk(piece, self._name, turn.message_id)
@@ -326,7 +328,7 @@ class CodeExecutorAgent(BaseChatAgent, Component[CodeExecutorAgentConfig]):
         assert model is not None, "only a model tries again"
         prompt = consider_prompt(self._max_retries_on_error - turn.attempt)
         messages = [*await self._request(model), UserMessage(content=prompt, source=self.name)]
-        answer = await model.create(messages, json_output=RetryDecision)
+        answer = await asked_by(self.name, model.create(messages, json_output=RetryDecision))
         decision = read_decision(_text(answer, self.name))
         turn.produced.append(
             ThoughtEvent(content=decision.reason, source=self.name, models_usage=answer.usage)

@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar, cast
 from pydantic import BaseModel
 
 from teams._context_state import read_context, write_context
-from teams._nesting import ResumableTeam, under
+from teams._nesting import ResumableTeam, asked_by, under
 from teams._snapshot import SnapshotReader, SnapshotWriter
 from teams._turn import Item, Suspended
 from teams.agents._base import BaseChatAgent
@@ -234,14 +234,13 @@ class SocietyOfMindAgent(BaseChatAgent, Component[SocietyOfMindAgentConfig]):
     async def _answer(self, turn: _Turn, token: CancellationToken) -> TextMessage:
         if not turn.said:
             return TextMessage(content=NO_RESPONSE, source=self.name)
-        result = await self._model_client.create(
-            [
-                self._frame(self._instruction),
-                *(message.to_model_message() for message in turn.said),
-                self._frame(self._response_prompt),
-            ],
-            cancellation_token=token,
-        )
+        request = [
+            self._frame(self._instruction),
+            *(message.to_model_message() for message in turn.said),
+            self._frame(self._response_prompt),
+        ]
+        answer = self._model_client.create(request, cancellation_token=token)
+        result = await asked_by(self.name, answer)
         if not isinstance(result.content, str):
             raise RuntimeError(
                 f"The model of agent {self.name!r} called tools, but it was given none."

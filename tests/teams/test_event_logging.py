@@ -9,8 +9,8 @@ import pytest
 from pydantic import BaseModel
 
 import teams
-from teams import MagenticOneGroupChat, RoundRobinGroupChat
-from teams.agents import AssistantAgent
+from teams import MagenticOneGroupChat, RoundRobinGroupChat, SelectorGroupChat
+from teams.agents import AssistantAgent, SocietyOfMindAgent
 from teams.core import EVENT_LOGGER_NAME, ROOT_LOGGER_NAME, TRACE_LOGGER_NAME, CancellationToken
 from teams.logging import (
     LLMCallEvent,
@@ -125,6 +125,25 @@ async def test_a_tool_call_is_logged_with_its_caller(listener):
         "arguments": {"a": 1, "b": 2},
         "result": "3",
     }
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+async def test_a_model_call_is_logged_with_who_asks(openai_server, client, listener, streamed):
+    openai_server.script(*(Reply(text=text) for text in ("two", "2", "Two.", "It is two.")))
+    clerk = AssistantAgent("clerk", client, model_client_stream=streamed)
+    crew = RoundRobinGroupChat([clerk], max_turns=1, name="crew")
+    others = [
+        AssistantAgent("two", client, model_client_stream=streamed),
+        SocietyOfMindAgent("office", crew, client),
+    ]
+    chat = SelectorGroupChat(
+        others, client, max_turns=1, model_client_streaming=streamed, emit_team_events=True
+    )
+    await chat.run(task="go")
+    await others[1].run(task="go")
+    kinds = (LLMCallEvent, LLMStreamStartEvent)
+    asked = [event.kwargs["agent_id"] for event in listener.events if isinstance(event, kinds)]
+    assert asked == ["SelectorGroupChatManager", "two", "office/clerk", "office"]
 
 
 async def test_outside_of_a_run_a_tool_call_has_no_caller(listener):

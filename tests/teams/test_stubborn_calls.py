@@ -3,15 +3,16 @@
 import asyncio
 import logging
 import threading
+from collections.abc import AsyncGenerator, Sequence
 from typing import Any
 
 import pytest
 
 from teams import RoundRobinGroupChat
 from teams.agents import AssistantAgent, UserProxyAgent
-from teams.base import TeamError
+from teams.base import Response, TeamError
 from teams.core import CancellationToken
-from teams.messages import TextMessage
+from teams.messages import BaseChatMessage, TextMessage
 from tests.fakes.agents import Talker
 from tests.fakes.scripted_model import ScriptedModel, calls
 from tests.fakes.streams import texts
@@ -114,6 +115,79 @@ async def test_a_blocking_input_function_does_not_hold_a_cancelled_run():
     async with asyncio.timeout(0.4):
         await cancel_by_token(team, trap)
     go_on.set()
+
+
+async def try_again(trap: Trap, attempts: int = 3) -> None:
+    """Waits in the trap, and takes a cancellation for a failure after which one tries again."""
+    if trap.entered.is_set():
+        return
+    trap.entered.set()
+    for attempt in range(1, attempts):
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            trap.ended.append(f"attempt {attempt}")
+    await asyncio.Event().wait()
+
+
+class TriesAgain(ScriptedModel):
+    """A model client with such a loop around its requests."""
+
+    def __init__(self, trap: Trap, attempts: int = 3) -> None:
+        super().__init__("next")
+        self._trap, self._attempts = trap, attempts
+
+    async def create(self, *args: Any, **options: Any) -> Any:
+        await try_again(self._trap, self._attempts)
+        return await super().create(*args, **options)
+
+    async def create_stream(self, *args: Any, **options: Any) -> AsyncGenerator[Any, None]:
+        await try_again(self._trap, self._attempts)
+        async for piece in super().create_stream(*args, **options):
+            yield piece
+
+
+class AgentTriesAgain(Talker):
+    """An agent of a user's own with such a loop."""
+
+    def __init__(self, trap: Trap) -> None:
+        super().__init__("own", "next")
+        self._trap = trap
+
+    async def on_messages(
+        self, messages: Sequence[BaseChatMessage], cancellation_token: CancellationToken
+    ) -> Response:
+        await try_again(self._trap, 2)
+        return await super().on_messages(messages, cancellation_token)
+
+
+@pytest.mark.parametrize(
+    "speaker",
+    [
+        lambda trap: AssistantAgent("a", TriesAgain(trap, 2)),
+        lambda trap: AssistantAgent("a", TriesAgain(trap, 2), model_client_stream=True),
+        AgentTriesAgain,
+    ],
+    ids=["model", "stream", "agent"],
+)
+async def test_what_takes_its_cancellation_for_a_failure_is_cancelled_again(speaker: Any):
+    trap = Trap()
+    team = RoundRobinGroupChat([speaker(trap)], max_turns=1)
+    async with asyncio.timeout(1.5):
+        await cancel_by_token(team, trap)
+    assert trap.ended == ["attempt 1"]
+    assert texts(await team.run(task="again"))[-1] == "next"
+
+
+async def test_however_often_it_does_so_the_run_ends_and_its_task_is_not_left_cancelled():
+    trap = Trap()
+    team = RoundRobinGroupChat([AssistantAgent("a", TriesAgain(trap))], max_turns=1)
+    async with asyncio.timeout(3):
+        await cancel_by_token(team, trap)
+    assert trap.ended == ["attempt 1", "attempt 2"]
+    task = asyncio.current_task()
+    assert task is not None
+    assert task.cancelling() == 0
 
 
 async def test_a_tool_that_raises_cancelled_error_itself_fails_alone():
