@@ -118,6 +118,16 @@ class Client(Protocol):
         """The slash commands there are."""
         ...
 
+    async def models(self, team: str = "") -> list[str]:
+        """The models that a team's agents run on, as people call them, for the default team unless
+        named. Those of a team from Python are known once it was built.
+        """
+        ...
+
+    def owner(self) -> int | None:
+        """The pid of the process that has the gateway; None if it is this one."""
+        ...
+
     async def aclose(self) -> None:
         """Let go of the gateway."""
         ...

@@ -82,7 +82,8 @@ class _Service:
             "backup": lambda p: gateway.backup(Path(p["path"])),
             "pair": lambda p: _person(gateway.pair(**p)),
             "unpair": lambda p: gateway.unpair(**p),
-            "commands": lambda _: _commands(client),
+            "hello": lambda _: _hello(client),
+            "models": lambda p: client.models(**p),
             "status": lambda _: _one(gateway.status(), asdict),
         }
 
@@ -174,8 +175,8 @@ async def _person(work: Awaitable[Person | None]) -> Any:
     return None if person is None else asdict(person)
 
 
-async def _commands(client: LocalClient) -> list[Any]:
-    return [asdict(command) for command in client.commands()]
+async def _hello(client: LocalClient) -> dict[str, Any]:
+    return {"pid": os.getpid(), "commands": [asdict(command) for command in client.commands()]}
 
 
 def _thread(thread: ThreadInfo) -> dict[str, Any]:
@@ -185,9 +186,10 @@ def _thread(thread: ThreadInfo) -> dict[str, Any]:
 class SocketClient:
     """The Client of an operator in another process than the gateway's. Made by `connect`."""
 
-    def __init__(self, path: Path, commands: list[CommandInfo]) -> None:
+    def __init__(self, path: Path) -> None:
         self._path = path
-        self._commands = commands
+        self._owner: int | None = None
+        self._commands: list[CommandInfo] = []
 
     @classmethod
     async def connect(cls, folder: Path) -> SocketClient:
@@ -195,8 +197,10 @@ class SocketClient:
         path = folder / NAME
         if path.is_symlink():
             path = path.readlink()
-        client = cls(path, [])
-        client._commands = [CommandInfo(**info) for info in await client._call("commands")]
+        client = cls(path)
+        hello = await client._call("hello")
+        client._owner = hello["pid"]
+        client._commands = [CommandInfo(**info) for info in hello["commands"]]
         return client
 
     async def threads(
@@ -250,6 +254,14 @@ class SocketClient:
     def commands(self) -> list[CommandInfo]:
         """What can be typed."""
         return self._commands
+
+    async def models(self, team: str = "") -> list[str]:
+        """The models a team runs on, the default one unless named."""
+        return await self._call("models", team=team)
+
+    def owner(self) -> int | None:
+        """The pid of the gateway's process."""
+        return self._owner
 
     async def delete_person(self, person: str) -> list[str]:
         """Remove whatever is known of a person, with all threads they had a part in; their ids."""

@@ -72,5 +72,12 @@ class LocalClient:
         """What can be typed."""
         return self._gateway.commands()
 
+    async def models(self, team: str = "") -> list[str]:
+        """The models a team runs on, the default one unless named."""
+        return self._gateway.models(team)
+
+    def owner(self) -> None:
+        """This process has the gateway."""
+
     async def aclose(self) -> None:
         """Nothing to close: the gateway belongs to whoever entered it."""

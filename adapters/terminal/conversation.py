@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncGenerator, Callable
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from typing import TYPE_CHECKING, cast
 
 from adapters.terminal.model import ThreadModel
@@ -51,11 +51,18 @@ class Conversation:
         """Messages on their way: not yet stored by the gateway."""
         self.trouble = ""
         """Why no events come, as a sentence; empty when they do."""
+        self._models: list[str] = []
         self._team = ""
         self._changed = changed
         self._opened = opened
         self._lost = lost
         self._sending = asyncio.Lock()
+
+    @property
+    def attached(self) -> str:
+        """That the gateway is another process's, as a sentence; empty where it is our own."""
+        owner = self.client.owner()
+        return f"Process {owner} has the threads; this chat works through it." if owner else ""
 
     async def start(self, *, thread: str | None = None, new: bool = False) -> None:
         """Open the thread asked for, or the one used last. Raises GatewayError."""
@@ -85,6 +92,7 @@ class Conversation:
 
     async def follow(self) -> None:
         """Take in the open thread's events until cancelled; connects again where they break off."""
+        await self.learn_models()
         thread, model, pause = self.thread, self.model, FIRST_RETRY
         while thread is not None:
             try:
@@ -104,6 +112,22 @@ class Conversation:
             await asyncio.sleep(pause)
             pause = min(LONGEST_RETRY, 2 * pause)
             model.reconnect()
+
+    @property
+    def models(self) -> list[str]:
+        """The models that are at work, or else those the team runs on, as far as known."""
+        states = self.model.agents
+        if (speaker := states.get(self.model.speaker)) and speaker.model:
+            return [speaker.model]
+        known = self._models or [state.model for state in states.values() if state.model]
+        return list(dict.fromkeys(known))
+
+    async def learn_models(self) -> None:
+        """Ask which models the team runs on."""
+        team = self.thread.team if self.thread else self._team
+        with suppress(GatewayError):  # what is wrong shows with the events
+            self._models = [one_line(sanitize(name)) for name in await self.client.models(team)]
+            self._changed()
 
     async def send(self, text: str) -> Receipt:
         """Hand a message to the team, or a command to the gateway. Raises GatewayError."""

@@ -100,7 +100,11 @@ class PlainChat:
         if not await self._try(conversation.start(thread=self._thread, new=self._new)):
             return ExitCode.FAILED
         if self._interactive:
-            self._say("Parley, by lines. /help lists commands, /quit leaves.")
+            await conversation.learn_models()
+            on = f", on {', '.join(models)}" if (models := conversation.models) else ""
+            self._say(f"Parley, by lines{on}. /help lists commands, /quit leaves.")
+            if conversation.attached:
+                self._complain(conversation.attached)
         loop = asyncio.get_running_loop()
         threading.Thread(target=self._read, args=(loop,), daemon=True, name="lines").start()
         commands = Commands((info.name, info.description) for info in client.commands())

@@ -43,6 +43,8 @@ class ScriptedClient:
         self.answers: list[tuple[str, Answer]] = []
         self.stopped: list[str] = []
         self.closed = False
+        self.team_models: list[str] = []
+        self.pid: int | None = None
         self.fail: Exception | None = None
         self.refuse_answer: str | None = None
         self.gate = asyncio.Event()
@@ -172,6 +174,12 @@ class ScriptedClient:
             CommandInfo(name="status", description="What the team is doing"),
             CommandInfo(name="stop", description="Stop the team"),
         ]
+
+    async def models(self, team: str = "") -> list[str]:
+        return self.team_models
+
+    def owner(self) -> int | None:
+        return self.pid
 
     async def aclose(self) -> None:
         self.closed = True

@@ -113,6 +113,7 @@ class ChatScreen(Screen[None]):
         """
         if self.conversation is not None:
             self.conversation.carry_on(client)
+            self._tell_owner()
             return
         from adapters.terminal.conversation import Conversation
         from adapters.terminal.widgets.session_list import SessionList
@@ -132,9 +133,14 @@ class ChatScreen(Screen[None]):
         await self.query_one("#main").mount(self._side, before=0)
         self.set_interval(SIDE_REFRESH, self._refresh_side)
         self._connected.set()
+        self._tell_owner()
         self._opened()
         self._pace.changed()
         self.run_worker(self._pace.run(), group="draw")
+
+    def _tell_owner(self) -> None:
+        if self.conversation is not None and (attached := self.conversation.attached):
+            self.notify(attached, markup=False)
 
     # drawing
 
@@ -174,7 +180,8 @@ class ChatScreen(Screen[None]):
             self._side_state = state
             self._refresh_side()
         self._draw_status()
-        self.query_one(Status).show_usage(model.prompt_tokens, model.completion_tokens)
+        usage = model.prompt_tokens, model.completion_tokens
+        self.query_one(Status).show_usage(conversation.models, *usage)
         await self._card.show(requests)
         self._answering.close(model.requests)
         self._answering.offer()

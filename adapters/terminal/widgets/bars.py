@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 MUTED = "$muted"
 SHOWN_QUEUED = 3
+LONGEST_MODEL = 20
 
 
 class Head(Horizontal):
@@ -91,24 +92,25 @@ class Status(Horizontal):
         if waits:
             self._show(("waits for you", "$warning"), ("   ctrl+t answer", MUTED))
         else:
-            self._show(("ready", ""), ("   ctrl+j new line   ctrl+s threads   F1 help", MUTED))
+            self._show(("ready", ""), ("   ctrl+j new line  ctrl+s threads  F1 help", MUTED))
 
     def working(self, model: ThreadModel, now: float, *, stopping: bool, armed: bool) -> None:
         """The team works; `armed` says that one more esc stops it."""
-        speaker = model.agents.get(model.speaker)
         worked = duration(max(0.0, now - model.turn_started_at))
         hint = "stopping…" if stopping else "esc again to stop" if armed else "esc esc stop"
         self._show(
             (f"working {worked}", "$primary"),
-            (f"  {speaker.model}" if speaker else "", MUTED),
             (f"   {hint}", "$warning" if armed and not stopping else MUTED),
         )
 
-    def show_usage(self, prompt: int, completion: int) -> None:
-        """Draw the right part, once there is something."""
-        known = prompt or completion
-        text = f"in {tokens(prompt)}  out {tokens(completion)}" if known else ""
-        self.query_one("#usage", Static).update(Content.styled(text, MUTED))
+    def show_usage(self, models: Sequence[str], prompt: int, completion: int) -> None:
+        """Draw the right part: what runs, and what it took so far."""
+        parts = [shorten(models[0], LONGEST_MODEL)] if models else []
+        if len(models) > 1:
+            parts.append(f"+{len(models) - 1}")
+        if prompt or completion:
+            parts.append(f" in {tokens(prompt)}  out {tokens(completion)}")
+        self.query_one("#usage", Static).update(Content.styled(" ".join(parts), MUTED))
 
     def _show(self, *parts: tuple[str, str]) -> None:
         self.query_one("#state", Static).update(Content.assemble(*parts), layout=False)

@@ -494,3 +494,23 @@ async def test_the_mouse_is_handed_over_and_taken_back(tmp_path: Path):
         await chat.until_shown("the terminal's")
         await chat.press("f9")
         await chat.until_shown("Parley's")
+
+
+async def test_the_model_is_on_screen_before_and_after_anybody_spoke(tmp_path: Path):
+    client = ScriptedClient()
+    client.team_models = ["gpt-large", "gpt-small"]
+    async with chatting(client, tmp_path, new=True) as chat:
+        await chat.until_shown("gpt-large +1")
+        await chat.type("hello")
+        await chat.until_shown("working")
+        await chat.happen(speaker("coder", "gpt-small"))
+        await chat.until(lambda: "gpt-large" not in chat.text() and "gpt-small" in chat.text())
+        await chat.happen(ended())
+        await chat.until_shown("gpt-large +1")
+
+
+async def test_a_second_chat_says_which_process_it_works_through(tmp_path: Path):
+    client = ScriptedClient()
+    client.pid = 4711
+    async with chatting(client, tmp_path, new=True) as chat:
+        await chat.until_shown("Process 4711 has the threads")
