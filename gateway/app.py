@@ -40,12 +40,17 @@ async def load(path: Path | None) -> LoadedConfig:
 
 def begin_log(loaded: LoadedConfig) -> None:
     """Send the log of this process where the config says, and keep its secrets out of it."""
+    hide_secrets(loaded)
+    settings = loaded.config.logging
+    log_to(settings.file or store_of(loaded).folder / LOG_FILE, settings.level)
+
+
+def hide_secrets(loaded: LoadedConfig) -> None:
+    """Keep the secrets of the config out of whatever this process writes down."""
     REDACTION.add(secrets_of(loaded.config))
     for adapter in loaded.adapters.values():
         REDACTION.add(secrets_of(adapter.config))
     REDACTION.add(secrets_of_environment())
-    settings = loaded.config.logging
-    log_to(settings.file or store_of(loaded).folder / LOG_FILE, settings.level)
 
 
 def store_of(loaded: LoadedConfig) -> SqliteStore:

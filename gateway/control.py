@@ -79,6 +79,7 @@ class _Service:
             "answer": lambda p: client.answer(p["request"], Answer(**p["answer"])),
             "stop": lambda p: client.stop(**p),
             "delete_person": lambda p: gateway.delete_person(**p),
+            "reload": lambda p: gateway.reload(**p),
             "backup": lambda p: gateway.backup(Path(p["path"])),
             "pair": lambda p: _person(gateway.pair(**p)),
             "unpair": lambda p: gateway.unpair(**p),
@@ -266,6 +267,10 @@ class SocketClient:
     async def delete_person(self, person: str) -> list[str]:
         """Remove whatever is known of a person, with all threads they had a part in; their ids."""
         return await self._call("delete_person", person=person)
+
+    async def reload(self, *, dry_run: bool) -> str:
+        """Let the owner read its config anew, or only say what that would change."""
+        return await self._call("reload", dry_run=dry_run)
 
     async def backup(self, path: Path) -> None:
         """Write a copy of the store to a file. Raises StoreUnwritable or StoreFull."""

@@ -61,7 +61,8 @@ class LocalDispatcher:
     """
 
     def __init__(self, limit: int) -> None:
-        self._limit = limit
+        self.limit = limit
+        """How many threads may run at a time."""
         self._lines: OrderedDict[str, deque[str]] = OrderedDict()
         self._waiting: dict[str, _Wish] = {}
         self._running: dict[str, _Wish] = {}
@@ -125,7 +126,7 @@ class LocalDispatcher:
 
     def _next(self) -> str | None:
         """The thread that may run now, counted as running; None if there is none."""
-        if self._resting or len(self._running) >= self._limit:
+        if self._resting or len(self._running) >= self.limit:
             return None
         now = asyncio.get_running_loop().time()
         waits: list[float] = []

@@ -19,7 +19,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Protocol, Self
 
 from gateway.access import Access, Allowed, OperatorsOnly
 from gateway.bus import LocalBus
@@ -27,7 +27,7 @@ from gateway.client import Answer, CommandInfo, Receipt, ThreadInfo
 from gateway.commands import command_infos, parse_command
 from gateway.conversation import LOCAL_OPERATOR, Author, Click, ConversationKey, InboundMessage
 from gateway.dispatch import LocalDispatcher
-from gateway.errors import Closing, NotFound
+from gateway.errors import Closing, GatewayError, NotFound
 from gateway.events import SessionEvent, TextDelta
 from gateway.pairing import hashed
 from gateway.policy import decide, named_request
@@ -50,6 +50,14 @@ from gateway.upkeep import Upkeep
 from gateway.watch import watch
 
 LOG = logging.getLogger("gateway")
+
+
+class ReadConfig(Protocol):
+    """Takes the config into use as it is now, or only says what that would change."""
+
+    async def __call__(self, *, dry_run: bool) -> str:
+        """Raises GatewayError."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,6 +118,7 @@ class Gateway:
             live_teams=self._limits.live_teams,
             retry=lambda thread, delay: self._dispatcher.wake(thread, delay=delay),
         )
+        self._read_config: ReadConfig | None = None
         self._stack = AsyncExitStack()
         self._open = False
         self._since = 0.0
@@ -130,6 +139,7 @@ class Gateway:
             await self._review()
             await stack.enter_async_context(serve_control(self))
             stack.callback(self._bus.close)
+            stack.push_async_callback(self._sessions.close_retired)
             # The gateway may be entered by one task and left by another (a terminal's callbacks),
             # so its lanes hang on a task of their own, which `_shut_down` ends.
             lanes = asyncio.get_running_loop().create_task(self._work(), name="gateway lanes")
@@ -348,6 +358,27 @@ class Gateway:
         for thread in threads:
             self._gone(thread)
         return threads
+
+    def reads_config_with(self, read: ReadConfig) -> None:
+        """Let `reload` read the config in this way."""
+        self._read_config = read
+
+    async def reload(self, *, dry_run: bool) -> str:
+        """Read the config anew, or only say what that would change. Raises GatewayError."""
+        self._check_open()
+        if self._read_config is None:
+            raise GatewayError("This process reads its config only when it begins.")
+        return await self._read_config(dry_run=dry_run)
+
+    async def reconfigure(self, teams: TeamSource, *, access: Access, limits: Limits) -> None:
+        """Use these from now on. A turn that runs goes on with its team, and the earlier teams are
+        closed once none of them runs any more.
+        """
+        self._check_open()
+        self._teams, self._access, self._limits = teams, access, limits
+        self._dispatcher.limit = limits.parallel_turns
+        await self._sessions.use(teams, live_teams=limits.live_teams)
+        await self._review()
 
     async def backup(self, path: Path) -> None:
         """Write a copy of the store to a file, whole or not at all. Raises StoreUnwritable or

@@ -127,6 +127,11 @@ async def _accept(store: SqliteStore, thread: Thread, command: str) -> Accepted:
     )
 
 
+async def reload(store: SqliteStore, *, dry_run: bool) -> str:
+    """Let the store's owner read its config anew; what differs. Raises Closing if none runs."""
+    return await (await SocketClient.connect(store.folder)).reload(dry_run=dry_run)
+
+
 async def backup(store: SqliteStore, path: Path) -> None:
     """Copy the store to a file: by its owner where there is one, otherwise here.
 

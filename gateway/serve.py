@@ -16,6 +16,7 @@ from gateway.errors import GatewayError
 from gateway.exit_codes import ExitCode
 from gateway.gateway import Gateway
 from gateway.isolation import local_executors
+from gateway.reload import Reloader
 from gateway.store.protocols import SessionStore
 from gateway.team_factory import TeamFactory
 from gateway.token_store import TokenStore, keys_of
@@ -35,7 +36,7 @@ def serve_config(loaded: LoadedConfig) -> ExitCode:
     """
     check_servable(loaded)
     begin_log(loaded)
-    return asyncio.run(_until_signal(loaded))
+    return asyncio.run(until_signal(loaded))
 
 
 def check_servable(loaded: LoadedConfig) -> None:
@@ -87,13 +88,20 @@ async def served(
     """The gateway of a config and its adapters, not yet running. Raises GatewayError."""
     config = loaded.config
     teams = team_factory(loaded, store.folder)
-    limits = limits_of(config)
+    gateway = Gateway(store, teams, access=access_of(config), limits=limits_of(config))
+    reloader = Reloader(gateway, loaded, teams, _check)
+    gateway.reads_config_with(reloader.reload)
     try:
         await check_teams(config, teams)
-        async with Gateway(store, teams, access=access_of(config), limits=limits) as gateway:
+        async with gateway:
             yield gateway, [settings.adapter() for settings in loaded.adapters.values()]
     finally:
-        await teams.aclose()
+        await reloader.aclose()
+
+
+async def _check(loaded: LoadedConfig, teams: TeamFactory) -> None:
+    check_servable(loaded)
+    await check_teams(loaded.config, teams)
 
 
 async def run_adapters(gateway: Gateway, adapters: Sequence[Adapter]) -> None:
@@ -113,7 +121,21 @@ async def _run(gateway: Gateway, adapter: Adapter) -> None:
         LOG.error("%s is not served any more: %s", adapter.name, error)  # noqa: TRY400 (the text says it all)
 
 
-async def _until_signal(loaded: LoadedConfig) -> ExitCode:
+async def _reload_on(wanted: asyncio.Event, gateway: Gateway) -> None:
+    """Read the config anew whenever it is wanted; one that can't be used changes nothing."""
+    while True:
+        await wanted.wait()
+        wanted.clear()
+        try:
+            text = await gateway.reload(dry_run=False)
+        except GatewayError as error:
+            LOG.error("the config was not taken, the last good one stays: %s", error)  # noqa: TRY400 (the text says it all)
+        else:
+            LOG.info("the config was read anew:\n%s", text)
+
+
+async def until_signal(loaded: LoadedConfig) -> ExitCode:
+    """Serve until SIGINT or SIGTERM, or until no platform is left."""
     store = store_of(loaded)
     async with store.own():  # it may have to be brought up to date
         await TokenStore(store, keys_of(loaded.config.store)).check()
@@ -125,12 +147,17 @@ async def _until_signal(loaded: LoadedConfig) -> ExitCode:
         ended.append(number)
         this.cancel()
 
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, end, number)
+    reload = asyncio.Event()
+    loop.add_signal_handler(signal.SIGHUP, reload.set)
     try:
         async with served(loaded, store) as (gateway, adapters):
             LOG.info("serving %s", ", ".join(adapter.name for adapter in adapters))
-            await run_adapters(gateway, adapters)
+            async with asyncio.TaskGroup() as group:
+                reloading = group.create_task(_reload_on(reload, gateway), name="config reload")
+                await run_adapters(gateway, adapters)
+                reloading.cancel()
     except asyncio.CancelledError:
         if not ended:
             raise

@@ -50,6 +50,8 @@ class Sessions:
         self._stops: set[str] = set()
         self._delays: dict[str, float] = {}
         self._leaving = False
+        self._retired: list[tuple[TeamSource, set[str]]] = []
+        """Earlier sources of teams, with the turns that still run on theirs."""
 
     @property
     def running(self) -> int:
@@ -94,6 +96,7 @@ class Sessions:
         if turn.id in self._stops:
             turn.stop()
         live = self._live.pop(thread.id, None)
+        teams = self._teams
         more = False
 
         async def build() -> LiveTeam:
@@ -110,12 +113,13 @@ class Sessions:
 
         try:
             more = await turn.run(build)
-            if live is not None and turn.intact:
+            if live is not None and turn.intact and teams is self._teams:
                 self._live[thread.id] = live
                 live.used_at = monotonic()
         finally:
             del self._running[thread.id]
             self._stops.discard(turn.id)
+            await self._ended(turn.id)
         while len(self._live) > self._live_teams:
             self._live.popitem(last=False)
         return more
@@ -153,6 +157,28 @@ class Sessions:
         self._leaving = True
         for turn in self._running.values():
             turn.leave()
+
+    async def use(self, teams: TeamSource, *, live_teams: int) -> None:
+        """Build teams from this source from now on; the earlier one is closed once its last turn
+        has ended.
+        """
+        self._retired.append((self._teams, {turn.id for turn in self._running.values()}))
+        self._teams, self._live_teams = teams, live_teams
+        self._live.clear()
+        await self._ended("")
+
+    async def _ended(self, turn: str) -> None:
+        left = [(source, turns - {turn}) for source, turns in self._retired]
+        self._retired = [(source, turns) for source, turns in left if turns]
+        for source, turns in left:
+            if not turns:
+                await source.aclose()
+
+    async def close_retired(self) -> None:
+        """Close the earlier sources, whatever still runs on their teams."""
+        retired, self._retired = self._retired, []
+        for source, _ in retired:
+            await source.aclose()
 
     def evict(self, idle: float) -> None:
         """Drop the teams that nobody has used for `idle` seconds: they are loaded again."""

@@ -10,7 +10,7 @@ from gateway.cli.group import ParleyGroup
 from gateway.cli.people import pair
 from gateway.cli.run import run
 from gateway.cli.secrets import secrets
-from gateway.cli.serve import backup, serve, status
+from gateway.cli.serve import backup, reload, serve, status
 from gateway.cli.sessions import sessions
 from gateway.cli.teams import teams
 
@@ -20,7 +20,20 @@ __all__ = ["main"]
 @click.group(
     cls=ParleyGroup,
     default="chat",
-    commands=[chat, serve, run, check, init, sessions, teams, status, backup, pair, secrets],
+    commands=[
+        chat,
+        serve,
+        run,
+        check,
+        init,
+        sessions,
+        teams,
+        status,
+        reload,
+        backup,
+        pair,
+        secrets,
+    ],
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(package_name="parley-gateway", prog_name="parley")

@@ -17,13 +17,33 @@ from gateway.exit_codes import ExitCode
 def serve(ctx: click.Context, config: Path | None) -> None:
     """Serve the teams on the configured chat platforms, until it is told to end.
 
-    SIGINT, SIGTERM and SIGHUP let the turns reach a safe point first. A platform without a route,
-    or without its keys, ends it at once with exit code 2.
+    SIGINT and SIGTERM let the turns reach a safe point first. SIGHUP reads the config anew, as
+    `parley reload` does. A platform without a route, or without its keys, ends it at once with exit
+    code 2.
     """
     from gateway.config import load_config
     from gateway.serve import serve_config
 
     ctx.exit(serve_config(load_config(config)))
+
+
+@click.command()
+@config_option
+@click.option("--dry-run", is_flag=True, help="Only show what would change.")
+def reload(config: Path | None, dry_run: bool) -> None:
+    """Let the running `parley serve` take its changed config into use, and show what differs.
+
+    The config is checked whole; with a mistake in it, the last good one stays in use. Turns that
+    run go on with the team they have. Some settings are looked at only at the next start.
+    """
+    from gateway import overview
+    from gateway.app import store_of
+    from gateway.config import load_config
+    from gateway.render.sanitize import sanitize
+
+    # The running process may be asked although the config is broken: it says what is wrong.
+    store = store_of(load_config(config, references=False))
+    click.echo(sanitize(asyncio.run(overview.reload(store, dry_run=dry_run))))
 
 
 @click.command()

@@ -1,0 +1,56 @@
+"""What differs between two configs, as lines for people; secrets are never shown."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, cast
+
+from pydantic import SecretStr
+
+from gateway.config.root import Config
+
+AT_START = ("adapters", "health", "logging", "store.folder", "store.keys", "terminal")
+"""Settings that are looked at once, when a process begins."""
+
+_MISSING = object()
+
+
+def changes(old: Config, new: Config) -> list[str]:
+    """The settings that were added (+), removed (-) or changed (~), in the order of their names."""
+    before, after = dict(_leaves(old.model_dump())), dict(_leaves(new.model_dump()))
+    lines: list[str] = []
+    for name in sorted(before.keys() | after.keys()):
+        was, now = before.get(name, _MISSING), after.get(name, _MISSING)
+        if was == now:
+            continue
+        later = "  (at the next start)" if _waits(name) else ""
+        if was is _MISSING:
+            lines.append(f"+ {name} = {_shown(now)}{later}")
+        elif now is _MISSING:
+            lines.append(f"- {name} = {_shown(was)}{later}")
+        else:
+            lines.append(f"~ {name} = {_shown(was)} -> {_shown(now)}{later}")
+    return lines
+
+
+def _waits(name: str) -> bool:
+    return any(name == first or name.startswith(f"{first}.") for first in AT_START)
+
+
+def _leaves(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
+    match value:
+        case dict() if value:
+            for key, inner in cast("Mapping[str, Any]", value).items():
+                yield from _leaves(inner, f"{name}.{key}" if name else key)
+        case [dict(), *_]:
+            for number, inner in enumerate(cast("list[Any]", value)):
+                yield from _leaves(inner, f"{name}[{number}]")
+        case _:
+            yield name, value
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, SecretStr):
+        return "(secret)"
+    return json.dumps(value, ensure_ascii=False, default=str)
