@@ -1,0 +1,188 @@
+"""Costs that are counted, not timed, so that they fail on any machine once they grow.
+
+Others stand with what they belong to: the widgets of a long transcript, the bytes of a turn's rows,
+what the terminal imports before it paints.
+"""
+
+import asyncio
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks.engine.api import MODULES
+from benchmarks.gateway.teams import DoNothing
+from gateway.store import SqliteStore
+from teams import RoundRobinGroupChat, Swarm
+from teams.agents import AssistantAgent
+from teams.messages import ModelClientStreamingChunkEvent
+from teams.models.openai import OpenAIChatCompletionClient
+from tests.fakes.openai_script import Reply
+from tests.fakes.openai_server import FakeOpenAI
+from tests.fakes.pty_process import PtyProcess
+from tests.fakes.scripted_model import ScriptedModel, calls
+from tests.gateway.scripted import model, opened, solo, turn
+
+ROOT = Path(__file__).parents[1]
+SCRIPTED_CHAT = str(ROOT / "tests/adapters/terminal/scripted_chat.py")
+SAYING = "a sentence of some length that stands for what people say " * 3
+
+
+def pair(*answers: Any, stream: bool = False, turns: int = 2) -> RoundRobinGroupChat:
+    """A team whose two agents answer in turn, each with all of these answers in order."""
+    agents = [
+        AssistantAgent(name, ScriptedModel(*answers), model_client_stream=stream)
+        for name in ("ann", "bob")
+    ]
+    return RoundRobinGroupChat(agents, max_turns=turns)
+
+
+def quiet_pair(*, turns: int) -> RoundRobinGroupChat:
+    """Two agents on a model that does not look at what it is sent."""
+    agents = [AssistantAgent(name, DoNothing()) for name in ("ann", "bob")]
+    return RoundRobinGroupChat(agents, max_turns=turns)
+
+
+class Calls:
+    """Counts the calls of Python functions while it is entered."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def _called(self, _frame: Any, event: str, _argument: Any) -> None:
+        self.count += event == "call"
+
+    def __enter__(self) -> "Calls":
+        sys.setprofile(self._called)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        sys.setprofile(None)
+
+
+def test_the_engine_is_imported_with_few_modules():
+    code = (
+        "import sys; before = set(sys.modules)\n"
+        f"import {', '.join(MODULES['parley'])}\n"
+        "print(len(sys.modules.keys() - before))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert int(done.stdout) < 340
+
+
+@pytest.mark.timeout(60)
+def test_the_composer_is_painted_with_few_modules(tmp_path: Path):
+    with PtyProcess(SCRIPTED_CHAT, str(tmp_path), "ask", folder=tmp_path) as terminal:
+        terminal.until("ctrl+t")
+    assert len(json.loads((tmp_path / "modules.json").read_text())) < 480
+
+
+async def test_a_turn_calls_as_many_functions_after_1000_messages_as_after_20():
+    counted: dict[int, int] = {}
+    for size in (20, 1000):
+        team = quiet_pair(turns=size)
+        await team.run(task="Begin.")
+        state = await team.save_state()
+        team = quiet_pair(turns=4)
+        await team.load_state(state)
+        await team.run()
+        with Calls() as seen:
+            await team.run()
+        counted[size] = seen.count
+    assert 100 < counted[20] < 1000
+    assert abs(counted[1000] - counted[20]) < 10
+
+
+async def test_no_task_is_made_for_a_streamed_piece():
+    made: dict[int, int] = {}
+    loop = asyncio.get_running_loop()
+    for pieces in (10, 1000):
+        count = 0
+
+        def factory(loop: asyncio.AbstractEventLoop, work: Any, **more: Any) -> asyncio.Task[Any]:
+            nonlocal count
+            count += 1
+            return asyncio.Task(work, loop=loop, **more)
+
+        team = pair("word " * pieces, stream=True, turns=1)
+        loop.set_task_factory(factory)  # pyright: ignore[reportArgumentType]
+        try:
+            items = [item async for item in team.run_stream(task="Begin.")]
+        finally:
+            loop.set_task_factory(None)
+        made[pieces] = count
+        chunks = [item for item in items if isinstance(item, ModelClientStreamingChunkEvent)]
+        assert len(chunks) >= pieces
+    assert made[10] == made[1000] <= 1
+
+
+async def test_a_run_leaves_no_task_behind():
+    def handing(name: str) -> AssistantAgent:
+        other = "bob" if name == "ann" else "ann"
+        answers = [calls((f"transfer_to_{other}", {}))] * 3
+        return AssistantAgent(name, ScriptedModel(*answers), handoffs=[other])
+
+    before = asyncio.all_tasks()
+    await Swarm([handing("ann"), handing("bob")], max_turns=6).run(task="Begin.")
+    assert asyncio.all_tasks() == before
+
+
+async def test_a_delta_is_as_long_after_1000_messages_as_after_20():
+    written: dict[int, int] = {}
+    for size in (20, 1000):
+        team = quiet_pair(turns=size)
+        await team.run(task="Begin.")
+        fresh = quiet_pair(turns=4)
+        await fresh.load_snapshot([await team.save_snapshot()])
+        await fresh.run()
+        written[size] = len(await fresh.save_delta())
+    assert written[20] > 1000
+    assert abs(written[1000] - written[20]) < 50
+
+
+async def test_a_streamed_answer_is_one_request(openai_server: FakeOpenAI):
+    openai_server.script(Reply(text="word " * 50, chunks=50))
+    client = OpenAIChatCompletionClient(model="gpt-4o", api_key="key", base_url=openai_server.url)
+    agent = AssistantAgent("ann", client, model_client_stream=True)
+    await RoundRobinGroupChat([agent], max_turns=1).run(task="Begin.")
+    await client.close()
+    assert len(openai_server.requests) == 1
+
+
+async def test_a_turn_makes_the_same_statements_after_200_messages_as_after_10(tmp_path: Path):
+    shared = model(*[SAYING] * 110)
+    said: dict[int, list[str]] = {}
+    async with opened(tmp_path, lambda: solo(shared)) as client:
+        store = client._gateway.store
+        assert isinstance(store, SqliteStore)
+        tasks: set[asyncio.Task[Any]] = set()
+        thread = (await client.create_thread()).id
+        for number in range(1, 101):
+            statements: list[str] = []
+            if number in (5, 100):
+                await store.write(traced(statements.append))
+            commits = store.commits
+            await turn(client, thread, SAYING)
+            if number in (5, 100):
+                await store.write(traced(None))
+                said[number] = work_of(statements)
+                assert store.commits - commits <= 6
+                tasks = tasks or asyncio.all_tasks()
+        assert asyncio.all_tasks() == tasks
+    assert 10 < len(said[5]) < 80
+    assert said[100] == said[5]
+
+
+def traced(trace: Callable[[str], None] | None) -> Callable[[Any], None]:
+    return lambda connection: connection.set_trace_callback(trace)
+
+
+def work_of(statements: list[str]) -> list[str]:
+    """What the statements do, sorted; how many of them share a transaction is a matter of time."""
+    words = [statement.split()[:3] for statement in statements]
+    work = ("SELECT", "INSERT", "UPDATE", "DELETE")
+    return sorted(" ".join(first) for first in words if first[0] in work)
