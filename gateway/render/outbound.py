@@ -20,7 +20,7 @@ AT = "\uff20"
 NESTED = 4
 """How deep masked links may stand in each other and still be written out."""
 
-_ALL = re.compile(r"@(?=(?:everyone|here|channel)\b)", re.IGNORECASE)
+_ALL = re.compile(r"@(?=everyone|here|channel)", re.IGNORECASE)
 _TOKEN = re.compile(r"<(?=[@#!:/]|id:|t:|a:|sound:)", re.IGNORECASE)
 _FENCE = re.compile(r"^ {0,3}(?P<ticks>`{3,}|~{3,})(?P<info>[^\n]*)$", re.MULTILINE)
 _CODE = re.compile(r"(?<!`)(`+)(?!`)([^\n]*?)(?<!`)\1(?!`)")

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from gateway.render.outbound import AT, label, markdown, mrkdwn, plain
 
-PINGS = re.compile(r"@(?:everyone|here|channel)\b|<[@#!]", re.IGNORECASE)
+PINGS = re.compile(r"@(?:everyone|here|channel)|<[@#!]", re.IGNORECASE)
 TRICKS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
@@ -27,6 +27,7 @@ TRICKS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u202a-\u202e
         "@\u200beveryone",
         "<\u202e@U1>",
         "@EVERYONE",
+        "a@everyonehttps://e.example",
         "`<@U1>`",
     ],
 )
