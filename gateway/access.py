@@ -45,6 +45,21 @@ class Access(Protocol):
         """Whether the author may write there, whatever the event is."""
         ...
 
+    def addressed(
+        self,
+        key: ConversationKey,
+        author: Author,
+        *,
+        direct: bool,
+        mentioned: bool,
+        in_thread: bool,
+    ) -> bool:
+        """Whether something said there is meant for the team. What is not, an adapter ignores.
+
+        `mentioned`: it mentions the bot; `in_thread`: it stands in a thread that the bot is in.
+        """
+        ...
+
     def is_operator(self, author: Author) -> bool:
         """Whether the author may do everything."""
         ...
@@ -63,6 +78,18 @@ class OperatorsOnly:
     def judge(self, message: InboundMessage) -> Verdict:
         """Whether the author is an operator."""
         return Allowed() if self.is_operator(message.author) else Denied()
+
+    def addressed(
+        self,
+        key: ConversationKey,
+        author: Author,
+        *,
+        direct: bool,
+        mentioned: bool,
+        in_thread: bool,
+    ) -> bool:
+        """Whether an operator speaks to the bot."""
+        return self.is_operator(author) and (direct or mentioned or in_thread)
 
     def is_operator(self, author: Author) -> bool:
         """Whether the author may do everything. A bot never is."""
@@ -92,20 +119,28 @@ class RoutedAccess(OperatorsOnly):
         self._limits = limits or Limits()
 
     def at(self, key: ConversationKey, *, direct: bool) -> list[Route]:
-        """The routes of a place. Without one, an adapter ignores what is said there."""
+        """The routes of a place."""
         return [route for route in self._routes if _is_there(route, key, direct=direct)]
 
     def addressed(
-        self, key: ConversationKey, *, direct: bool, mentioned: bool, in_thread: bool
+        self,
+        key: ConversationKey,
+        author: Author,
+        *,
+        direct: bool,
+        mentioned: bool,
+        in_thread: bool,
     ) -> bool:
-        """Whether something that is said there is meant for the team.
-
-        `mentioned`: it mentions the bot; `in_thread`: it stands in a thread that the bot is in.
-        """
-        wanted = {route.mention for route in self.at(key, direct=direct)}
-        if not wanted:
-            return False
-        return direct or mentioned or "always" in wanted or (in_thread and "thread" in wanted)
+        """Whether something said there is meant for the team, by what the place's routes say."""
+        if self.is_operator(author):
+            return direct or mentioned or in_thread
+        there = self.at(key, direct=direct)
+        if author.kind == "bot":
+            there = [route for route in there if _lets_in(route, author)]
+        wanted = {route.mention for route in there}
+        if "always" in wanted or (in_thread and "thread" in wanted):
+            return True
+        return bool(wanted) and (direct or mentioned)
 
     def judge(self, message: InboundMessage) -> Verdict:
         """What the first route that matches says; an operator needs none that names them."""

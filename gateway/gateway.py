@@ -19,7 +19,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
-from typing import Protocol, Self
+from typing import TYPE_CHECKING, Protocol, Self
 
 from gateway.access import Access, Allowed, OperatorsOnly
 from gateway.bus import LocalBus
@@ -48,6 +48,9 @@ from gateway.store.rows import new_id
 from gateway.succession import Fate, affected
 from gateway.upkeep import Upkeep
 from gateway.watch import watch
+
+if TYPE_CHECKING:
+    from gateway.token_store import TokenStore
 
 LOG = logging.getLogger("gateway")
 
@@ -100,9 +103,11 @@ class Gateway:
         *,
         access: Access | None = None,
         limits: Limits | None = None,
+        tokens: TokenStore | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._store = store
+        self._tokens = tokens
         self._teams = teams
         self._access = access or OperatorsOnly()
         self._limits = limits or Limits()
@@ -122,6 +127,31 @@ class Gateway:
         self._stack = AsyncExitStack()
         self._open = False
         self._since = 0.0
+
+    @property
+    def tokens(self) -> TokenStore:
+        """The tokens that platforms gave to Parley. Raises GatewayError where none are kept."""
+        if self._tokens is None:
+            raise GatewayError("This gateway keeps no platforms' tokens.")
+        return self._tokens
+
+    def addressed(
+        self,
+        key: ConversationKey,
+        author: Author,
+        *,
+        direct: bool,
+        mentioned: bool,
+        in_thread: bool,
+    ) -> bool:
+        """Whether something said there is meant for the team. What is not, an adapter ignores: it
+        is neither accepted nor stored.
+
+        `mentioned`: it mentions the bot; `in_thread`: it stands in a thread that the bot is in.
+        """
+        return self._access.addressed(
+            key, author, direct=direct, mentioned=mentioned, in_thread=in_thread
+        )
 
     @property
     def store(self) -> SessionStore:

@@ -17,7 +17,7 @@ from gateway.exit_codes import ExitCode
 from gateway.gateway import Gateway
 from gateway.isolation import local_executors
 from gateway.reload import Reloader
-from gateway.store.protocols import SessionStore
+from gateway.store.sqlite import SqliteStore
 from gateway.team_factory import TeamFactory
 from gateway.token_store import TokenStore, keys_of
 
@@ -83,12 +83,18 @@ async def check_teams(config: Config, teams: TeamFactory) -> None:
 
 @asynccontextmanager
 async def served(
-    loaded: LoadedConfig, store: SessionStore
+    loaded: LoadedConfig, store: SqliteStore
 ) -> AsyncGenerator[tuple[Gateway, Sequence[Adapter]]]:
     """The gateway of a config and its adapters, not yet running. Raises GatewayError."""
     config = loaded.config
     teams = team_factory(loaded, store.folder)
-    gateway = Gateway(store, teams, access=access_of(config), limits=limits_of(config))
+    gateway = Gateway(
+        store,
+        teams,
+        access=access_of(config),
+        limits=limits_of(config),
+        tokens=TokenStore(store, keys_of(config.store)),
+    )
     reloader = Reloader(gateway, loaded, teams, _check)
     gateway.reads_config_with(reloader.reload)
     try:

@@ -141,16 +141,20 @@ def test_the_first_route_for_place_and_person_says_team_mode_and_limits():
     ],
 )
 def test_what_is_meant_for_the_team_depends_on_the_route(mention, addressed):
-    found = access({**ROUTE, "mention": mention, "dm": True})
+    found = access({**ROUTE, "mention": mention, "dm": True, "bots": ["bot"]})
     said = [
-        found.addressed(KEY, direct=False, mentioned=mentioned, in_thread=in_thread)
+        found.addressed(KEY, UNLISTED, direct=False, mentioned=mentioned, in_thread=in_thread)
         for in_thread in (False, True)
         for mentioned in (False, True)
     ]
     assert said == addressed
-    assert found.addressed(KEY, direct=True, mentioned=False, in_thread=False)
+    assert found.addressed(KEY, UNLISTED, direct=True, mentioned=False, in_thread=False)
     elsewhere = replace(KEY, channel="C2")
-    assert not found.addressed(elsewhere, direct=False, mentioned=True, in_thread=True)
+    everything = {"direct": False, "mentioned": True, "in_thread": True}
+    assert not found.addressed(elsewhere, ALLOWED, **everything)
+    assert found.addressed(elsewhere, OPERATOR, **everything)
+    assert found.addressed(KEY, BOT, **everything)
+    assert not found.addressed(KEY, replace(BOT, id="chat:T1:other"), **everything)
 
 
 # --- answers ---
