@@ -88,10 +88,10 @@ async def test_a_watcher_sees_text_as_it_streams_and_is_let_go_at_the_end(tmp_pa
         client = await SocketClient.connect(tmp_path)
         thread = (await client.create_thread()).id
         watching = asyncio.ensure_future(until(client, thread, lambda _: False))
-        while not local._gateway._bus._feeds:
+        while not local._gateway._bus._feeds:  # noqa: ASYNC110 (nothing tells of it)
             await asyncio.sleep(0)
         await turn(local, thread, "go")
-        while len(await local._gateway.store.events(thread)) < 6:
+        while len(await local._gateway.store.events(thread)) < 6:  # noqa: ASYNC110 (nor of this)
             await asyncio.sleep(0)
     with pytest.raises(AssertionError, match=r"text_delta.*message_finished.*turn_finished"):
         await watching
@@ -105,7 +105,7 @@ async def test_hanging_up_ends_the_subscription(tmp_path):
         async with aclosing(client.events(thread)) as events:
             await anext(events)
             assert local._gateway._bus._feeds
-        while local._gateway._bus._feeds:
+        while local._gateway._bus._feeds:  # noqa: ASYNC110 (nothing tells of it)
             await asyncio.sleep(0)
 
 

@@ -64,6 +64,7 @@ async def test_chunks_are_never_rows(tmp_path):
 
 async def test_a_long_chain_of_deltas_is_folded_into_a_snapshot_and_loads_the_same(monkeypatch):
     monkeypatch.setattr("gateway.live_team.CHAIN", 0)
+
     def make() -> Any:
         return solo(*[SAYING] * 60, messages=1)
 

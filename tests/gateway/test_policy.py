@@ -1,11 +1,14 @@
 """What a message means to the team, in every situation that tells meanings apart."""
 
+from typing import Any
+
 import pytest
 
 from gateway.access import Allowed, OperatorsOnly
 from gateway.client import Answer
 from gateway.commands import command_infos, parse_command
 from gateway.conversation import LOCAL_OPERATOR, Author, Click, ConversationKey, InboundMessage
+from gateway.events import RequestKind
 from gateway.policy import (
     NOT_ALLOWED,
     TELL_AGAIN,
@@ -36,7 +39,7 @@ class Everybody(OperatorsOnly):
         return Allowed()
 
 
-def request(kind="text", number=1, **more) -> Request:
+def request(kind: RequestKind = "text", number=1, **more) -> Request:
     return Request(
         id=f"{number:012x}",
         engine_id=f"e{number}",
@@ -53,7 +56,13 @@ def request(kind="text", number=1, **more) -> Request:
 def situation(*requests: Request, named=None, status=None, **more) -> Situation:
     thread = Thread(id="t", title="", team="demo", state="idle", updated_at=0.0, key=KEY)
     status = status or ("waiting" if requests else None)
-    values = {"thread": thread, "waiting": 0, "asker": ASKER.id, "told": None, **more}
+    values: dict[str, Any] = {
+        "thread": thread,
+        "waiting": 0,
+        "asker": ASKER.id,
+        "told": None,
+        **more,
+    }
     return Situation(status=status, requests=requests, named=named, **values)
 
 

@@ -325,7 +325,7 @@ async def test_a_turn_whose_lease_is_lost_writes_nothing_more(tmp_path):
         work = await store.begin(thread, "another boot")
         assert work is not None
         door.open()
-        while gateway._sessions.running:
+        while gateway._sessions.running:  # noqa: ASYNC110 (nothing tells of it)
             await asyncio.sleep(0)
         seq = (await client.thread(thread)).last_seq
         await store.record(work.lease, Record())
