@@ -22,7 +22,7 @@ LONGEST_QUOTE = 100_000
 
 REMOVED = "(removed)"
 
-_MARK = re.compile(r"<{2,}\s*/?\s*(?:foreign|end\s+of\s+foreign)\b[^<>\n]*>*", re.IGNORECASE)
+_MARK = re.compile(r"<{2,}\s*/?\s*(?:foreign|end\s+of\s+foreign)[^<>\n]*>*", re.IGNORECASE)
 _SPEAKER = re.compile(
     r"^([ \t]*)\[([^\[\]\n]{0,200}[\u00b7\u2022\u30fb\u2027\u22c5][^\[\]\n]*)\]", re.M
 )
