@@ -87,7 +87,7 @@ class ChatAgent(ABC, TaskRunner, ComponentBase[BaseModel]):
         """Release what the agent holds."""
 
 
-class Handoff(BaseModel):
+class Handoff(BaseModel, defer_build=True):
     """How an agent hands the conversation over: a tool that its model may call.
 
     Raises ValueError if the tool's name is no identifier.

@@ -49,7 +49,7 @@ _TOOL_OVERRIDES: ContextVar[Mapping[str, str] | None] = ContextVar(
 )
 
 
-class ComponentModel(BaseModel):
+class ComponentModel(BaseModel, defer_build=True):
     """The declarative form of a component."""
 
     provider: str

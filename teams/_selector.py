@@ -167,6 +167,8 @@ class SelectorGroupChat(BaseGroupChat, Component[SelectorGroupChatConfig]):
         self._previous_speaker: str | None = None
         self._earlier_speaker: str | None = None
         """Who spoke before the previous speaker was chosen."""
+        self._silent = False
+        """Whether the previous speaker was chosen, but has not spoken."""
         self._answers: list[str] = []
         """What the model said so far in the unfinished selection."""
 
@@ -203,6 +205,7 @@ class SelectorGroupChat(BaseGroupChat, Component[SelectorGroupChatConfig]):
 
     def _choose(self, speaker: str) -> Chosen:
         self._earlier_speaker, self._previous_speaker = self._previous_speaker, speaker
+        self._silent = False
         self._answers = []
         return Chosen(speaker)
 
@@ -215,7 +218,8 @@ class SelectorGroupChat(BaseGroupChat, Component[SelectorGroupChatConfig]):
             return list(dict.fromkeys(named))
         if self._allow_repeated_speaker:
             return list(self._places)
-        return [name for name in self._places if name != self._previous_speaker]
+        last = self._last_heard() if self._silent else self._previous_speaker
+        return [name for name in self._places if name != last]
 
     def _require_known(self, names: Sequence[str], function: str) -> None:
         if unknown := [name for name in names if name not in self._places]:
@@ -326,6 +330,7 @@ class SelectorGroupChat(BaseGroupChat, Component[SelectorGroupChatConfig]):
         return {
             "previous_speaker": self._previous_speaker,
             "earlier_speaker": self._earlier_speaker,
+            "silent": self._silent,
             "answers": list(self._answers),
             "preloaded": bool(self._preloaded),
         }
@@ -334,13 +339,24 @@ class SelectorGroupChat(BaseGroupChat, Component[SelectorGroupChatConfig]):
         previous, earlier = state["previous_speaker"], state.get("earlier_speaker")
         self._require_known([name for name in (previous, earlier) if name], "The saved state")
         self._previous_speaker, self._earlier_speaker = previous, earlier
+        # AutoGen's state may be of a run that ended between a choice and the speech.
+        from_autogen = "earlier_speaker" not in state
+        self._silent = state.get("silent", from_autogen and self._last_heard() != previous)
         self._answers = list(state.get("answers", ()))
         if not state.get("preloaded", True):
             self._preloaded = ()
         self._stale = True
 
+    def _last_heard(self) -> str | None:
+        """Who of the participants spoke last, as far as the thread tells."""
+        if not all(isinstance(member, ChatAgent) for member in self._participants):
+            return self._previous_speaker  # a team speaks under the names of those in it
+        heard = (item.source for item in reversed(self._thread) if item.source in self._places)
+        return next(heard, None)
+
     async def reset_manager(self) -> None:
         self._previous_speaker = self._earlier_speaker = None
+        self._silent = False
         self._answers = []
         self._preloaded = ()
         self._stale = True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
 from teams.messages import BaseChatMessage, TextMessage
@@ -21,6 +21,8 @@ def task_messages(task: Task) -> list[BaseChatMessage]:
         return [TextMessage(content=task, source="user")]
     if isinstance(task, BaseChatMessage):
         return [task]
+    if not isinstance(task, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ValueError(f"A task is text or messages, found {type(task).__name__}.")
     messages = list(task)
     if not messages:
         raise ValueError("The task is an empty list: give at least one message, or None to go on.")

@@ -14,7 +14,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, ClassVar, Literal
 
-from pydantic import BaseModel, TypeAdapter
+from pydantic import BaseModel, ConfigDict, TypeAdapter
 
 from teams._history import History
 from teams._participant import Participant
@@ -28,7 +28,7 @@ from teams.models import LLMMessage
 from teams.state import BaseGroupChatManagerState, TeamState
 
 Phase = Literal["idle", "start", "select", "speak", "spoken"]
-_LLM_MESSAGE: TypeAdapter[LLMMessage] = TypeAdapter(LLMMessage)
+_LLM_MESSAGE: TypeAdapter[LLMMessage] = TypeAdapter(LLMMessage, config=ConfigDict(defer_build=True))
 
 
 class StatefulTeam(Team, ABC, ComponentBase[BaseModel]):

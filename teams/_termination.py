@@ -61,7 +61,7 @@ class TerminationCondition(ABC, ComponentBase[BaseModel]):
         return OrTerminationCondition(self, other)
 
 
-class CombinedTerminationConfig(BaseModel):
+class CombinedTerminationConfig(BaseModel, defer_build=True):
     """How a combination is written to JSON."""
 
     conditions: list[ComponentModel]

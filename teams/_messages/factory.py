@@ -91,7 +91,7 @@ class MessageFactory:
         return message_type.load(data)
 
 
-class StructureMessageConfig(BaseModel):
+class StructureMessageConfig(BaseModel, defer_build=True):
     """How a StructuredMessageFactory is written to JSON."""
 
     json_schema: dict[str, Any]

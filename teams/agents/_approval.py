@@ -9,14 +9,14 @@ from pydantic import BaseModel
 from teams.models import LLMMessage
 
 
-class ApprovalRequest(BaseModel):
+class ApprovalRequest(BaseModel, defer_build=True):
     """The code that wants to run, and the conversation that led to it."""
 
     code: str
     context: list[LLMMessage]
 
 
-class ApprovalResponse(BaseModel):
+class ApprovalResponse(BaseModel, defer_build=True):
     """The decision; the agent that asked is told the reason of a refusal."""
 
     approved: bool

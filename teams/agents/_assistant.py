@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from typing import Any, ClassVar, Self, cast
 
-from pydantic import BaseModel, TypeAdapter
+from pydantic import BaseModel
 
 from teams._context_state import read_context, write_context
 from teams._hooks import AGENT_PATH
@@ -51,8 +51,6 @@ from teams.models import (
 from teams.state import AssistantAgentState
 from teams.tools import BaseTool, Workbench
 from teams.utils import remove_images
-
-_LLM_MESSAGE: TypeAdapter[LLMMessage] = TypeAdapter(LLMMessage)
 
 SummaryFormatter = Callable[[FunctionCall, FunctionExecutionResult], str]
 Output = BaseAgentEvent | BaseChatMessage | Response | Suspended

@@ -14,7 +14,7 @@ from teams.models import ChatCompletionClient
 from teams.tools import BaseTool, Workbench
 
 
-class AssistantAgentConfig(BaseModel):
+class AssistantAgentConfig(BaseModel, defer_build=True):
     """See `AssistantAgent` for what the fields mean."""
 
     name: str

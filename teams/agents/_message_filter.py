@@ -17,7 +17,7 @@ from teams.core import CancellationToken, Component, ComponentModel
 from teams.messages import BaseAgentEvent, BaseChatMessage
 
 
-class PerSourceFilter(BaseModel):
+class PerSourceFilter(BaseModel, defer_build=True):
     """Lets messages of one source through: all, or the first or last `count` of them."""
 
     source: str
@@ -41,7 +41,7 @@ class PerSourceFilter(BaseModel):
                 return found
 
 
-class MessageFilterConfig(BaseModel):
+class MessageFilterConfig(BaseModel, defer_build=True):
     """What the agent inside is shown of the messages that are new since its last turn."""
 
     per_source: list[PerSourceFilter]
@@ -56,7 +56,7 @@ class MessageFilterConfig(BaseModel):
         return list(shown.values())
 
 
-class MessageFilterAgentConfig(BaseModel):
+class MessageFilterAgentConfig(BaseModel, defer_build=True):
     """See `MessageFilterAgent` for what the fields mean."""
 
     name: str

@@ -46,7 +46,7 @@ NO_RESPONSE = "No response."
 EARLIER = "What this team was asked and what it answered before."
 
 
-class SocietyOfMindAgentConfig(BaseModel):
+class SocietyOfMindAgentConfig(BaseModel, defer_build=True):
     """See `SocietyOfMindAgent` for what the fields mean."""
 
     name: str

@@ -34,7 +34,7 @@ InputFuncType = SyncInputFunc | AsyncInputFunc
 PROMPT = "Your response: "
 
 
-class UserProxyAgentConfig(BaseModel):
+class UserProxyAgentConfig(BaseModel, defer_build=True):
     """See `UserProxyAgent`; an input function is not part of a dumped component."""
 
     name: str
@@ -145,7 +145,7 @@ class UserProxyAgent(BaseChatAgent, Component[UserProxyAgentConfig]):
             question = cast("SyncInputFunc", ask)
             return await in_daemon_thread(lambda: question(prompt), name=f"input of {self.name}")
 
-    async def on_reset(self, cancellation_token: CancellationToken) -> None:
+    async def on_reset(self, cancellation_token: CancellationToken | None = None) -> None:
         """Forget an open request."""
         self._request_id = ""
 

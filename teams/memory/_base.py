@@ -27,7 +27,7 @@ class MemoryMimeType(StrEnum):
 _KNOWN_TYPES = frozenset(MemoryMimeType)
 
 
-class MemoryContent(BaseModel):
+class MemoryContent(BaseModel, defer_build=True):
     """One thing remembered. In JSON, bytes are base64."""
 
     model_config = ConfigDict(ser_json_bytes="base64")

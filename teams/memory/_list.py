@@ -56,12 +56,12 @@ class ListMemory(Memory, Component[ListMemoryConfig]):
             ]
             text = "\nRelevant memory content (in chronological order):\n" + "\n".join(lines) + "\n"
             await model_context.add_message(SystemMessage(content=text))
-        return UpdateContextResult(memories=await self.query(""))
+        return UpdateContextResult(memories=await self.query())
 
     @override
     async def query(
         self,
-        query: str | MemoryContent,
+        query: str | MemoryContent = "",
         cancellation_token: CancellationToken | None = None,
         **kwargs: Any,
     ) -> MemoryQueryResult:

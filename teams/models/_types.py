@@ -13,14 +13,14 @@ from teams.core import FunctionCall
 FinishReasons: TypeAlias = Literal["stop", "length", "function_calls", "content_filter", "unknown"]
 
 
-class SystemMessage(BaseModel):
+class SystemMessage(BaseModel, defer_build=True):
     """Instructions of the developer."""
 
     content: str
     type: Literal["SystemMessage"] = "SystemMessage"
 
 
-class _OfChat(BaseModel):
+class _OfChat(BaseModel, defer_build=True):
     """A message that can stand for one of the chat."""
 
     # A slot is no part of the model: where the message comes from is neither dumped nor compared.
@@ -53,7 +53,7 @@ class AssistantMessage(_OfChat):
     type: Literal["AssistantMessage"] = "AssistantMessage"
 
 
-class FunctionExecutionResult(BaseModel):
+class FunctionExecutionResult(BaseModel, defer_build=True):
     """The output of one call."""
 
     content: str
@@ -62,7 +62,7 @@ class FunctionExecutionResult(BaseModel):
     is_error: bool | None = None
 
 
-class FunctionExecutionResultMessage(BaseModel):
+class FunctionExecutionResultMessage(BaseModel, defer_build=True):
     """The outputs of a message's calls."""
 
     content: list[FunctionExecutionResult]
@@ -101,7 +101,7 @@ class TopLogprob:
     bytes: list[int] | None = None
 
 
-class ChatCompletionTokenLogprob(BaseModel):
+class ChatCompletionTokenLogprob(BaseModel, defer_build=True):
     """How likely a token was, and which others were."""
 
     token: str
@@ -110,7 +110,7 @@ class ChatCompletionTokenLogprob(BaseModel):
     bytes: list[int] | None = None
 
 
-class CreateResult(BaseModel):
+class CreateResult(BaseModel, defer_build=True):
     """A model's answer: a text, or the calls it wants made."""
 
     finish_reason: FinishReasons

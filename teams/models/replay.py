@@ -25,7 +25,7 @@ CONTEXT_TOKENS = 10_000
 _BEFORE_A_WORD = re.compile(r"(?<=\s)(?=\S)")
 
 
-class ReplayChatCompletionClientConfig(BaseModel):
+class ReplayChatCompletionClientConfig(BaseModel, defer_build=True):
     """The declarative form of ReplayChatCompletionClient."""
 
     chat_completions: list[str | CreateResult]

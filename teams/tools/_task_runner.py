@@ -36,6 +36,9 @@ from teams.tools._base import BaseStreamTool, ToolTraits
 DIRECT = "direct"
 """The key of a call that no agent makes."""
 
+PATIENCE = 30.0
+"""Seconds that a call waits for another one that does not move."""
+
 _REQUESTS = TypeAdapter(tuple[PendingInput, ...])
 
 
@@ -98,13 +101,23 @@ class _Runs:
         self._moved: asyncio.Event | None = None
 
     async def enter(self, key: str) -> None:
-        """Wait for the call's turn. Raises InputRequired if another call waits for a human."""
+        """Wait for the call's turn.
+
+        Raises InputRequired if another call waits for a human, RuntimeError if another one stands
+        still and nobody takes it up: the run it belongs to was left.
+        """
         while (other := self._unfinished(key)) is not None or self._running is not None:
             if self._running is None and other is not None and other.pending:
                 raise InputRequired(requests=other.pending)
             # It runs, or is about to go on where it stood.
             self._moved = self._moved or asyncio.Event()
-            await self._moved.wait()
+            try:
+                async with asyncio.timeout(PATIENCE if self._running is None else None):
+                    await self._moved.wait()
+            except TimeoutError:
+                raise RuntimeError(
+                    "It is in the middle of another call, whose run was left unfinished."
+                ) from None
         self._running = key
 
     def leave(self) -> None:

@@ -16,14 +16,14 @@ from teams.tools._base import NO_TRAITS, ToolTraits
 from teams.tools._schema import ToolSchema
 
 
-class TextResultContent(BaseModel):
+class TextResultContent(BaseModel, defer_build=True):
     """Text of a result."""
 
     type: Literal["TextResultContent"] = "TextResultContent"
     content: str
 
 
-class ImageResultContent(BaseModel):
+class ImageResultContent(BaseModel, defer_build=True):
     """An image of a result."""
 
     type: Literal["ImageResultContent"] = "ImageResultContent"
@@ -33,7 +33,7 @@ class ImageResultContent(BaseModel):
 ResultContent = Annotated[TextResultContent | ImageResultContent, Field(discriminator="type")]
 
 
-class ToolResult(BaseModel):
+class ToolResult(BaseModel, defer_build=True):
     """What came of a call."""
 
     type: Literal["ToolResult"] = "ToolResult"

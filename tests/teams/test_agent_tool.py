@@ -582,6 +582,26 @@ async def test_leaving_the_run_keeps_the_one_inside_as_it_stands():
     assert len(speaker.given) == 1
 
 
+async def test_a_call_whose_run_was_left_for_good_does_not_hold_others_for_ever(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.setattr("teams.tools._task_runner.PATIENCE", 0.02)
+    shared = AssistantAgent(
+        "helper", ScriptedModel(["one ", "two"], "one two", "three"), model_client_stream=True
+    )
+    left = RoundRobinGroupChat([chief(ask("helper", "a"), tools=[AgentTool(shared)])], max_turns=1)
+    async with aclosing(left.run_stream(task="hi")) as stream:
+        async for item in stream:
+            if getattr(item, "source", "") == "helper":
+                break
+    model = ScriptedModel(ask("helper", "b"), ask("helper", "c"))
+    other = AssistantAgent("other", model, tools=[AgentTool(shared)])
+    refused = await other.run(task="hi")
+    assert "in the middle of another call" in results(refused.messages)[0]
+    await left.run()
+    assert results((await other.run(task="again")).messages) == ["helper: three"]
+
+
 # Called directly
 
 

@@ -305,11 +305,12 @@ GOING = [
         stop_reason=THREE_MESSAGES,
     ),
     Going(
+        # The coder was chosen and had not spoken: it is the one who may be chosen.
         file="selector-middle",
         task=None,
-        answers=texts("The plan.", "The code.", "Another plan."),
-        trace=spoken("planner", "coder", "planner"),
-        first_request=PLANNER_KNOWS,
+        answers=texts("The code.", "The plan.", "More code."),
+        trace=spoken("coder", "planner", "coder"),
+        first_request=[*PLANNER_KNOWS[:2], "user[planner]: The plan."],
         stop_reason=THREE_MESSAGES,
     ),
     Going(

@@ -65,7 +65,9 @@ async def test_task_messages_are_left_out_where_they_are_not_wanted():
     assert left.given == [["hi"]]
 
 
-@pytest.mark.parametrize("task", [[], ["text"], [None], [TextMessage(content="", source="u"), 1]])
+@pytest.mark.parametrize(
+    "task", [[], ["text"], [None], [TextMessage(content="", source="u"), 1], 3]
+)
 async def test_an_empty_or_malformed_task_is_refused(task: Any):
     team, left, _ = pair(max_turns=1)
     with pytest.raises(ValueError, match="task"):

@@ -42,6 +42,7 @@ async def test_a_query_finds_everything_and_clear_forgets_it():
     memory = ListMemory("facts", [content])
     assert memory.name == "facts"
     assert (await memory.query("anything")).results == [content]
+    assert (await memory.query()).results == [content]
     memory.content = [content, content]
     assert len(memory.content) == 2
     await memory.clear()

@@ -578,3 +578,19 @@ def test_autogens_name_for_it_loads_and_what_a_config_leaves_out_is_the_default(
     assert config["max_selector_attempts"] == 3
     assert config["name"] == "SelectorGroupChat"
     assert config["allow_repeated_speaker"] is True
+
+
+async def test_whom_autogen_chose_and_did_not_let_speak_can_be_chosen():
+    """Its state names as previous speaker whoever was on turn when the run ended."""
+    old = SelectorGroupChat(three(), ScriptedModel("b"), max_turns=1)
+    await old.run(task="hi")
+    state = json.loads(json.dumps(await old.save_state()))
+    manager = state["agent_states"]["SelectorGroupChatManager"]
+    for ours in ("run", "earlier_speaker", "silent", "answers", "preloaded"):
+        del manager[ours]
+    manager["previous_speaker"] = "a"
+    model = ScriptedModel("a")
+    team = SelectorGroupChat(three(), model, selector_prompt=PROMPT, max_turns=1)
+    await team.load_state(state)
+    assert speakers(await team.run()) == ["a"]
+    assert '["a", "c_d"]' in prompt(model)
