@@ -60,6 +60,11 @@ class Access(Protocol):
         """
         ...
 
+    @property
+    def live_links(self) -> frozenset[str]:
+        """Hosts whose links stay links while an answer is being written."""
+        ...
+
     def is_operator(self, author: Author) -> bool:
         """Whether the author may do everything."""
         ...
@@ -74,6 +79,11 @@ class OperatorsOnly:
 
     def __init__(self, operators: Collection[str] = ()) -> None:
         self._operators = frozenset({LOCAL_OPERATOR.id, *operators})
+
+    @property
+    def live_links(self) -> frozenset[str]:
+        """None: nothing says which."""
+        return frozenset()
 
     def judge(self, message: InboundMessage) -> Verdict:
         """Whether the author is an operator."""
@@ -112,11 +122,22 @@ class RoutedAccess(OperatorsOnly):
     """The operators, and whom the routes let in. `limits` are those of routes without their own."""
 
     def __init__(
-        self, routes: Sequence[Route], operators: Collection[str] = (), limits: Limits | None = None
+        self,
+        routes: Sequence[Route],
+        operators: Collection[str] = (),
+        limits: Limits | None = None,
+        *,
+        live_links: Collection[str] = (),
     ) -> None:
         super().__init__(operators)
         self._routes = tuple(routes)
         self._limits = limits or Limits()
+        self._live_links = frozenset(host.lower() for host in live_links)
+
+    @property
+    def live_links(self) -> frozenset[str]:
+        """Hosts whose links stay links while an answer is being written."""
+        return self._live_links
 
     def at(self, key: ConversationKey, *, direct: bool) -> list[Route]:
         """The routes of a place."""

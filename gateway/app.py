@@ -71,7 +71,10 @@ def team_factory(loaded: LoadedConfig, store: Path) -> TeamFactory:
 
 def access_of(config: Config) -> RoutedAccess:
     """Who may do what, as the config says."""
-    return RoutedAccess(config.routes, config.policies.operators, config.limits)
+    policies = config.policies
+    return RoutedAccess(
+        config.routes, policies.operators, config.limits, live_links=policies.live_links
+    )
 
 
 def limits_of(config: Config) -> Limits:

@@ -129,6 +129,11 @@ class Gateway:
         self._since = 0.0
 
     @property
+    def live_links(self) -> frozenset[str]:
+        """Hosts whose links surfaces let be links while an answer is being written."""
+        return self._access.live_links
+
+    @property
     def tokens(self) -> TokenStore:
         """The tokens that platforms gave to Parley. Raises GatewayError where none are kept."""
         if self._tokens is None:

@@ -101,7 +101,8 @@ def withdraw(
     if row is None:
         return None
     connection.execute(
-        "UPDATE inbox SET outcome = 'refused', reason = 'withdrawn', text = NULL WHERE id = ?",
+        "UPDATE inbox SET outcome = 'refused', reason = 'withdrawn', text = NULL, quotes = '[]'"
+        " WHERE id = ?",
         (inbox,),
     )
     connection.execute("DELETE FROM attachments WHERE inbox = ?", (inbox,))
@@ -349,7 +350,13 @@ class _Acceptance:
         elif old is not None:
             self._connection.execute("UPDATE threads SET current = 0 WHERE id = ?", (old.id,))
             self._connection.execute(
-                "UPDATE inbox SET outcome = 'refused', reason = 'a new thread began', text = NULL"
+                "DELETE FROM attachments WHERE inbox IN"
+                " (SELECT id FROM inbox WHERE thread = ? AND outcome = 'queued')",
+                (old.id,),
+            )
+            self._connection.execute(
+                "UPDATE inbox SET outcome = 'refused', reason = 'a new thread began', text = NULL,"
+                " quotes = '[]'"
                 " WHERE thread = ? AND outcome = 'queued'",
                 (old.id,),
             )

@@ -15,14 +15,17 @@ from gateway.conversation import (
     Click,
     ConversationKey,
     InboundMessage,
+    Quote,
 )
 from gateway.events import InputRequested, Notice
 from gateway.gateway import Gateway
 from gateway.local_client import LocalClient
+from gateway.overview import pair, people_table, unpair
 from gateway.policy import BOT_MESSAGES, NOT_ALLOWED
 from gateway.registry import ToolRule
 from gateway.store import SqliteStore
 from gateway.store.protocols import PersonLimits, Request
+from teams.models.replay import ReplayChatCompletionClient
 from tests.fakes.hand_clock import HandClock
 from tests.gateway.scripted import (
     Door,
@@ -406,3 +409,65 @@ async def test_codes_are_told_in_direct_messages_to_people_only(tmp_path, author
     async with Gateway(SqliteStore(tmp_path), teams, access=found) as gateway:
         receipt = await gateway.accept(message(author, direct=author is BOT))
     assert receipt.reply == NOT_ALLOWED
+
+
+async def test_a_running_gateway_takes_codes_from_the_command_line(tmp_path):
+    teams = ScriptedTeams(lambda: solo("welcome"))
+    async with Gateway(SqliteStore(tmp_path), teams, access=access(DM)) as gateway:
+        told = await gateway.accept(message(UNLISTED, key=DIRECT, direct=True))
+        code = told.reply.split("parley pair ")[1].split("`")[0]
+        store = SqliteStore(tmp_path)
+        assert await pair(store, "WRONGONE") is None
+        person = await pair(store, code)
+        assert person is not None
+        assert person.name == "Eve"
+        assert await people_table(store) == "chat:T1:eve Eve"
+        assert await unpair(store, UNLISTED.id)
+
+
+# --- threads ---
+
+
+async def test_threads_share_nothing(tmp_path):
+    models: list[ReplayChatCompletionClient] = []
+
+    def make():
+        models.append(model("one", "two"))
+        return solo(models[-1])
+
+    teams = ScriptedTeams(make)
+    async with Gateway(SqliteStore(tmp_path), teams, access=access()) as gateway:
+        client = LocalClient(gateway)
+        for author, root in ((ALLOWED, "1"), (STAFF, "2")):
+            said = message(author, f"secret of {author.name}", key=replace(KEY, root=root))
+            thread = (await gateway.accept(said)).thread
+            await until(client, thread, ends)
+    seen = [str(each.create_calls) for each in models]
+    assert ["secret of Ann" in text for text in seen] == [True, False]
+    assert ["secret of Sam" in text for text in seen] == [False, True]
+    assert len(set(teams.workdirs)) == 2
+
+
+async def test_what_is_taken_back_leaves_nothing_behind(tmp_path):
+    door = Door()
+
+    async def wait() -> str:
+        await door.pass_through()
+        return "ok"
+
+    teams = ScriptedTeams(lambda: solo(calls("wait"), "done", tools=[wait]))
+    quote = Quote(text="CANARY-QUOTE")
+    async with Gateway(SqliteStore(tmp_path), teams, access=access()) as gateway:
+        client = LocalClient(gateway)
+        first = await gateway.accept(message(OPERATOR, "go"))
+        await door.reached.wait()
+        second = await gateway.accept(message(OPERATOR, "CANARY-TEXT", quotes=(quote,)))
+        assert await gateway.withdraw(first.thread, second.inbox) == "CANARY-TEXT"
+        row = await gateway.store.write(  # pyright: ignore[reportAttributeAccessIssue]
+            lambda c: tuple(
+                c.execute("SELECT text, quotes FROM inbox WHERE id = ?", (second.inbox,)).fetchone()
+            )
+        )
+        door.open()
+        await until(client, first.thread, ends)
+    assert row == (None, "[]")
