@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import tempfile
 import time
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -170,8 +171,12 @@ async def dump_team(loaded: LoadedConfig, name: str) -> Dump:
         raise NotFound(f"There is no team {name!r}; {hint}")
     try:
         team = await _build(teams, name, portable=True)
-        text = team.dump_component().model_dump_json(indent=2, exclude_none=True)
-        return Dump(text=text, notes="\n".join(_notes(loaded, name)))
+        with warnings.catch_warnings(record=True) as warned:
+            warnings.simplefilter("always")
+            component = team.dump_component()
+        notes = [*_notes(loaded, name), *(str(each.message) for each in warned)]
+        text = component.model_dump_json(indent=2, exclude_none=True)
+        return Dump(text=text, notes="\n".join(notes))
     except (NotImplementedError, TypeError, ValueError) as error:
         raise GatewayError(f"The team {name!r} can't be written as JSON: {error}") from error
     finally:

