@@ -51,6 +51,18 @@ def test_a_person_chats_with_the_demo_team_and_comes_back_to_it(tmp_path: Path):
         assert terminal.ended() == 0
 
 
+def test_pasted_lines_with_escapes_stay_in_the_draft(tmp_path: Path):
+    with PtyProcess(*PARLEY, "chat", folder=tmp_path) as terminal:
+        terminal.until("ready")
+        terminal.type("\x1b[200~" + "\r".join(f"\x1b[31m{n}*{n}\x1b" for n in range(90)))
+        terminal.type("\x1b[201~")
+        terminal.until("89*89")
+        terminal.type(" ends")
+        terminal.until("ends")
+        assert b"working" not in terminal.output
+        assert b"queued" not in terminal.output
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_a_signal_in_the_middle_of_a_stream_leaves_a_sane_terminal(
     tmp_path: Path, number: signal.Signals

@@ -1,0 +1,62 @@
+"""What a paste may do: nothing but arrive. Escape characters in it are taken out.
+
+Textual reads an escape sequence within a bracketed paste as keys, so that a few lines of coloured
+terminal output, pasted, would send themselves to the team line by line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from textual._xterm_parser import XTermParser
+from textual.drivers import linux_driver
+from textual.message import Message
+
+ESC = "\x1b"
+BEGIN, END = f"{ESC}[200~", f"{ESC}[201~"
+
+
+class PasteFilter:
+    """Takes what a terminal sends, in any pieces, and gives it back without escapes in pastes."""
+
+    def __init__(self) -> None:
+        self._pasting = False
+        self._held = ""
+        """What may become the mark of an end; outside of a paste, what may have become a beginning
+        and was given back already."""
+
+    def take(self, data: str) -> str:
+        """The next piece, cleaned. The last characters of a paste may come with a later piece."""
+        return "".join(map(self._taken, data))
+
+    def _taken(self, character: str) -> str:
+        held, mark = self._held + character, END if self._pasting else BEGIN
+        if held == mark:
+            self._pasting, self._held = not self._pasting, ""
+            return held if mark is END else character
+        if mark.startswith(held):
+            self._held = held
+            return "" if self._pasting else character
+        self._held = ESC if character == ESC else ""
+        if not self._pasting:
+            return character
+        return held.replace(ESC, "")
+
+
+class PasteParser(XTermParser):
+    """Textual's reader of what a terminal sends, behind a filter."""
+
+    def __init__(self, debug: bool = False) -> None:
+        super().__init__(debug)
+        self._filter = PasteFilter()
+
+    def feed(self, data: str) -> Iterable[Message]:
+        """What the data says; none at all ends it."""
+        cleaned = self._filter.take(data)
+        return super().feed(cleaned) if cleaned or not data else ()
+
+
+def install() -> None:
+    """Read the terminal through the filter from now on."""
+    # Textual has no way to choose the parser of a driver.
+    linux_driver.XTermParser = PasteParser  # pyright: ignore[reportPrivateImportUsage]
