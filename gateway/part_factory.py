@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, TypeVar, assert_never, cast
-from venv import EnvBuilder
 
 from pydantic import BaseModel
 
@@ -179,4 +178,8 @@ def _message(config: InitialMessage) -> LLMMessage:
 
 
 def _environment(folder: Path | None) -> SimpleNamespace | None:
-    return EnvBuilder().ensure_directories(folder) if folder else None
+    if folder is None:
+        return None
+    from venv import EnvBuilder  # few need it
+
+    return EnvBuilder().ensure_directories(folder)
