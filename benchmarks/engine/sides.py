@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import subprocess
 import sys
 import time
@@ -161,9 +162,13 @@ def _import(side: str) -> Import:
             " (resident() - held) * resource.getpagesize())",
         )
     )
-    out = subprocess.run(
-        [interpreter(side), "-c", code], cwd=ROOT, check=True, capture_output=True, text=True
-    ).stdout.split()
+    # Compiled modules are kept, as in any installation.
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": ""}
+    done = subprocess.run(
+        [interpreter(side), "-c", code],
+        cwd=ROOT, env=environment, check=True, capture_output=True, text=True,
+    )  # fmt: skip
+    out = done.stdout.split()
     return Import(float(out[0]), int(out[1]), int(out[2]))
 
 
