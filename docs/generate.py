@@ -71,11 +71,12 @@ TABLES: list[tuple[str, list[type[config.Section]]]] = [
     ("`[limits]`", [config.Limits]),
     ("`[store]`", [config.StoreConfig]),
     ("`[terminal]`", [config.TerminalConfig]),
+    ("`[health]`", [config.HealthConfig]),
     ("`[logging]`", [config.LoggingConfig]),
 ]
 SUBTABLES = {
     *("models", "teams", "adapters", "routes", "policies", "limits", "store", "terminal"),
-    *("logging", "tools"),
+    *("health", "logging", "tools"),
 }
 
 

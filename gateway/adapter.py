@@ -43,6 +43,9 @@ class Adapter(Protocol):
     async def run(self, gateway: Gateway) -> None:
         """Connect, and hand in what arrives with `gateway.accept`, until cancelled.
 
+        Each frame that comes in, a heartbeat, too, is told to `gateway.vitals.frame(self.name)`:
+        a platform that is silent for two minutes counts as lost.
+
         Raises AuthError for credentials that no further try would help.
         """
         ...

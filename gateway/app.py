@@ -14,11 +14,11 @@ from gateway.ask import TerminalAsker
 from gateway.client import Client, ThreadInfo
 from gateway.config import Config, LoadedConfig, load_config
 from gateway.control import SocketClient
-from gateway.errors import StoreInUse
+from gateway.errors import GatewayError, StoreInUse
 from gateway.exit_codes import ExitCode
 from gateway.gateway import Gateway, Limits
 from gateway.local_client import LocalClient
-from gateway.logging import log_to
+from gateway.logging import log_json, log_to
 from gateway.places import store_folder
 from gateway.redaction import REDACTION, secrets_of, secrets_of_environment
 from gateway.run import Task, run_task
@@ -43,6 +43,21 @@ def begin_log(loaded: LoadedConfig) -> None:
     hide_secrets(loaded)
     settings = loaded.config.logging
     log_to(settings.file or store_of(loaded).folder / LOG_FILE, settings.level)
+
+
+def begin_json_log(loaded: LoadedConfig) -> None:
+    """Send the log of this process, as JSON, where the config says, or to standard error.
+
+    Raises GatewayError if it can't be written there.
+    """
+    hide_secrets(loaded)
+    settings = loaded.config.logging
+    try:
+        log_json(settings.file, settings.level)
+    except OSError as error:
+        raise GatewayError(
+            f"The log {str(settings.file)!r} can't be written: {error.strerror}."
+        ) from error
 
 
 def hide_secrets(loaded: LoadedConfig) -> None:

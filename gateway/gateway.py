@@ -47,6 +47,7 @@ from gateway.store.protocols import (
 from gateway.store.rows import new_id
 from gateway.succession import Fate, affected
 from gateway.upkeep import Upkeep
+from gateway.vitals import Vitals
 from gateway.watch import watch
 
 if TYPE_CHECKING:
@@ -86,6 +87,8 @@ class Status:
     since: float
     """Seconds since the epoch."""
     running: int
+    live: int
+    """Idle teams in memory."""
     counts: Counts
 
 
@@ -114,6 +117,9 @@ class Gateway:
         self._clock = clock
         self._boot = new_id()
         self._bus = LocalBus()
+        self.vitals = Vitals()
+        """How it is doing. Adapters tell it of each frame that comes in: `vitals.frame(name)`."""
+        self._hurry = asyncio.Event()
         self._dispatcher = LocalDispatcher(self._limits.parallel_turns)
         self._sessions = Sessions(
             store,
@@ -121,6 +127,7 @@ class Gateway:
             teams,
             boot=self._boot,
             live_teams=self._limits.live_teams,
+            vitals=self.vitals,
             retry=lambda thread, delay: self._dispatcher.wake(thread, delay=delay),
         )
         self._read_config: ReadConfig | None = None
@@ -238,17 +245,28 @@ class Gateway:
         """Let turns reach a safe point, then cut them short; nothing here may take long."""
         self._open = False
         self._sessions.leave()
-        resting = self._dispatcher.rest()
-        try:
-            await asyncio.wait_for(resting, self._limits.shutdown)
-        except TimeoutError:
-            LOG.warning("turns that did not reach a safe point in time go on at the next start")
+        async with asyncio.TaskGroup() as group:
+            resting = group.create_task(self._dispatcher.rest(), name="gateway rest")
+            hurry = group.create_task(self._hurry.wait(), name="gateway hurry")
+            await asyncio.wait(
+                [resting, hurry],
+                timeout=self._limits.shutdown,
+                return_when=asyncio.FIRST_COMPLETED,
+            )
+            if not resting.done():
+                LOG.warning("turns that did not reach a safe point in time go on at the next start")
+            resting.cancel()
+            hurry.cancel()
         lanes.cancel()
         # A tool may refuse to be cancelled; the process ends without it.
         done, _ = await asyncio.wait([lanes], timeout=1.0)
         for task in done:
             if not task.cancelled() and (error := task.exception()):
                 LOG.error("the lanes ended with an error", exc_info=error)
+
+    def hurry(self) -> None:
+        """End without waiting for safe points: what runs goes on from its last one."""
+        self._hurry.set()
 
     async def accept(self, message: InboundMessage) -> Receipt:
         """Take a message: once this returns, it is safely stored and has its outcome.
@@ -257,7 +275,13 @@ class Gateway:
         Raises StoreFull or another GatewayError if it was not taken, NotFound for a thread or team
         that is not there.
         """
-        return self._receipt(await self._accept(message))
+        receipt = self._receipt(await self._accept(message))
+        LOG.info(
+            "accepted as %s",
+            receipt.outcome,
+            extra={"thread_id": receipt.thread, "event": next(iter(message.dedupe), "")},
+        )
+        return receipt
 
     async def _accept(self, message: InboundMessage) -> Accepted:
         self._check_open()
@@ -272,6 +296,8 @@ class Gateway:
 
     def _accepted(self, accepted: Accepted) -> None:
         lane = accepted.lane
+        if accepted.decision is not None:
+            self.vitals.accepted[accepted.outcome] += 1
         if accepted.forgotten:
             self._gone(accepted.forgotten)
         self._bus.publish(lane, accepted.events)
@@ -447,6 +473,7 @@ class Gateway:
             pid=os.getpid(),
             since=self._since,
             running=self._sessions.running,
+            live=self._sessions.live,
             counts=await self._store.counts(),
         )
 

@@ -1,18 +1,60 @@
-"""The log file: what Parley did, and the details of errors under the ids that people are told."""
+"""The log: what Parley did, and the details of errors under the ids that people are told.
+
+A person reads lines, of `parley chat` and `run`; programs read JSON, of `parley serve`. Neither has
+what people and models say.
+"""
 
 from __future__ import annotations
 
+import json
 import logging
 import os
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from datetime import UTC, datetime
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
-from gateway.redaction import RedactingFormatter
+from gateway.redaction import REDACTION, RedactingFormatter
 from teams.core import EVENT_LOGGER_NAME, TRACE_LOGGER_NAME
 
 _FORMAT = "%(asctime)s %(levelname)-7s %(name)s  %(message)s"
 _BYTES = 5_000_000
 _BACKUPS = 3
+
+_WORK: ContextVar[tuple[str, str]] = ContextVar("parley_work", default=("", ""))
+
+
+@contextmanager
+def working_on(thread: str, turn: str) -> Generator[None]:
+    """Whatever is logged in this context, by whatever logger, belongs to this turn."""
+    token = _WORK.set((thread, turn))
+    try:
+        yield
+    finally:
+        _WORK.reset(token)
+
+
+class JsonFormatter(logging.Formatter):
+    """A record as one line of JSON without secrets, with the ids of its thread, turn and event."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The record as a line."""
+        thread, turn = _WORK.get()
+        line = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": REDACTION.all(record.getMessage()),
+            "thread": getattr(record, "thread_id", thread),
+            "turn": turn,
+            "event": getattr(record, "event", ""),
+        }
+        if record.exc_info:
+            line["error"] = REDACTION.all(self.formatException(record.exc_info))
+        return json.dumps({key: value for key, value in line.items() if value}, ensure_ascii=False)
 
 
 def log_to(file: Path, level: str) -> None:
@@ -31,6 +73,27 @@ def log_to(file: Path, level: str) -> None:
     except OSError:
         handler = logging.NullHandler()
     handler.setFormatter(RedactingFormatter(_FORMAT))
+    _begin(handler, level)
+
+
+def log_json(file: Path | None, level: str) -> None:
+    """Write the log of this process as lines of JSON to the file, or else to standard error.
+
+    Raises OSError where the file can't be written.
+    """
+    if file is None:
+        handler: logging.Handler = logging.StreamHandler(sys.stderr)
+    else:
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        os.close(os.open(file, os.O_CREAT | os.O_WRONLY, 0o600))
+        handler = RotatingFileHandler(
+            file, maxBytes=_BYTES, backupCount=_BACKUPS, encoding="utf-8", delay=True
+        )
+    handler.setFormatter(JsonFormatter())
+    _begin(handler, level)
+
+
+def _begin(handler: logging.Handler, level: str) -> None:
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
     # Whatever people and models say is worth an event of the engine's to those who listen in
     # Python; in the log it has no place.

@@ -10,6 +10,7 @@ from gateway.app import access_of, hide_secrets, limits_of, team_factory
 from gateway.config import LoadedConfig, load_config
 from gateway.config.changes import changes
 from gateway.gateway import Gateway
+from gateway.redaction import REDACTION
 from gateway.succession import affected
 from gateway.team_factory import TeamFactory
 
@@ -60,7 +61,7 @@ class Reloader:
         lines = changes(self._loaded.config, loaded.config) or ["The settings are the same."]
         fates = Counter(fate for _, fate in await affected(self._gateway.store, teams))
         lines += [f"threads whose team {fate}: {count}" for fate, count in sorted(fates.items())]
-        return "\n".join(lines)
+        return REDACTION.all("\n".join(lines))
 
     async def aclose(self) -> None:
         """Close the teams in use."""

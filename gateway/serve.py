@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import signal
+import threading
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 from gateway.adapter import Adapter, AuthError
-from gateway.app import access_of, begin_log, limits_of, store_of, team_factory
+from gateway.app import access_of, begin_json_log, limits_of, store_of, team_factory
 from gateway.check import build_twice
-from gateway.config import Config, LoadedConfig
+from gateway.config import Config, HealthConfig, LoadedConfig
 from gateway.errors import GatewayError
 from gateway.exit_codes import ExitCode
 from gateway.gateway import Gateway
+from gateway.health import serve_health
 from gateway.isolation import local_executors
 from gateway.reload import Reloader
 from gateway.store.sqlite import SqliteStore
@@ -22,6 +26,9 @@ from gateway.team_factory import TeamFactory
 from gateway.token_store import TokenStore, keys_of
 
 LOG = logging.getLogger("gateway")
+
+NOW = 3.0
+"""Seconds that a process has to end once it was told twice."""
 
 
 class NotServable(GatewayError):
@@ -35,7 +42,7 @@ def serve_config(loaded: LoadedConfig) -> ExitCode:
     begins.
     """
     check_servable(loaded)
-    begin_log(loaded)
+    begin_json_log(loaded)
     return asyncio.run(until_signal(loaded))
 
 
@@ -88,11 +95,12 @@ async def served(
     """The gateway of a config and its adapters, not yet running. Raises GatewayError."""
     config = loaded.config
     teams = team_factory(loaded, store.folder)
+    limits = replace(limits_of(config), shutdown=config.limits.shutdown_seconds)
     gateway = Gateway(
         store,
         teams,
         access=access_of(config),
-        limits=limits_of(config),
+        limits=limits,
         tokens=TokenStore(store, keys_of(config.store)),
     )
     reloader = Reloader(gateway, loaded, teams, _check)
@@ -121,10 +129,22 @@ async def run_adapters(gateway: Gateway, adapters: Sequence[Adapter]) -> None:
 
 
 async def _run(gateway: Gateway, adapter: Adapter) -> None:
+    gateway.vitals.adapter_began(adapter.name)
     try:
         await adapter.run(gateway)
     except AuthError as error:
         LOG.error("%s is not served any more: %s", adapter.name, error)  # noqa: TRY400 (the text says it all)
+    finally:
+        gateway.vitals.adapter_ended(adapter.name)
+
+
+@asynccontextmanager
+async def _health(gateway: Gateway, config: HealthConfig) -> AsyncGenerator[None]:
+    if not config.port:
+        yield
+        return
+    async with serve_health(gateway, config.host, config.port):
+        yield
 
 
 async def _reload_on(wanted: asyncio.Event, gateway: Gateway) -> None:
@@ -148,10 +168,19 @@ async def until_signal(loaded: LoadedConfig) -> ExitCode:
     loop, this = asyncio.get_running_loop(), asyncio.current_task()
     assert this is not None
     ended: list[signal.Signals] = []
+    gateway: Gateway | None = None
+    at_once = threading.Timer(NOW, os._exit, [ExitCode.FAILED])
+    at_once.daemon = True
 
     def end(number: signal.Signals) -> None:
         ended.append(number)
-        this.cancel()
+        if len(ended) == 1:
+            LOG.info("ending: nothing is taken any more, turns may reach a safe point")
+            this.cancel()
+        elif gateway is not None and not at_once.is_alive():
+            LOG.warning("ending now")
+            gateway.hurry()
+            at_once.start()
 
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, end, number)
@@ -160,7 +189,7 @@ async def until_signal(loaded: LoadedConfig) -> ExitCode:
     try:
         async with served(loaded, store) as (gateway, adapters):
             LOG.info("serving %s", ", ".join(adapter.name for adapter in adapters))
-            async with asyncio.TaskGroup() as group:
+            async with _health(gateway, loaded.config.health), asyncio.TaskGroup() as group:
                 reloading = group.create_task(_reload_on(reload, gateway), name="config reload")
                 await run_adapters(gateway, adapters)
                 reloading.cancel()
@@ -168,5 +197,7 @@ async def until_signal(loaded: LoadedConfig) -> ExitCode:
         if not ended:
             raise
         return ExitCode.DONE
+    finally:
+        at_once.cancel()
     LOG.error("no chat platform is left to serve")
     return ExitCode.FAILED

@@ -10,11 +10,13 @@ from time import monotonic
 from gateway.bus import EventBus
 from gateway.errors import Fenced, GatewayError, TeamUnusable
 from gateway.live_team import LiveTeam
+from gateway.logging import working_on
 from gateway.registry import TeamInfo, TeamSource
 from gateway.store.protocols import SessionStore, Thread, Work
 from gateway.succession import Successor
 from gateway.turn import Turn
 from gateway.turn_log import TurnLog
+from gateway.vitals import Vitals
 from teams.base import DurableTeam
 
 LOG = logging.getLogger("gateway")
@@ -37,6 +39,7 @@ class Sessions:
         *,
         boot: str,
         live_teams: int,
+        vitals: Vitals,
         retry: Callable[[str, float], None],
     ) -> None:
         self._store = store
@@ -44,6 +47,7 @@ class Sessions:
         self._teams = teams
         self._boot = boot
         self._live_teams = live_teams
+        self._vitals = vitals
         self._retry = retry
         self._live: OrderedDict[str, LiveTeam] = OrderedDict()
         self._running: dict[str, Turn] = {}
@@ -81,6 +85,20 @@ class Sessions:
         return more
 
     async def _run(self, work: Work) -> bool:
+        began = monotonic()
+        with working_on(work.lease.thread, work.lease.turn):
+            LOG.info("turn %s", "goes on" if work.resumed else "begins")
+            ended, more = "cut short", False
+            try:
+                ended, more = await self._turn(work)
+            finally:
+                took = monotonic() - began
+                self._vitals.took(ended, took)
+                LOG.info("turn %s after %.3f s", ended, took)
+        return more
+
+    async def _turn(self, work: Work) -> tuple[str, bool]:
+        """How the work's turn ended, and whether the thread has more to do at once."""
         thread = work.thread
         log = TurnLog(self._store, self._bus, work.lease)
         log.show(work.events)
@@ -122,7 +140,7 @@ class Sessions:
             await self._ended(turn.id)
         while len(self._live) > self._live_teams:
             self._live.popitem(last=False)
-        return more
+        return turn.ended, more
 
     def _info(self, team: str) -> TeamInfo:
         try:

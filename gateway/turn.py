@@ -47,6 +47,8 @@ class Turn:
         self.id = work.lease.turn
         self.intact = False
         """The team has come to an end of its own: it can be used again as it stands."""
+        self.ended = "cut short"
+        """How it has left its lane."""
         self._work = work
         self._log = log
         self._participants: Collection[str] = info.participants
@@ -175,6 +177,8 @@ class Turn:
             )
         )
         self._handoff_written = handoff
+        if end is not None:
+            self.ended = end.status
         return recorded.again
 
     async def _ended(self, live: LiveTeam, result: TaskResult) -> bool:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable
 
 from gateway.bus import EventBus
 from gateway.events import SessionEvent
 from gateway.store.protocols import Lease, Record, Recorded, SessionStore
+
+LOG = logging.getLogger("gateway.events")
 
 
 class TurnLog:
@@ -35,4 +38,9 @@ class TurnLog:
 
     def show(self, events: Iterable[SessionEvent]) -> None:
         """Show what needs no commit, or has it."""
+        events = tuple(events)
+        if LOG.isEnabledFor(logging.INFO):
+            for event in events:
+                if event.seq:
+                    LOG.info("%s", event.kind, extra={"event": f"{self.thread}:{event.seq}"})
         self._bus.publish(self.thread, events)

@@ -42,6 +42,7 @@ from gateway.config.root import Config
 from gateway.config.routes import Route, RouteLimits
 from gateway.config.section import Section
 from gateway.config.settings import (
+    HealthConfig,
     Limits,
     LoggingConfig,
     StoreConfig,
@@ -85,6 +86,7 @@ __all__ = [
     "GroupTeam",
     "HandoffConfig",
     "HeadAndTailContextConfig",
+    "HealthConfig",
     "InitialMessage",
     "Limits",
     "ListMemoryConfig",

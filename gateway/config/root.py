@@ -10,7 +10,7 @@ from gateway.config.models import ModelConfig
 from gateway.config.policies import Policies
 from gateway.config.routes import Route
 from gateway.config.section import Section
-from gateway.config.settings import Limits, LoggingConfig, StoreConfig, TerminalConfig
+from gateway.config.settings import HealthConfig, Limits, LoggingConfig, StoreConfig, TerminalConfig
 from gateway.config.teams import DemoTeam, TeamConfig
 
 OPENAI_MODEL = "gpt-4.1-mini"
@@ -59,6 +59,9 @@ class Config(Section):
 
     terminal: TerminalConfig = TerminalConfig()
     """How the terminal looks."""
+
+    health: HealthConfig = HealthConfig()
+    """Where health and metrics are served."""
 
     logging: LoggingConfig = LoggingConfig()
     """What is logged, and where."""

@@ -24,6 +24,11 @@ class Limits(Section):
     person_turns: int = Field(default=30, ge=1)
     """How many turns of one person may begin within ten minutes; more wait."""
 
+    shutdown_seconds: float = Field(default=8.0, ge=0)
+    """How long turns may take to reach a safe point when `parley serve` ends; those that do not go
+    on from their last one at the next start.
+    """
+
 
 class StoreConfig(Section):
     """Where threads are kept."""
@@ -65,6 +70,16 @@ class TerminalConfig(Section):
     """Take the mouse; without, the terminal's own selection works."""
 
 
+class HealthConfig(Section):
+    """Where `parley serve` tells how it is doing: /healthz, /readyz and /metrics."""
+
+    port: int = Field(default=8642, ge=0, le=65535)
+    """The port; 0 for none."""
+
+    host: str = "127.0.0.1"
+    """The address; "0.0.0.0" for everybody who reaches this machine, as a container needs it."""
+
+
 class LoggingConfig(Section):
     """What is written down about Parley's own doings; never what people or models say."""
 
@@ -72,4 +87,4 @@ class LoggingConfig(Section):
     """How much."""
 
     file: ConfigPath | None = None
-    """Where; parley.log beside the store if not given."""
+    """Where. If not given, parley.log beside the store; `parley serve` writes to standard error."""

@@ -499,6 +499,10 @@ class SessionStore(SessionReader, Protocol):
         """Remove the threads that were last used before this time and have nothing to do."""
         ...
 
+    async def probe(self) -> None:
+        """Nothing, as a write. Raises the GatewayError that a write would."""
+        ...
+
     async def backup(self, path: Path) -> None:
         """Write a copy of the store as it is now to a file, whole or not at all.
 

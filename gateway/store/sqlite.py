@@ -194,6 +194,10 @@ class SqliteStore:
             if folder.name not in kept:
                 shutil.rmtree(folder, ignore_errors=True)
 
+    async def probe(self) -> None:
+        """Write what stands there already. Raises the GatewayError that a write would."""
+        await self.write(_rewrite_version)
+
     async def backup(self, path: Path) -> None:
         """Write a copy of the store to a file; see SessionStore."""
         await write_backup(self._folder / FILE, path)
@@ -435,6 +439,11 @@ def _connect(path: Path) -> sqlite3.Connection:
     ):
         connection.execute(f"PRAGMA {pragma}")
     return connection
+
+
+def _rewrite_version(connection: sqlite3.Connection) -> None:
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    connection.execute(f"PRAGMA user_version = {int(version)}")
 
 
 def _fold(text: str | None) -> str | None:

@@ -67,6 +67,7 @@ def held(**settings):
 """
 CONFIG = """
 store = {{ folder = "store" }}
+health = {{ port = 0 }}
 [models.m]
 provider = "parts:{model}"
 [teams.solo]
@@ -227,11 +228,12 @@ def test_what_waits_for_the_next_start_says_so():
     ]
 
 
-async def test_sighup_reads_the_config_anew_and_goes_on_serving(folder, platform, monkeypatch):
+async def test_sighup_reads_the_config_anew_and_goes_on_serving(
+    folder, platform, monkeypatch, caplog
+):
     heard = Heard()
-    log = logging.getLogger("gateway")
-    monkeypatch.setattr(log, "handlers", [heard])
-    monkeypatch.setattr(log, "level", logging.INFO)
+    caplog.set_level(logging.INFO, "gateway")
+    monkeypatch.setattr(logging.getLogger("gateway"), "handlers", [heard])
 
     async def script(gateway):
         write(folder, model="new")

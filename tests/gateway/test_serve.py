@@ -28,12 +28,12 @@ ANN = Author(id="scripted:T1:ann", name="Ann")
 
 
 def load(folder: Path, text: str) -> LoadedConfig:
-    (folder / "config.toml").write_text(f"store = {{ folder = 'store' }}\n{text}")
+    (folder / "config.toml").write_text(f"store = {{ folder = 'store' }}\nhealth = {{ port = 0 }}\n{text}")
     return load_config(folder / "config.toml")
 
 
 def serve(folder: Path, text: str):
-    (folder / "config.toml").write_text(f"store = {{ folder = 'store' }}\n{text}")
+    (folder / "config.toml").write_text(f"store = {{ folder = 'store' }}\nhealth = {{ port = 0 }}\n{text}")
     return CliRunner().invoke(main, ["serve", "--config", str(folder / "config.toml")])
 
 

@@ -1,0 +1,76 @@
+"""How a gateway is doing, in figures: counted as it goes, without ids and without texts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from time import monotonic
+from typing import Literal
+
+STALE = 120.0
+"""Seconds without a frame after which a platform's connection counts as dead; all of them send
+something more often.
+"""
+
+Life = Literal["connecting", "connected", "silent", "stopped"]
+
+
+@dataclass(slots=True)
+class _Pulse:
+    running: bool = True
+    frame_at: float | None = None
+
+
+class Vitals:
+    """Counts messages, turns and frames. `clock` is in seconds and never goes back."""
+
+    def __init__(self, clock: Callable[[], float] = monotonic) -> None:
+        self._clock = clock
+        self._began = clock()
+        self._pulses: dict[str, _Pulse] = {}
+        self.accepted: Counter[str] = Counter()
+        """Messages by their outcome when they were accepted."""
+        self.turns: Counter[str] = Counter()
+        """Runs of turns by how they ended."""
+        self.turn_seconds = 0.0
+        """How long they took, all together."""
+
+    @property
+    def uptime(self) -> float:
+        """Seconds since the beginning."""
+        return self._clock() - self._began
+
+    def took(self, ended: str, seconds: float) -> None:
+        """A turn has left its lane after so many seconds."""
+        self.turns[ended] += 1
+        self.turn_seconds += seconds
+
+    def adapter_began(self, adapter: str) -> None:
+        """The connection to a platform is being made."""
+        self._pulses[adapter] = _Pulse()
+
+    def adapter_ended(self, adapter: str) -> None:
+        """A platform is not served any more."""
+        self._pulses[adapter].running = False
+
+    def frame(self, adapter: str) -> None:
+        """Something came in from a platform, be it a heartbeat."""
+        self._pulses.setdefault(adapter, _Pulse()).frame_at = self._clock()
+
+    def adapters(self) -> dict[str, tuple[Life, float | None]]:
+        """Each platform's connection, and the age of its last frame in seconds."""
+        return {name: self._life(pulse) for name, pulse in self._pulses.items()}
+
+    def _life(self, pulse: _Pulse) -> tuple[Life, float | None]:
+        age = None if pulse.frame_at is None else self._clock() - pulse.frame_at
+        if not pulse.running:
+            return "stopped", age
+        if age is None:
+            return "connecting", None
+        return ("connected" if age < STALE else "silent"), age
+
+    @property
+    def ready(self) -> bool:
+        """Every platform that is served is heard from."""
+        return all(life == "connected" for life, _ in self.adapters().values())

@@ -1,0 +1,220 @@
+"""What a gateway tells about itself: health, readiness, figures, and its log."""
+
+import asyncio
+import json
+import logging
+import os
+import re
+import signal
+from contextlib import asynccontextmanager
+
+import aiohttp
+import pytest
+
+from gateway.config import load_config
+from gateway.exit_codes import ExitCode
+from gateway.gateway import Gateway, Limits
+from gateway.health import METRICS_TYPE, PortTaken, serve_health
+from gateway.local_client import LocalClient
+from gateway.logging import JsonFormatter, working_on
+from gateway.serve import until_signal
+from gateway.store import SqliteStore
+from gateway.vitals import STALE, Vitals
+from tests.fakes.scripted_platform import Platform, installed
+from tests.gateway.scripted import Door, ScriptedTeams, calls, model, solo, turn
+
+SECRET = "a-text-of-somebody"
+
+
+@asynccontextmanager
+async def watched(folder):
+    """A gateway, and what it answers on a path."""
+    teams = ScriptedTeams(lambda: solo(SECRET))
+    async with (
+        Gateway(SqliteStore(folder), teams) as gateway,
+        serve_health(gateway, "127.0.0.1", 0) as port,
+        aiohttp.ClientSession(f"http://127.0.0.1:{port}") as session,
+    ):
+
+        async def get(path: str):
+            async with session.get(path) as response:
+                return response.status, response.content_type, await response.text()
+
+        yield gateway, get
+
+
+async def test_a_gateway_that_hears_from_its_platforms_is_ready(tmp_path):
+    async with watched(tmp_path) as (gateway, get):
+        status, _, body = await get("/healthz")
+        assert (status, json.loads(body)["status"]) == (200, "ok")
+        assert (await get("/readyz"))[0] == 200
+        gateway.vitals.adapter_began("scripted")
+        status, _, body = await get("/readyz")
+        assert status == 503
+        assert json.loads(body)["adapters"] == {
+            "scripted": {"state": "connecting", "last_frame_age_seconds": None}
+        }
+        gateway.vitals.frame("scripted")
+        status, _, body = await get("/readyz")
+        assert status == 200
+        assert json.loads(body)["adapters"]["scripted"]["last_frame_age_seconds"] < 5
+        gateway.vitals.adapter_ended("scripted")
+        assert (await get("/readyz"))[0] == 503
+
+
+async def test_a_store_that_takes_no_writes_is_not_ready(tmp_path):
+    async with watched(tmp_path) as (gateway, get):
+        store = gateway.store
+        assert isinstance(store, SqliteStore)
+        await store.write(lambda c: c.execute("PRAGMA query_only = ON").fetchall())
+        status, _, body = await get("/readyz")
+    assert (status, json.loads(body)["store"]) == (503, "StoreUnwritable")
+
+
+async def test_a_platform_that_falls_silent_is_told_from_one_that_is_heard():
+    now = [0.0]
+    vitals = Vitals(lambda: now[0])
+    vitals.adapter_began("scripted")
+    vitals.frame("scripted")
+    assert vitals.ready
+    now[0] = STALE
+    assert not vitals.ready
+    assert vitals.adapters() == {"scripted": ("silent", STALE)}
+
+
+async def test_figures_are_in_prometheus_format_and_have_neither_ids_nor_texts(tmp_path):
+    async with watched(tmp_path) as (gateway, get):
+        client = LocalClient(gateway)
+        thread = (await client.create_thread(title=SECRET)).id
+        await turn(client, thread, f"say {SECRET}")
+        await client.send(thread, "/status")
+        gateway.vitals.frame("scripted")
+        bodies = [await get(path) for path in ("/metrics", "/readyz", "/healthz")]
+    lines = bodies[0][2].splitlines()
+    assert bodies[0][1] in METRICS_TYPE
+    for line in (
+        'parley_messages_accepted_total{outcome="queued"} 1',
+        'parley_messages_accepted_total{outcome="command"} 1',
+        'parley_turns_total{ended="done"} 1',
+        'parley_threads{state="idle"} 1',
+        'parley_adapter_connected{adapter="scripted"} 1',
+    ):
+        assert line in lines
+    sample = re.compile(r'parley_[a-z_]+(\{[a-z]+="[a-z ]+"\})? [0-9.e+-]+')
+    assert all(sample.fullmatch(line) for line in lines if not line.startswith("# "))
+    for _, _, body in bodies:
+        assert thread not in body
+        assert SECRET not in body
+
+
+async def test_a_port_that_is_taken_is_said(tmp_path):
+    teams = ScriptedTeams(lambda: solo("one"))
+    async with (
+        Gateway(SqliteStore(tmp_path), teams) as gateway,
+        serve_health(gateway, "127.0.0.1", 0) as port,
+    ):
+        with pytest.raises(PortTaken, match=r"Set another port in \[health\]"):
+            async with serve_health(gateway, "127.0.0.1", port):
+                pass
+
+
+class Lines(logging.Handler):
+    """Keeps what is logged, as JSON."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setFormatter(JsonFormatter())
+        self.lines: list[dict] = []
+
+    def emit(self, record):
+        self.lines.append(json.loads(self.format(record)))
+
+
+@pytest.fixture
+def lines(monkeypatch, caplog):
+    lines = Lines()
+    caplog.set_level(logging.INFO, "gateway")
+    monkeypatch.setattr(logging.getLogger("gateway"), "handlers", [lines])
+    return lines.lines
+
+
+async def test_the_log_has_the_ids_of_a_turn_and_not_its_words(tmp_path, lines):
+    async with watched(tmp_path) as (gateway, _):
+        client = LocalClient(gateway)
+        thread = (await client.create_thread(title=SECRET)).id
+        events = await turn(client, thread, f"say {SECRET}")
+    [accepted] = [line for line in lines if line["message"].startswith("accepted")]
+    assert (accepted["message"], accepted["thread"]) == ("accepted as turn", thread)
+    told = [line for line in lines if line["logger"] == "gateway.events"]
+    assert {line["turn"] for line in told} == {events[-1].turn}
+    assert [line["event"] for line in told] == [f"{thread}:{e.seq}" for e in events if e.seq]
+    assert SECRET not in json.dumps(lines)
+
+
+def test_a_line_of_the_log_is_json_with_the_error_and_without_secrets(lines):
+    log = logging.getLogger("gateway")
+    with working_on("t", "u"):
+        try:
+            raise ValueError("two\nlines, token=xoxb-123456789-abcdef")
+        except ValueError:
+            log.exception("it %s", "failed")
+    [line] = lines
+    assert (line["message"], line["thread"], line["turn"], line["level"]) == (
+        "it failed",
+        "t",
+        "u",
+        "error",
+    )
+    assert "ValueError: two\nlines" in line["error"]
+    assert "xoxb" not in line["error"]
+
+
+# --- the end ---
+
+
+CONFIG = """
+store = { folder = "store" }
+health = { port = 0 }
+[limits]
+shutdown_seconds = 60
+[adapters.scripted]
+bot_token = "x"
+[[routes]]
+adapter = "scripted"
+channels = "C1"
+users = "members"
+"""
+
+
+async def test_told_twice_it_ends_without_waiting_for_safe_points(tmp_path):
+    door = Door()
+
+    async def wait() -> str:
+        """Wait."""
+        await door.pass_through()
+        return "ok"
+
+    shared = model(calls("wait"), "Done.")
+    limits = Limits(shutdown=60)
+    teams = ScriptedTeams(lambda: solo(shared, tools=[wait]))
+    gateway = Gateway(SqliteStore(tmp_path), teams, limits=limits)
+    async with gateway:
+        client = LocalClient(gateway)
+        thread = (await client.create_thread()).id
+        await client.send(thread, "go")
+        await door.reached.wait()
+        gateway.hurry()
+    assert (await SqliteStore(tmp_path).thread(thread)).state == "working"
+
+
+async def test_a_second_signal_is_an_end_in_order_too(tmp_path):
+    async def script(gateway):
+        os.kill(os.getpid(), signal.SIGTERM)
+        try:
+            await asyncio.Event().wait()
+        finally:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    (tmp_path / "config.toml").write_text(CONFIG)
+    with installed(Platform(script)):
+        assert await until_signal(load_config(tmp_path / "config.toml")) == ExitCode.DONE
