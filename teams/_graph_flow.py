@@ -102,21 +102,19 @@ class GraphFlow(BaseGroupChat, Component[GraphFlowConfig]):
         self._spoken: dict[str, int] = {}
         """Whose edges are still to be taken, with the message's place in the thread."""
 
-    def begin(self, messages: Sequence[BaseChatMessage]) -> None:
-        done = self._phase == "idle" and not self._walk.ready and not self._spoken
-        super().begin(messages)
-        if done and messages:
-            self._walk.restart()  # the last run was ended just when the graph was done
-
     async def select_speaker(
         self, thread: Sequence[BaseAgentEvent | BaseChatMessage]
     ) -> list[str] | StopMessage:
-        """Whoever is ready; if nobody is, the run ends."""
+        """Whoever is ready."""
+        return self.completed() or self._walk.take()
+
+    def completed(self) -> StopMessage | None:
+        """When nobody is ready the run ends, and the next one begins anew."""
         self._follow()
-        if not (speakers := self._walk.take()):
-            self._walk.restart()
-            return StopMessage(content="Digraph execution is complete", source=self.manager_name)
-        return speakers
+        if self._walk.ready:
+            return None
+        self._walk.restart()
+        return StopMessage(content="Digraph execution is complete", source=self.manager_name)
 
     def turn_ended(self, speaker: str, messages: Sequence[BaseChatMessage]) -> None:
         self._spoken[speaker] = len(self._thread) - 1

@@ -81,6 +81,10 @@ class BaseGroupChat(StatefulTeam, ABC):
     def turn_ended(self, speaker: str, messages: Sequence[BaseChatMessage]) -> None:
         """A participant has finished its turn with these messages for the others."""
 
+    def completed(self) -> StopMessage | None:
+        """Why the run ends here, whatever condition and turn limit say; asked after each step."""
+        return None
+
     def check_task(self, messages: Sequence[BaseChatMessage]) -> None:
         """Raise ValueError if this team cannot go on with these messages. Nothing was taken yet."""
 
@@ -263,7 +267,7 @@ class BaseGroupChat(StatefulTeam, ABC):
                     return stop
                 self._phase = "select"
             case "spoken":
-                if (stop := await self._judge()) is not None:
+                if (stop := self.completed() or await self._judge()) is not None:
                     return stop
                 self._turn_count += 1
                 self._phase = "select"

@@ -256,8 +256,9 @@ async def test_participants_outside_of_the_graph_hear_but_do_not_speak():
 
 
 async def test_agents_side_by_side_are_one_turn():
-    people = agents("abc")
-    result = await flow_of(people, ("a", "b"), ("a", "c"), max_turns=2).run(task="hi")
+    people = agents("abcd")
+    edges = (("a", "b"), ("a", "c"), ("b", "d"), ("c", "d"))
+    result = await flow_of(people, *edges, max_turns=2).run(task="hi")
     assert said(result) == "a b c"
     assert result.stop_reason == "Maximum number of turns 2 reached."
 
@@ -273,13 +274,15 @@ async def test_a_run_that_a_condition_ended_goes_on_where_it_stood():
     assert result.stop_reason == COMPLETE
 
 
-async def test_a_flow_that_was_ended_at_its_last_node_starts_again_with_the_next_task():
-    people = agents("ab")
-    flow = flow_of(people, ("a", "b"), termination_condition=SourceMatchTermination(["b"]))
-    for _ in range(2):
-        assert said(await flow.run(task="hi")) == "a b"
-    result = await flow.run()
-    assert (texts(result), result.stop_reason) == ([], COMPLETE)
+@pytest.mark.parametrize(
+    "end", [{"termination_condition": SourceMatchTermination(["b"])}, {"max_turns": 2}]
+)
+async def test_a_flow_is_complete_at_its_last_node_whatever_else_would_end_it_there(end: Any):
+    flow = flow_of(agents("ab"), ("a", "b"), **end)
+    for task in ("hi", "again", None):
+        result = await flow.run(task=task)
+        assert said(result) == "a b"
+        assert result.stop_reason == COMPLETE
 
 
 async def test_a_reset_goes_back_to_the_start():
@@ -329,7 +332,6 @@ async def test_the_documented_state_tells_what_is_waited_for():
         "enqueued_any": {"c": {"c": False}, "b": {"g": True}},
         "ready": ["b"],
     }
-    await flow.run()
     await flow.run()
     await flow.run()
     assert manager(await flow.save_state()) == empty
