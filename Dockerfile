@@ -1,0 +1,30 @@
+# syntax=docker/dockerfile:1
+# docker build -t parley . && docker run -v parley:/var/lib/parley -v ./config.toml:/etc/parley/config.toml:ro parley
+
+FROM python:3.13-slim AS build
+COPY requirements/runtime.txt /src/requirements/
+RUN python -m venv /opt/parley \
+    && /opt/parley/bin/pip install --no-cache-dir --require-hashes -r /src/requirements/runtime.txt
+COPY pyproject.toml README.md LICENSE /src/
+COPY teams /src/teams
+COPY gateway /src/gateway
+COPY adapters /src/adapters
+RUN /opt/parley/bin/pip install --no-cache-dir --no-deps --no-build-isolation /src
+
+FROM python:3.13-slim
+COPY --from=build /opt/parley /opt/parley
+# Threads live in /var/lib/parley; the config is mounted, its secrets come from the environment or from files.
+RUN useradd --system --uid 10001 --home-dir /var/lib/parley --create-home parley
+ENV PATH=/opt/parley/bin:$PATH \
+    PARLEY_CONFIG=/etc/parley/config.toml \
+    PYTHONUNBUFFERED=1 \
+    XDG_DATA_HOME=/var/lib
+USER 10001
+WORKDIR /var/lib/parley
+VOLUME ["/var/lib/parley"]
+EXPOSE 8642
+STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=30s --timeout=5s --start-period=20s --retries=3 \
+    CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8642/healthz', timeout=4)"]
+ENTRYPOINT ["parley"]
+CMD ["serve"]

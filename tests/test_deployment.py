@@ -1,0 +1,100 @@
+"""The files that put Parley on a server say the same as the code they run."""
+
+import configparser
+import json
+import re
+import shlex
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from gateway.cli import main
+from gateway.config import HealthConfig, Limits
+from gateway.exit_codes import ExitCode
+from gateway.places import find_config, store_folder
+
+ROOT = Path(__file__).parents[1]
+
+
+def instructions() -> list[tuple[str, str]]:
+    """The Dockerfile's instructions with what they are given."""
+    text = re.sub(r"^#.*\n", "", (ROOT / "Dockerfile").read_text(), flags=re.MULTILINE)
+    lines = text.replace("\\\n", " ").splitlines()
+    return [(line.split(None, 1)[0], line.split(None, 1)[1].strip()) for line in lines if line]
+
+
+def last_stage() -> dict[str, str]:
+    """Each instruction of the image itself; the last one where there are several."""
+    found = instructions()
+    begin = max(n for n, (name, _) in enumerate(found) if name == "FROM")
+    return dict(found[begin:])
+
+
+def service() -> configparser.ConfigParser:
+    parser = configparser.ConfigParser(interpolation=None, strict=True)
+    parser.optionxform = str  # pyright: ignore[reportAttributeAccessIssue]
+    parser.read(ROOT / "parley.service")
+    return parser
+
+
+def environment(text: str) -> dict[str, str]:
+    return dict(pair.split("=", 1) for pair in shlex.split(text))
+
+
+def test_the_image_has_only_instructions_that_there_are():
+    known = {"FROM", "COPY", "RUN", "ENV", "USER", "WORKDIR", "VOLUME", "EXPOSE", "STOPSIGNAL"}
+    assert {name for name, _ in instructions()} <= known | {"HEALTHCHECK", "ENTRYPOINT", "CMD"}
+    for name in ("ENTRYPOINT", "CMD", "VOLUME"):
+        assert isinstance(json.loads(last_stage()[name]), list)
+
+
+def test_the_image_is_made_of_what_is_there_and_of_pinned_packages():
+    given = set((ROOT / ".dockerignore").read_text().splitlines())
+    for _, what in (each for each in instructions() if each[0] == "COPY"):
+        if what.startswith("--from"):
+            continue
+        for source in what.split()[:-1]:
+            assert (ROOT / source).exists()
+            assert f"!{source}" in given
+    installs = [what for name, what in instructions() if name == "RUN" and "pip install" in what]
+    assert all("--require-hashes" in what or "--no-deps" in what for what in installs)
+    packages = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]
+    assert {f"!{name}" for name in packages["packages"]} <= given
+
+
+def test_the_image_runs_as_nobody_special_and_keeps_its_threads_in_a_volume(monkeypatch):
+    stage = last_stage()
+    assert int(stage["USER"]) > 0
+    for name, value in environment(stage["ENV"]).items():
+        monkeypatch.setenv(name, value)
+    assert [str(store_folder())] == json.loads(stage["VOLUME"])
+    assert str(find_config()) == "/etc/parley/config.toml"
+    assert (stage["ENTRYPOINT"], stage["CMD"]) == ('["parley"]', '["serve"]')
+
+
+def test_the_image_looks_at_the_health_that_is_served():
+    stage, port = last_stage(), HealthConfig().port
+    command = json.loads(stage["HEALTHCHECK"].partition("CMD")[2])
+    assert command[0] == "python"
+    compile(command[2], "HEALTHCHECK", "exec")
+    assert f"http://{HealthConfig().host}:{port}/healthz" in command[2]
+    assert stage["EXPOSE"] == str(port)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no systemd")
+def test_the_service_runs_reloads_and_ends_as_the_command_says(monkeypatch):
+    unit = service()["Service"]
+    for name, value in environment(unit["Environment"]).items():
+        monkeypatch.setenv(name, value)
+    assert str(find_config()) == "/etc/parley/config.toml"
+    assert store_folder() == Path("/var/lib") / unit["StateDirectory"]
+    assert unit["User"] != "root"
+    assert int(unit["TimeoutStopSec"]) > Limits().shutdown_seconds
+    assert unit["ExecReload"].split()[1] == "-HUP"
+    assert int(unit["RestartPreventExitStatus"]) == ExitCode.USAGE
+    command = unit["ExecStart"].split()
+    assert Path(command[0]).name == "parley"
+    assert CliRunner().invoke(main, [*command[1:], "--help"]).exit_code == 0
