@@ -56,6 +56,8 @@ BOT_WINDOW = 60.0
 PERSON_WINDOW = 600.0
 """Seconds for which the turns of a person are counted."""
 
+MOST_COUNTED = 100
+
 TITLE = 60
 """Characters of the first message that become a thread's title."""
 
@@ -228,13 +230,16 @@ def _bots(connection: sqlite3.Connection, message: InboundMessage, now: float) -
 
 
 def _load(connection: sqlite3.Connection, person: str, now: float) -> Load:
+    """Counted up to MOST_COUNTED each, so that it costs the same however busy the person is."""
     running, begun = connection.execute(
-        "SELECT COALESCE(SUM(status = 'running'), 0), COUNT(*) FROM turns"
-        " WHERE author = ? AND started_at > ?",
-        (person, now - PERSON_WINDOW),
+        "SELECT COALESCE(SUM(status = 'running'), 0), COUNT(*) FROM (SELECT status FROM turns"
+        " WHERE author = ? AND started_at > ? ORDER BY started_at DESC LIMIT ?)",
+        (person, now - PERSON_WINDOW, MOST_COUNTED),
     ).fetchone()
     waiting = connection.execute(
-        "SELECT COUNT(*) FROM inbox WHERE author = ? AND outcome = 'queued'", (person,)
+        "SELECT COUNT(*) FROM"
+        " (SELECT 1 FROM inbox WHERE author = ? AND outcome = 'queued' LIMIT ?)",
+        (person, MOST_COUNTED),
     ).fetchone()[0]
     return Load(running=running, begun=begun, waiting=waiting)
 
@@ -432,8 +437,8 @@ class _Acceptance:
         cursor = self._connection.execute(
             "INSERT INTO inbox (conversation, thread, turn, kind, outcome, reason, author,"
             " author_name, timezone, text, reply, message_id, reply_to, link, order_key, straggler,"
-            " author_kind, author_groups, quotes, received_at)"
-            f" VALUES ({', '.join('?' * 20)})",
+            " author_kind, author_groups, quotes, untrusted, received_at)"
+            f" VALUES ({', '.join('?' * 21)})",
             (
                 str(message.key),
                 thread,
@@ -454,6 +459,7 @@ class _Acceptance:
                 message.author.kind,
                 json.dumps(sorted(message.author.groups)),
                 json.dumps([asdict(quote) for quote in message.quotes] if kept else []),
+                kept and bool(message.quotes or message.attachments),
                 self._now,
             ),
         )

@@ -173,8 +173,7 @@ def _text_files(connection: sqlite3.Connection, row: sqlite3.Row) -> Iterator[Qu
 def _untrusted(connection: sqlite3.Connection, thread: str) -> float | None:
     """When the team was last shown foreign text."""
     return connection.execute(
-        "SELECT MAX(received_at) FROM inbox AS i WHERE thread = ? AND outcome = 'turn' AND"
-        " (quotes <> '[]' OR EXISTS (SELECT 1 FROM attachments WHERE inbox = i.id))",
+        "SELECT MAX(received_at) FROM inbox WHERE thread = ? AND untrusted AND outcome = 'turn'",
         (thread,),
     ).fetchone()[0]
 
