@@ -78,6 +78,8 @@ def read_adapters(
             found[name] = _resolve(name)
         except ValueError as error:
             problems.append(Problem(path=("adapters", name), text=str(error)))
+    if not found:
+        return {}, problems
     fields: dict[str, Any] = {name: (kind | None, None) for name, (kind, _) in found.items()}
     whole = create_model("Adapters", __base__=Section, **fields)
     data = {name: tables[name] for name in found}

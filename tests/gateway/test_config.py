@@ -517,6 +517,7 @@ def as_toml(value: object) -> str:
             return str(value)
 
 
+@pytest.mark.timeout(60)
 @settings(max_examples=300, deadline=None)
 @given(st.dictionaries(st.sampled_from(list(Config.model_fields)), toml_values, max_size=3))
 def test_any_toml_is_a_config_or_a_report(tmp_path_factory, data):
