@@ -57,6 +57,13 @@ class JsonFormatter(logging.Formatter):
         return json.dumps({key: value for key, value in line.items() if value}, ensure_ascii=False)
 
 
+class _LogFile(RotatingFileHandler):
+    """A log that grows no more when the disk is full, and leaves it to others to say so."""
+
+    def handleError(self, record: logging.LogRecord) -> None:
+        """Drop the record: the traceback that is usual here would be painted over the chat."""
+
+
 def log_to(file: Path, level: str) -> None:
     """Write the log of this process, without secrets, to the file, and nothing to the terminal.
 
@@ -67,7 +74,7 @@ def log_to(file: Path, level: str) -> None:
     try:
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         os.close(os.open(file, os.O_CREAT | os.O_WRONLY, 0o600))
-        handler = RotatingFileHandler(
+        handler = _LogFile(
             file, maxBytes=_BYTES, backupCount=_BACKUPS, encoding="utf-8", delay=True
         )
     except OSError:
@@ -86,7 +93,7 @@ def log_json(file: Path | None, level: str) -> None:
     else:
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         os.close(os.open(file, os.O_CREAT | os.O_WRONLY, 0o600))
-        handler = RotatingFileHandler(
+        handler = _LogFile(
             file, maxBytes=_BYTES, backupCount=_BACKUPS, encoding="utf-8", delay=True
         )
     handler.setFormatter(JsonFormatter())

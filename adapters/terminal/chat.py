@@ -64,7 +64,7 @@ def run_chat(
     app = ChatApp(settings, theme=theme, mouse=mouse)
     code = asyncio.run(_on_screen(app, connect, mouse=mouse))
     if app.failure:
-        print(app.failure, file=sys.stderr)  # noqa: T201
+        print(f"parley: {app.failure}", file=sys.stderr)  # noqa: T201
     return code
 
 

@@ -71,7 +71,7 @@ class PlainChat:
                 if self._follow is not None:
                     self._follow.cancel()
         except Exception as error:
-            self._complain(error)
+            self._complain(f"parley: {sentence(error)}")
             return getattr(error, "exit_code", ExitCode.FAILED)
         return ExitCode.BROKEN_PIPE if self._unread else code
 

@@ -52,7 +52,7 @@ from gateway.store.protocols import (
     Work,
 )
 from gateway.store.rows import REQUEST_COLUMNS, open_message_of, request_of, thread_of
-from gateway.store.versions import bring_up_to_date, migrations
+from gateway.store.versions import bring_up_to_date, known_version, migrations
 from gateway.store.writer import Writer, translate
 
 LOG = logging.getLogger("gateway.store")
@@ -413,6 +413,8 @@ class SqliteStore:
             )
             await connection.execute("PRAGMA query_only = ON")
             await connection.execute("PRAGMA busy_timeout = 5000")
+            if self._writer is None:  # nobody has looked yet
+                await known_version(connection, path, max(self._steps, default=1))
             return list(await connection.execute_fetchall(query, parameters))
 
 

@@ -32,12 +32,7 @@ async def bring_up_to_date(path: Path, steps: Mapping[int, str]) -> None:
     async with aiosqlite.connect(path, isolation_level=None) as connection:
         await connection.execute("PRAGMA journal_mode = WAL")
         await connection.execute("PRAGMA synchronous = FULL")
-        version = await _version(connection, path)
-        if version > newest:
-            raise StoreTooNew(
-                f"The store {str(path)!r} was made by a newer Parley (format {version}, "
-                f"this one knows {newest}). Update Parley to open it."
-            )
+        version = await known_version(connection, path, newest)
         if version == 0:
             await _apply(connection, f"PRAGMA application_id = {APPLICATION_ID};\n{schema}", 1)
             version = 1
@@ -50,8 +45,20 @@ async def bring_up_to_date(path: Path, steps: Mapping[int, str]) -> None:
             await _apply(connection, steps[step], step)
 
 
+async def known_version(connection: aiosqlite.Connection, path: Path, newest: int) -> int:
+    """The version of the store at `path`, 0 for an empty file. Raises StoreTooNew for one after
+    `newest`, and StoreCorrupt.
+    """
+    version = await _version(connection, path)
+    if version > newest:
+        raise StoreTooNew(
+            f"The store {str(path)!r} was made by a newer Parley (format {version}, "
+            f"this one knows {newest}). Update Parley to open it."
+        )
+    return version
+
+
 async def _version(connection: aiosqlite.Connection, path: Path) -> int:
-    """0 for an empty file."""
     version, application, tables = [
         (await (await connection.execute(query)).fetchone() or (0,))[0]
         for query in (

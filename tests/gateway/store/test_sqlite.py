@@ -159,6 +159,8 @@ async def test_a_store_of_a_newer_version_is_refused_and_left_alone(tmp_path):
     with pytest.raises(StoreTooNew, match="Update Parley"):
         async with SqliteStore(tmp_path, steps=NOW).own():
             pass
+    with pytest.raises(StoreTooNew, match="Update Parley"):
+        await SqliteStore(tmp_path, steps=NOW).threads()
     assert column(tmp_path / "parley.db", "PRAGMA user_version") == LAST + 2
 
 
