@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
-from typing import Any, ClassVar, Self, cast
+from typing import Any, ClassVar, Self
 
 from pydantic import BaseModel
 
@@ -17,13 +17,14 @@ from teams._nesting import asked_by, stream_asked_by
 from teams._snapshot import SnapshotReader, SnapshotWriter
 from teams._transcript import ImageWatch, assistant_message, close_calls, error_results, open_calls
 from teams._turn import MESSAGE_TYPES, Item, Suspended, Turn
-from teams.agents._assistant_config import AssistantAgentConfig
+from teams.agents._assistant_config import AssistantAgentConfig, constructor_arguments
 from teams.agents._assistant_tools import AgentTools, ToolFunction
+from teams.agents._assistant_words import SummaryFormatter, Words
 from teams.agents._base import BaseChatAgent
-from teams.agents._tool_answers import handoff_message, summary_message
+from teams.agents._tool_answers import handoff_message
 from teams.agents._tool_batch import ToolBatch
 from teams.base import Handoff, Response
-from teams.core import CancellationToken, Component, ComponentModel, FunctionCall
+from teams.core import CancellationToken, Component
 from teams.memory import Memory
 from teams.messages import (
     BaseAgentEvent,
@@ -32,8 +33,6 @@ from teams.messages import (
     MemoryQueryEvent,
     MessageFactory,
     ModelClientStreamingChunkEvent,
-    StructuredMessageFactory,
-    TextMessage,
     ThoughtEvent,
     ToolCallExecutionEvent,
     ToolCallRequestEvent,
@@ -43,7 +42,6 @@ from teams.model_context import ChatCompletionContext, UnboundedChatCompletionCo
 from teams.models import (
     ChatCompletionClient,
     CreateResult,
-    FunctionExecutionResult,
     FunctionExecutionResultMessage,
     LLMMessage,
     SystemMessage,
@@ -52,7 +50,6 @@ from teams.state import AssistantAgentState
 from teams.tools import BaseTool, Workbench
 from teams.utils import remove_images
 
-SummaryFormatter = Callable[[FunctionCall, FunctionExecutionResult], str]
 Output = BaseAgentEvent | BaseChatMessage | Response | Suspended
 
 
@@ -141,17 +138,18 @@ class AssistantAgent(BaseChatAgent, Component[AssistantAgentConfig]):
         )
         self._model_client_stream = model_client_stream
         self._max_tool_iterations = max_tool_iterations
-        self._tool_call_summary_format = tool_call_summary_format
-        self._tool_call_summary_formatter = tool_call_summary_formatter
         self._reflect_on_tool_use = (
             output_content_type is not None if reflect_on_tool_use is None else reflect_on_tool_use
         )
-        self._output: StructuredMessageFactory | None = None
+        self._words = Words(
+            name,
+            output_content_type,
+            output_content_type_format,
+            tool_call_summary_format,
+            tool_call_summary_formatter,
+        )
+        self._output = self._words.output
         self._message_factory: MessageFactory | None = None
-        if output_content_type is not None:
-            self._output = StructuredMessageFactory(
-                input_model=output_content_type, format_string=output_content_type_format
-            )
         self._turn: Turn | None = None
         self._taken: Mapping[str, None] = {}
         self._images = ImageWatch()
@@ -161,9 +159,7 @@ class AssistantAgent(BaseChatAgent, Component[AssistantAgentConfig]):
         """Text or structured message, a tool summary if it has tools, a hand-off if it has hand-
         offs.
         """
-        types: list[type[BaseChatMessage]] = [
-            self._output.StructuredMessage if self._output else TextMessage
-        ]
+        types = [self._words.message_type]
         if self._tools.workbenches:
             types.append(ToolCallSummaryMessage)
         if self._tools.handoffs:
@@ -317,14 +313,14 @@ class AssistantAgent(BaseChatAgent, Component[AssistantAgentConfig]):
         calls = answer.content if isinstance(answer.content, list) else []
         if turn.phase == "reflect" and (calls or not answer.content):
             # The model did not keep to its "no tools": the results still are an answer.
-            self._conclude(turn, self._summary(turn))
+            self._conclude(turn, self._words.summary(turn, self._tools.handoffs))
             return
         thought: ThoughtEvent | None = None
         message_id = turn.message_id
         if answer.thought:
             thought = ThoughtEvent(content=answer.thought, source=self.name, id=message_id)
             message_id = new_id()
-        final = None if calls else self._final_message(answer, message_id)
+        final = None if calls else self._words.answer(answer, message_id)
         # An answer that can't be read has left no trace until here.
         await self._model_context.add_message(
             assistant_message(
@@ -343,20 +339,6 @@ class AssistantAgent(BaseChatAgent, Component[AssistantAgentConfig]):
         turn.results = {}
         turn.phase = "tools"
 
-    def _final_message(self, answer: CreateResult, message_id: str) -> BaseChatMessage:
-        text = answer.content if isinstance(answer.content, str) else ""
-        if self._output is None:
-            return TextMessage(
-                content=text, source=self.name, models_usage=answer.usage, id=message_id
-            )
-        return self._output.StructuredMessage(
-            content=self._output.ContentModel.model_validate_json(text),
-            source=self.name,
-            models_usage=answer.usage,
-            format_string=self._output.format_string,
-            id=message_id,
-        )
-
     async def _finish_calls(self, turn: Turn) -> None:
         """All results of a round are in: hand off, call the model again, reflect, or summarise."""
         results = turn.round_results()
@@ -372,20 +354,7 @@ class AssistantAgent(BaseChatAgent, Component[AssistantAgentConfig]):
         elif self._reflect_on_tool_use:
             turn.phase = "reflect"
         else:
-            self._conclude(turn, self._summary(turn))
-
-    def _summary(self, turn: Turn) -> ToolCallSummaryMessage:
-        return summary_message(turn, self._tools.handoffs, self.name, self._summary_line)
-
-    def _summary_line(self, call: FunctionCall, result: FunctionExecutionResult) -> str:
-        if self._tool_call_summary_formatter is not None:
-            return self._tool_call_summary_formatter(call, result)
-        return self._tool_call_summary_format.format(
-            tool_name=call.name,
-            arguments=call.arguments,
-            result=result.content,
-            is_error=result.is_error,
-        )
+            self._conclude(turn, self._words.summary(turn, self._tools.handoffs))
 
     def _conclude(self, turn: Turn, message: BaseChatMessage) -> None:
         turn.final = message
@@ -495,39 +464,14 @@ class AssistantAgent(BaseChatAgent, Component[AssistantAgentConfig]):
             model_client_stream=self._model_client_stream,
             reflect_on_tool_use=self._reflect_on_tool_use,
             max_tool_iterations=self._max_tool_iterations,
-            tool_call_summary_format=self._tool_call_summary_format,
+            tool_call_summary_format=self._words.summary_format,
             metadata=self._metadata or None,
             structured_message_factory=self._output.dump_component() if self._output else None,
         )
 
     @classmethod
     def _from_config(cls, config: AssistantAgentConfig) -> Self:
-        output = config.structured_message_factory
-        factory = StructuredMessageFactory.load_component(output) if output is not None else None
-        return cls(
-            name=config.name,
-            model_client=ChatCompletionClient.load_component(config.model_client),
-            tools=_load_tools(config.tools or ()),
-            workbench=[Workbench.load_component(entry) for entry in config.workbench or ()] or None,
-            handoffs=config.handoffs,
-            model_context=ChatCompletionContext.load_component(config.model_context)
-            if config.model_context
-            else None,
-            memory=[Memory.load_component(memory) for memory in config.memory or ()] or None,
-            description=config.description,
-            system_message=config.system_message,
-            model_client_stream=config.model_client_stream,
-            reflect_on_tool_use=config.reflect_on_tool_use,
-            max_tool_iterations=config.max_tool_iterations,
-            tool_call_summary_format=config.tool_call_summary_format,
-            output_content_type=factory.ContentModel if factory else None,
-            output_content_type_format=factory.format_string if factory else None,
-            metadata=config.metadata,
-        )
-
-
-def _load_tools(tools: Sequence[ComponentModel]) -> list[BaseTool[Any, Any]] | None:
-    return [cast("BaseTool[Any, Any]", BaseTool.load_component(tool)) for tool in tools] or None
+        return cls(**constructor_arguments(config))
 
 
 def _checked(answer: Any) -> CreateResult:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import BaseModel
 
 from teams.base import Handoff
 from teams.core import ComponentModel
 from teams.memory import Memory
+from teams.messages import StructuredMessageFactory
 from teams.model_context import ChatCompletionContext
 from teams.models import ChatCompletionClient
 from teams.tools import BaseTool, Workbench
@@ -32,3 +33,28 @@ class AssistantAgentConfig(BaseModel, defer_build=True):
     max_tool_iterations: int = 1
     metadata: dict[str, str] | None = None
     structured_message_factory: ComponentModel | None = None
+
+
+def constructor_arguments(config: AssistantAgentConfig) -> dict[str, Any]:
+    """What the constructor is given for a config, its components loaded."""
+    output = config.structured_message_factory
+    factory = StructuredMessageFactory.load_component(output) if output is not None else None
+    context = config.model_context
+    return {
+        "name": config.name,
+        "model_client": ChatCompletionClient.load_component(config.model_client),
+        "tools": [BaseTool.load_component(tool) for tool in config.tools or ()] or None,
+        "workbench": [Workbench.load_component(bench) for bench in config.workbench or ()] or None,
+        "handoffs": config.handoffs,
+        "model_context": ChatCompletionContext.load_component(context) if context else None,
+        "memory": [Memory.load_component(memory) for memory in config.memory or ()] or None,
+        "description": config.description,
+        "system_message": config.system_message,
+        "model_client_stream": config.model_client_stream,
+        "reflect_on_tool_use": config.reflect_on_tool_use,
+        "max_tool_iterations": config.max_tool_iterations,
+        "tool_call_summary_format": config.tool_call_summary_format,
+        "output_content_type": factory.ContentModel if factory else None,
+        "output_content_type_format": factory.format_string if factory else None,
+        "metadata": config.metadata,
+    }
