@@ -23,17 +23,18 @@ pytestmark = pytest.mark.usefixtures("fresh_imports")
 TOKEN = "xoxb-canary-1234567890"
 ADAPTER = f"[adapters.scripted]\nbot_token = '{TOKEN}'\n"
 ROUTE = "[[routes]]\nadapter = 'scripted'\nchannels = 'C1'\nusers = 'members'\n"
+PLACES = "store = { folder = 'store' }\nhealth = { port = 0 }\n"
 KEY = ConversationKey(platform="scripted", channel="C1", root="1")
 ANN = Author(id="scripted:T1:ann", name="Ann")
 
 
 def load(folder: Path, text: str) -> LoadedConfig:
-    (folder / "config.toml").write_text(f"store = {{ folder = 'store' }}\nhealth = {{ port = 0 }}\n{text}")
+    (folder / "config.toml").write_text(f"{PLACES}{text}")
     return load_config(folder / "config.toml")
 
 
 def serve(folder: Path, text: str):
-    (folder / "config.toml").write_text(f"store = {{ folder = 'store' }}\nhealth = {{ port = 0 }}\n{text}")
+    (folder / "config.toml").write_text(f"{PLACES}{text}")
     return CliRunner().invoke(main, ["serve", "--config", str(folder / "config.toml")])
 
 
