@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import Counter, deque
+from collections import Counter
 from itertools import islice
 
 from gateway.store.protocols import PersonLimits
@@ -17,7 +17,7 @@ class Pace:
 
     def __init__(self) -> None:
         self._running: Counter[str] = Counter()
-        self._begun: dict[str, deque[float]] = {}
+        self._begun: dict[str, list[float]] = {}
 
     def wait(self, person: str, limits: PersonLimits | None, now: float) -> float:
         """Seconds until a turn of the person's may begin: 0 for now, infinity for once another of
@@ -37,10 +37,9 @@ class Pace:
         self._forget(now)
         self._running[person] += 1
         if limits is not None:
-            begun = self._begun.setdefault(person, deque())
+            begun = self._begun.setdefault(person, [])
             begun.append(now)
-            while len(begun) > limits.turns:  # no more are ever looked at
-                begun.popleft()
+            del begun[: -limits.turns]  # no more are ever looked at
 
     def ended(self, person: str) -> None:
         """A turn of the person's has ended."""

@@ -51,7 +51,7 @@ class Sessions:
         self._retry = retry
         self._live: OrderedDict[str, LiveTeam] = OrderedDict()
         self._running: dict[str, Turn] = {}
-        self._stops: set[str] = set()
+        self._stops: dict[str, str] = {}
         self._delays: dict[str, float] = {}
         self._leaving = False
         self._retired: list[tuple[TeamSource, set[str]]] = []
@@ -111,7 +111,7 @@ class Sessions:
         self._running[thread.id] = turn
         if self._leaving:
             turn.leave()
-        if turn.id in self._stops:
+        if self._stops.get(thread.id) == turn.id:
             turn.stop()
         live = self._live.pop(thread.id, None)
         teams = self._teams
@@ -136,7 +136,7 @@ class Sessions:
                 live.used_at = monotonic()
         finally:
             del self._running[thread.id]
-            self._stops.discard(turn.id)
+            self._stops.pop(thread.id, None)
             await self._ended(turn.id)
         while len(self._live) > self._live_teams:
             self._live.popitem(last=False)
@@ -168,7 +168,7 @@ class Sessions:
         if running is not None and running.id == turn:
             running.stop()
         else:
-            self._stops.add(turn)
+            self._stops[thread] = turn
 
     def leave(self) -> None:
         """Let every turn end at its next safe point, to go on in the next process."""
@@ -207,5 +207,5 @@ class Sessions:
         """Stop the work of a thread that was deleted, and drop what it has in memory."""
         if turn := self._running.get(thread):
             turn.stop()
-        self._live.pop(thread, None)
-        self._delays.pop(thread, None)
+        for kept in (self._live, self._stops, self._delays):
+            kept.pop(thread, None)

@@ -163,6 +163,18 @@ async def end_to_end(threads: int, live: int) -> Figures:
         }
 
 
+async def memory(threads: int, messages: int) -> Figures:
+    """What is resident once so many threads have had so many messages, and 100 teams are live."""
+    async with opened(DoNothing(), live_teams=100) as (gateway, _):
+        for number in range(messages // 2):
+            for first in range(0, threads, 500):
+                some = range(first, min(first + 500, threads))
+                await asyncio.gather(*(gateway.accept(message(each, number)) for each in some))
+                await rest(gateway)
+        gc.collect()
+        return {"resident": [float(resident())]}
+
+
 async def written(sizes: list[int]) -> Figures:
     """Bytes that a turn writes, in a thread of so many messages."""
     figures: Figures = {}
@@ -205,6 +217,7 @@ SCENARIOS: dict[str, Callable[..., Awaitable[Figures]]] = {
     "accept": accept,
     "first_event": first_event,
     "end_to_end": end_to_end,
+    "memory": memory,
     "written": written,
 }
 

@@ -20,6 +20,7 @@ def run(*, quick: bool) -> Table:
     table.rows += _accept(10 if quick else 50)
     table.rows += _first_event(30 if quick else 200)
     table.rows += _end_to_end(100 if quick else 1000)
+    table.rows += _memory(500 if quick else 10_000)
     table.rows += _written([20, 200] if quick else [20, 200, 2000])
     return table
 
@@ -84,6 +85,24 @@ def _end_to_end(threads: int) -> list[Row]:
             note=note,
         )
         for what in live
+    ]
+
+
+def _memory(threads: int) -> list[Row]:
+    many, few = (_measured("memory", count, 20)["resident"] for count in (threads, 100))
+    return [
+        Row(
+            name=f"resident, {threads:,} threads x 20 messages, 100 live teams",
+            unit="bytes",
+            cells={OURS: Figures.of(many), OTHER: Figures.of(few)},
+            note="against: 100 threads",
+        ),
+        Row(
+            name="  against 100 threads",
+            unit="times",
+            cells={OURS: Figures.of([many[0] / few[0]])},
+            target=Target(at_most=1.2),
+        ),
     ]
 
 

@@ -1,0 +1,73 @@
+"""What a gateway keeps in memory does not grow with the threads it has seen."""
+
+import gc
+import tracemalloc
+
+from gateway.access import Allowed, OperatorsOnly
+from gateway.conversation import Author, ConversationKey, InboundMessage
+from gateway.gateway import Gateway, Limits
+from gateway.local_client import LocalClient
+from gateway.store import SqliteStore
+from gateway.store.protocols import PersonLimits
+from tests.gateway.scripted import ScriptedTeams, ends, solo, until
+
+LIVE = 5
+PER_THREAD = 2000
+"""Bytes that may be left of a thread: far below what any of its objects in use takes."""
+
+
+class Everybody(OperatorsOnly):
+    def judge(self, message):
+        return Allowed(limits=PersonLimits(parallel=3, turns=30))
+
+
+class Crowd:
+    """Each thread has a person of its own, who says one thing."""
+
+    def __init__(self, gateway: Gateway) -> None:
+        self._gateway = gateway
+        self._said = 0
+
+    async def write(self, threads: int) -> None:
+        for number in range(self._said, self._said + threads):
+            receipt = await self._gateway.accept(
+                InboundMessage(
+                    key=ConversationKey(platform="slack", root=str(number)),
+                    author=Author(id=f"slack:T:{number}", name=str(number)),
+                    dedupe=(f"slack:{number}",),
+                    text="hello",
+                )
+            )
+            await until(LocalClient(self._gateway), receipt.thread, ends)
+        self._said += threads
+
+
+def allocated() -> int:
+    gc.collect()
+    return tracemalloc.get_traced_memory()[0]
+
+
+async def test_nothing_is_kept_of_threads_that_rest(tmp_path):
+    teams = ScriptedTeams(lambda: solo("one"))
+    gateway = Gateway(
+        SqliteStore(tmp_path), teams, access=Everybody(), limits=Limits(live_teams=LIVE)
+    )
+    async with gateway:
+        crowd = Crowd(gateway)
+        await crowd.write(60)
+        teams.workdirs.clear()
+        tracemalloc.start()
+        try:
+            before = allocated()
+            await crowd.write(120)
+            teams.workdirs.clear()
+            grown = allocated() - before
+        finally:
+            tracemalloc.stop()
+        await gateway._dispatcher.rest()
+        assert (await gateway.status()).live == LIVE
+        kept = [gateway._bus._feeds, gateway._bus._opened, gateway._sessions._delays]
+        kept += [gateway._sessions._stops, gateway._sessions._running]
+        kept += [gateway._dispatcher._waiting, gateway._dispatcher._lines]
+        assert not any(kept)
+    assert grown < 120 * PER_THREAD
