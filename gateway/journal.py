@@ -28,6 +28,7 @@ UNKNOWN = (
 )
 STOPPED = "Stopped before it had ended."
 NOT_RUN = "Not run."
+NOT_ARGUMENTS = "Not run: the arguments are not a JSON object."
 
 
 Rules = Callable[[ToolCall], ToolRule]
@@ -89,6 +90,12 @@ class Journal:
         granted = rule.always_allowed and call.name in self._granted
         if rule.action == "allow" or granted:
             return None
+        return await self._ask(call, rule)
+
+    async def _ask(self, call: ToolCall, rule: ToolRule) -> ToolResult | None:
+        """The result of a call that a person refused; None if it may run."""
+        if call.parsed_arguments() is None:  # nobody can judge that, and no tool could take it
+            return await self._finish(call, _text(call, NOT_ARGUMENTS, error=True))
         started = self._started(call)
         answer = await self._humans.approval(call, rule, self._row(call, "shown"), started)
         if answer.kind == "deny":

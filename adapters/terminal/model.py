@@ -279,6 +279,7 @@ class ThreadModel:
                 if item is None:
                     return
                 self._agent(item.agent.name).doing = ""
+                self._mark_waiting()
                 known = self.items.get(self._calls.pop(request, ""))
                 if isinstance(known, ToolItem):
                     state = "running" if known.state == "asking" else known.state

@@ -83,6 +83,20 @@ async def asked(client: LocalClient, text: str = "go") -> tuple[str, InputReques
     return thread, of(InputRequested, events)[-1]
 
 
+@pytest.mark.parametrize("arguments", ["not json", "[1]"])
+async def test_nobody_is_asked_to_approve_what_no_tool_could_take(tmp_path, arguments):
+    tools = Tools()
+    shared = model(calls("delete", delete=arguments), "I could not.")
+    teams = ScriptedTeams(lambda: solo(shared, tools=[tools.delete]), rules={"delete": ASK})
+    async with opened(tmp_path, teams) as client:
+        events = await turn(client, (await client.create_thread()).id, "go")
+    assert not of(InputRequested, events)
+    [finished] = of(ToolFinished, events)
+    assert finished.failed
+    assert "not a JSON object" in finished.result
+    assert tools.done == []
+
+
 async def test_a_tool_runs_only_once_it_is_approved(tmp_path):
     tools = Tools()
     async with opened(tmp_path, deleting(tools, "It is gone.")) as client:

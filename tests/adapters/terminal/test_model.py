@@ -203,6 +203,17 @@ def test_a_turn_that_waits_is_settled_and_goes_on_after_the_answer():
     assert item.outcome == "Lisbon"
 
 
+def test_who_asks_twice_still_asks_after_the_first_answer():
+    model = model_of(
+        began("go"),
+        asked("coder", "r1", "City?"),
+        asked("coder", "r2", "Street?"),
+        ended("waiting"),
+        events.InputResolved(thread="", request="r1", outcome="Lisbon"),
+    )
+    assert model.agents["coder"].doing == "asks you"
+
+
 def test_a_stopped_turn_leaves_nothing_open():
     model = model_of(
         began("go"), called("coder", "c", "shell"), delta("coder", "m", "half a"), ended("stopped")
