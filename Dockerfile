@@ -3,19 +3,19 @@
 
 FROM python:3.13-slim AS build
 COPY requirements/runtime.txt /src/requirements/
-RUN python -m venv /opt/parley \
-    && /opt/parley/bin/pip install --no-cache-dir --require-hashes -r /src/requirements/runtime.txt
+RUN python -m venv /usr/local/lib/parley \
+    && /usr/local/lib/parley/bin/pip install --no-cache-dir --require-hashes -r /src/requirements/runtime.txt
 COPY pyproject.toml README.md LICENSE /src/
 COPY teams /src/teams
 COPY gateway /src/gateway
 COPY adapters /src/adapters
-RUN /opt/parley/bin/pip install --no-cache-dir --no-deps --no-build-isolation /src
+RUN /usr/local/lib/parley/bin/pip install --no-cache-dir --no-deps --no-build-isolation /src
 
 FROM python:3.13-slim
-COPY --from=build /opt/parley /opt/parley
+COPY --from=build /usr/local/lib/parley /usr/local/lib/parley
 # Threads live in /var/lib/parley; the config is mounted, its secrets come from the environment or from files.
 RUN useradd --system --uid 10001 --home-dir /var/lib/parley --create-home parley
-ENV PATH=/opt/parley/bin:$PATH \
+ENV PATH=/usr/local/lib/parley/bin:$PATH \
     PARLEY_CONFIG=/etc/parley/config.toml \
     PYTHONUNBUFFERED=1 \
     XDG_DATA_HOME=/var/lib
