@@ -118,7 +118,7 @@ async def leave_early(build: Callable[[], Any]) -> list[weakref.ref[Any]]:
         if isinstance(item, ToolCallRequestEvent) or item.source != "user":
             break
     dropped = [weakref.ref(team)]
-    del team, item
+    del team, item  # pyright: ignore[reportPossiblyUnboundVariable]
     for _ in range(10):
         await asyncio.sleep(0)  # the event loop closes what was left
     return dropped
