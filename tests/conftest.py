@@ -3,10 +3,11 @@
 import asyncio
 import inspect
 import ipaddress
+import logging
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -54,6 +55,23 @@ def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPat
     }.items():
         monkeypatch.setenv(variable, str(folder / place))
     return folder
+
+
+@pytest.fixture(autouse=True)
+def quiet_log() -> Iterator[None]:
+    """What a test sets up for the log of its process ends with it: others count on its silence."""
+    loggers = [logging.getLogger(name) for name in (None, "teams", "teams.events", "teams.trace")]
+    before = [(each, each.level, list(each.handlers), each.propagate) for each in loggers]
+    yield
+    for logger, level, handlers, propagate in before:
+        logger.setLevel(level)
+        logger.propagate = propagate
+        for handler in [each for each in logger.handlers if each not in handlers]:
+            logger.removeHandler(handler)
+            handler.close()
+        for handler in [each for each in handlers if each not in logger.handlers]:
+            logger.addHandler(handler)  # those of pytest, where a test made the log its own
+    logging.captureWarnings(False)
 
 
 @pytest.fixture(autouse=True)
