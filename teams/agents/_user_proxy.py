@@ -11,6 +11,7 @@ from uuid import uuid4
 
 from pydantic import BaseModel
 
+from teams._cancellation import cancellable
 from teams._hooks import AGENT_PATH, InputRequired, current_hooks
 from teams._merge import bounded
 from teams._turn import Suspended
@@ -141,9 +142,10 @@ class UserProxyAgent(BaseChatAgent, Component[UserProxyAgentConfig]):
         ask = self._input_func or current_hooks().ask or input
         with self.InputRequestContext.populate_context(self._request_id):
             if _is_async(ask):
-                return await bounded(cast("Any", ask)(prompt, token))
+                return await cancellable(bounded(cast("Any", ask)(prompt, token)), token)
             question = cast("SyncInputFunc", ask)
-            return await in_daemon_thread(lambda: question(prompt), name=f"input of {self.name}")
+            answer = in_daemon_thread(lambda: question(prompt), name=f"input of {self.name}")
+            return await cancellable(answer, token)
 
     async def on_reset(self, cancellation_token: CancellationToken | None = None) -> None:
         """Forget an open request."""

@@ -1,5 +1,6 @@
 """A human among the agents."""
 
+import asyncio
 import functools
 import threading
 from typing import Any
@@ -152,3 +153,29 @@ async def test_what_it_can_say_and_what_it_is():
     assert set(agent.produced_message_types) == {TextMessage, HandoffMessage}
     loaded = UserProxyAgent.load_component(agent.dump_component())
     assert (loaded.name, loaded.description) == ("human", "the boss")
+
+
+@pytest.mark.parametrize("blocking", [False, True])
+async def test_asked_directly_it_stops_waiting_when_its_token_is_cancelled(blocking: bool):
+    asked, answered, loop = asyncio.Event(), threading.Event(), asyncio.get_running_loop()
+
+    async def ask(prompt: str, cancellation_token: CancellationToken | None) -> str:
+        asked.set()
+        await asyncio.Event().wait()
+        return "never"
+
+    def ask_blocking(prompt: str) -> str:
+        loop.call_soon_threadsafe(asked.set)
+        answered.wait(5)
+        return "late"
+
+    agent = UserProxyAgent("human", input_func=ask_blocking if blocking else ask)
+    token = CancellationToken()
+    question = [TextMessage(content="Well?", source="a")]
+    async with asyncio.timeout(1):
+        answer = loop.create_task(agent.on_messages(question, token))
+        await asked.wait()
+        token.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await answer
+    answered.set()
