@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     Connect = Callable[[], AbstractAsyncContextManager[Client]]
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-GRACE = 4.0
+GRACE = 3.5
 """Seconds the line to the gateway has to close in order."""
-DEADLINE = 5.0
+DEADLINE = 4.5
 """Seconds after which the process is gone in any case."""
 
 
@@ -42,7 +42,7 @@ def run_chat(
     is on screen, in the loop that runs the chat; so the imports of the gateway belong inside of it.
     What it raises is shown as one sentence on standard error, with the error's `exit_code`, or 1.
     It is left when the person has quit or SIGTERM or SIGHUP came, with the terminal restored
-    already; after 4 seconds it is cancelled, after 5 the process is gone.
+    already; after 3.5 seconds it is cancelled, after 4.5 the process is gone.
 
     `plain` asks for the line mode, which is also taken where standard input or output is no
     terminal, or a dumb one. There the end of input means: finish the turn, then leave, with 3 if
