@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import json
 from collections.abc import AsyncGenerator, Callable, Sequence
@@ -138,9 +139,13 @@ class Engine:
 
 
 class Recorder:
-    """What a run said and asked, in a form in which both engines can be compared."""
+    """What a run said and asked, in a form in which both engines can be compared.
 
-    def __init__(self) -> None:
+    `loose`: of what models are asked, only letters and digits count.
+    """
+
+    def __init__(self, *, loose: bool) -> None:
+        self._loose = loose
         self.items: list[Any] = []
         self.requests: list[Any] = []
         self.results: list[Any] = []
@@ -162,10 +167,17 @@ class Recorder:
         )
 
     def asked(self, messages: Sequence[Any]) -> None:
-        """A request to a model."""
-        self.requests.append(
-            [[type(m).__name__, getattr(m, "source", None), plain(m.content)] for m in messages]
-        )
+        """A request to a model: how many messages, a digest of them, and the last ones."""
+        sent = [
+            [type(m).__name__, getattr(m, "source", None), self._text(plain(m.content))]
+            for m in messages
+        ]
+        digest = hashlib.sha256(json.dumps(sent).encode()).hexdigest()
+        self.requests.append([len(sent), digest, sent[-3:]])
+
+    def _text(self, content: Any) -> Any:
+        loose = self._loose and isinstance(content, str)
+        return "".join(filter(str.isalnum, content)) if loose else content
 
     def report(self) -> dict[str, Any]:
         """All of it as JSON data."""

@@ -95,31 +95,17 @@ def sample(
     return samples
 
 
-def check(workers: Mapping[str, Worker], scenario: str, size: int, *, loose: bool) -> None:
+def check(workers: Mapping[str, Worker], scenario: str, size: int) -> None:
     """Raise AssertionError unless all sides say, ask and keep the same."""
     reports = {side: worker.ask("check", scenario, size) for side, worker in workers.items()}
     first_side, first = next(iter(reports.items()))
     for side, report in reports.items():
         for name, value in report.items():
-            ours, theirs = first[name], value
-            if loose and name == "requests":
-                ours, theirs = _letters(ours), _letters(theirs)
-            if ours != theirs:
-                found = _first_difference(ours, theirs)
+            if first[name] != value:
+                found = _first_difference(first[name], value)
                 raise AssertionError(f"{scenario}: {first_side} and {side} differ: {name}, {found}")
         if not report["state kept"]:
             raise AssertionError(f"{scenario}: {side} does not load what it saved.")
-
-
-def _letters(value: Any) -> Any:
-    """Requests without the punctuation of their prompts."""
-    match value:
-        case list():
-            return [_letters(part) for part in value]
-        case str():
-            return "".join(filter(str.isalnum, value))
-        case _:
-            return value
 
 
 def _first_difference(ours: Any, theirs: Any) -> str:

@@ -65,7 +65,7 @@ def _scenario(
     sizes = scenario.quick if quick else scenario.sizes
     rows: list[Row] = []
     for size in sizes:
-        check(sides, name, size, loose=scenario.loose)
+        check(sides, name, size)
         rounds, seconds = (3, 0.0) if quick else (15, scenario.seconds)
         samples = sample(sides, name, size, rounds=rounds, seconds=seconds)
         rows += _rows(name, scenario, size, samples)

@@ -19,7 +19,7 @@ from benchmarks.engine.scenarios import SCENARIOS
 async def checked(engine: Engine, name: str, size: int) -> Any:
     """What the scenario says, asks and ends with."""
     scenario = SCENARIOS[name](engine, size)
-    engine.recorder = recorder = Recorder()
+    engine.recorder = recorder = Recorder(loose=scenario.loose)
     try:
         await scenario.prepare()
         await scenario.work()
