@@ -8,13 +8,12 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from teams.core import CancellationToken, Component
+from teams.core import CancellationToken, Component, FunctionCall, Image
 from teams.models._client import ChatCompletionClient, ToolChoice
 from teams.models._info import ModelCapabilities, ModelFamily, ModelInfo, validate_model_info
 from teams.models._types import (
-    AssistantMessage,
     CreateResult,
-    FunctionExecutionResultMessage,
+    FunctionExecutionResult,
     LLMMessage,
     RequestUsage,
 )
@@ -142,15 +141,22 @@ class ReplayChatCompletionClient(ChatCompletionClient, Component[ReplayChatCompl
         self, messages: Sequence[LLMMessage], *, tools: Sequence[Tool | ToolSchema] = ()
     ) -> int:
         """The number of words in the messages."""
-        ids = list(map(id, messages))
+        # A history grows at its end: before a message that was counted, all were, as a rule.
+        for message in reversed(messages):
+            if id(message) in self._words:
+                break
+            self._count(message)
         try:
-            return sum(map(self._words.__getitem__, ids))
+            return sum(map(self._words.__getitem__, map(id, messages)))
         except KeyError:
-            for key, message in zip(ids, messages, strict=True):
-                if key not in self._words:
-                    self._words[key] = _words(message)
-                    self._seen.append(message)
-            return sum(map(self._words.__getitem__, ids))
+            for message in messages:
+                self._count(message)
+            return sum(map(self._words.__getitem__, map(id, messages)))
+
+    def _count(self, message: LLMMessage) -> None:
+        if id(message) not in self._words:
+            self._words[id(message)] = _words(message)
+            self._seen.append(message)
 
     def remaining_tokens(
         self, messages: Sequence[LLMMessage], *, tools: Sequence[Tool | ToolSchema] = ()
@@ -190,11 +196,19 @@ class ReplayChatCompletionClient(ChatCompletionClient, Component[ReplayChatCompl
 
 
 def _words(message: LLMMessage) -> int:
-    match message:
-        case FunctionExecutionResultMessage():
-            return sum(len(result.content.split()) for result in message.content)
-        case AssistantMessage(content=list(calls)):
-            return sum(1 + len(call.arguments.split()) for call in calls)
+    content = message.content
+    if isinstance(content, str):
+        return len(content.split())
+    return sum(_words_of(part) for part in content)
+
+
+def _words_of(part: str | Image | FunctionCall | FunctionExecutionResult) -> int:
+    match part:
+        case str():
+            return len(part.split())
+        case FunctionCall():
+            return 1 + len(part.arguments.split())
+        case FunctionExecutionResult():
+            return len(part.content.split())
         case _:
-            parts = [message.content] if isinstance(message.content, str) else message.content
-            return sum(len(part.split()) if isinstance(part, str) else 1 for part in parts)
+            return 1
