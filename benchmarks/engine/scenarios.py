@@ -250,22 +250,14 @@ class Memory(Scenario):
     sizes = (0, 20, 200)
     quick = (20,)
 
+    def __init__(self, engine: Engine, size: int) -> None:
+        super().__init__(engine, size)
+        self.model = engine.model()
+
     def make(self) -> Any:
         e = self.engine
         agents = [e.assistant(name, self.model) for name in ("a", "b", "c")]
-        return e.RoundRobinGroupChat(agents, max_turns=self.size)
-
-    def _make(self, model: Any) -> Any:
-        self.model = model
-        if self.size == 0:
-            self.size = 1
-            team = self.make()
-            self.size = 0
-            return team
-        return self.make()
-
-    async def prepare(self) -> None:
-        self.team = self._make(self.engine.model())
+        return e.RoundRobinGroupChat(agents, max_turns=self.size or 1)
 
     async def work(self) -> int:
         if self.size:
@@ -273,22 +265,21 @@ class Memory(Scenario):
         return 1
 
     async def measure(self) -> dict[str, float]:
-        count, model = (10 if self.size > 20 else 40), self.engine.model()
-        await self._one(model)  # what is made once is not counted
+        count = 10 if self.size > 20 else 40
+        await self._one()  # what is made once is not counted
         gc.collect()
         tracemalloc.start()
         before = tracemalloc.get_traced_memory()[0]
-        teams = [await self._one(model) for _ in range(count)]
+        teams = [await self._one() for _ in range(count)]
         gc.collect()
         held = tracemalloc.get_traced_memory()[0] - before
         tracemalloc.stop()
         return {"bytes": held / len(teams)}
 
-    async def _one(self, model: Any) -> Any:
-        team = self._make(model)
-        if self.size:
-            await self.engine.run(team, "Begin.")
-        return team
+    async def _one(self) -> Any:
+        await self.prepare()
+        await self.work()
+        return self.team
 
 
 class State(Scenario):
