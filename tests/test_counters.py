@@ -74,6 +74,22 @@ def test_the_engine_is_imported_with_few_modules():
     assert int(done.stdout) < 340
 
 
+def test_the_command_line_has_loaded_nothing_heavy_when_the_chat_begins():
+    code = (
+        "import sys, adapters.terminal\n"
+        "def begun(*_, **__):\n"
+        "    print(*sys.modules)\n"
+        "    return 0\n"
+        "adapters.terminal.run_chat = begun\n"
+        "from gateway.cli import main\n"
+        "main(['chat'])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = set(done.stdout.split())
+    assert not loaded & {"pydantic", "aiosqlite", "openai", "textual", "gateway.redaction"}
+    assert len(loaded) < 330
+
+
 @pytest.mark.timeout(60)
 def test_the_composer_is_painted_with_few_modules(tmp_path: Path):
     with PtyProcess(SCRIPTED_CHAT, str(tmp_path), "ask", folder=tmp_path) as terminal:

@@ -33,19 +33,24 @@ class ParleyGroup(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; errors of ours become one message on standard error."""
-        from gateway.redaction import REDACTION
-        from gateway.render.sanitize import sanitize
-
         try:
             return super().invoke(ctx)
         except GatewayError as error:
-            click.echo(f"parley: {REDACTION.known(sanitize(str(error)))}", err=True)
+            click.echo(f"parley: {_told(error)}", err=True)
             ctx.exit(getattr(error, "exit_code", ExitCode.FAILED))
         except KeyboardInterrupt:
             ctx.exit(ExitCode.INTERRUPTED)
         except BrokenPipeError:
             leave_output()
             ctx.exit(ExitCode.BROKEN_PIPE)
+
+
+def _told(error: GatewayError) -> str:
+    # Imported late: a chat paints before anything heavy is read.
+    from gateway.redaction import REDACTION
+    from gateway.render.sanitize import sanitize
+
+    return REDACTION.known(sanitize(str(error)))
 
 
 def leave_output() -> None:
