@@ -125,7 +125,7 @@ def _table(table: Table) -> str:
 
 def _ratio(row: Row) -> str:
     text = " / ".join(f"{ratio:.3g}" for ratio in row.ratios)
-    return f"**{text}** (missed)" if row.met is False else text
+    return f"**{text} missed**".replace("** ", "**") if row.met is False else text
 
 
 def shown(figures: Figures, unit: str) -> str:

@@ -69,7 +69,7 @@ def _scenario(
         rounds, seconds = (3, 0.0) if quick else (15, scenario.seconds)
         samples = sample(sides, name, size, rounds=rounds, seconds=seconds)
         rows += _rows(name, scenario, size, samples)
-    if len(sizes) > 1 and name in ("Turns", "ReplayTurns"):
+    if len(sizes) > 1 and name == "Turns":
         rows.append(_flatness(scenario, rows[0], rows[-1], sizes))
     return rows
 

@@ -184,11 +184,12 @@ async def written(sizes: list[int]) -> Figures:
             while said < size:
                 await person.say()
                 said += 2
-            before, commits = bytes_written(), store.commits
+            commits = store.commits
             for _ in range(turns):
+                before = bytes_written()
                 await person.say()
                 said += 2
-            figures[f"{size}: bytes"] = [(bytes_written() - before) / turns]
+                figures.setdefault(f"{size}: bytes", []).append(bytes_written() - before)
             figures[f"{size}: commits"] = [(store.commits - commits) / turns]
     return figures
 
