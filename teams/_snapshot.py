@@ -243,7 +243,8 @@ def _says(message: AssistantMessage, said: TextMessage) -> bool:
 
 def _part(number: int, data: bytes) -> Mapping[str, Any]:
     try:
-        part: Any = from_json(data)
+        # Only keys come again: what is said and its ids would fill the cache of the whole process.
+        part: Any = from_json(data, cache_strings="keys")
     except ValueError as error:
         raise ValueError(f"Part {number} of the saved state is not JSON: {error}") from error
     found = cast("dict[str, Any]", part) if isinstance(part, dict) else {}
