@@ -1,14 +1,15 @@
 """What a turn costs does not grow with what was said before it."""
 
+import asyncio
 import sqlite3
 from typing import Any
 
-from gateway.events import MessageFinished, TextDelta
+from gateway.events import MessageFinished, SessionEvent, TextDelta, ThreadRenamed
 from gateway.live_team import LiveTeam
 from gateway.store import SqliteStore
 from gateway.store.protocols import Checkpoint
 from teams.messages import TextMessage
-from tests.gateway.scripted import model, of, opened, solo, turn
+from tests.gateway.scripted import ends, model, of, opened, solo, turn, until
 
 SAYING = "a sentence of some length that stands for what people say " * 4
 
@@ -50,8 +51,20 @@ async def test_chunks_are_never_rows(tmp_path):
     text = "word " * 2000
     async with opened(tmp_path, lambda: solo(text, model_client_stream=True)) as client:
         thread = (await client.create_thread()).id
-        before = (await client.thread(thread)).last_seq
-        events = await turn(client, thread, "go")
+        watching = asyncio.Event()
+
+        def over(event: SessionEvent) -> bool:
+            if isinstance(event, ThreadRenamed):
+                watching.set()
+            return ends(event)
+
+        async with asyncio.TaskGroup() as group:
+            seen = group.create_task(until(client, thread, over))
+            await client.rename_thread(thread, "Watched")
+            await watching.wait()  # whoever comes later sees the text, not its pieces
+            before = (await client.thread(thread)).last_seq
+            await client.send(thread, "go")
+        events = seen.result()
         store = client._gateway.store
         assert isinstance(store, SqliteStore)
         stored = await store.events(thread, after=before)
