@@ -183,7 +183,8 @@ class Notice(_Event):
     """A line from the gateway itself.
 
     For errors, `incident` is the short id under which the log has the details, and `retry` says
-    that the same message again may get an answer.
+    that the same message again may get an answer. `command` is what can be done about it, as
+    something to type, and `label` names it in a few words, for a button.
     """
 
     kind: Literal["notice"] = "notice"
@@ -191,6 +192,19 @@ class Notice(_Event):
     level: NoticeLevel = "info"
     incident: str = ""
     retry: bool = False
+    command: str = ""
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileMade(_Event):
+    """A file that is new or changed in the thread's own folder; `path` is relative to it, `size`
+    is in bytes.
+    """
+
+    kind: Literal["file_made"] = "file_made"
+    path: str
+    size: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -234,6 +248,7 @@ SessionEvent: TypeAlias = (
     | InputRequested
     | InputResolved
     | Notice
+    | FileMade
     | Usage
     | TurnFinished
     | ThreadRenamed

@@ -28,6 +28,7 @@ from adapters.terminal.items import (
 from adapters.terminal.stream import StreamSanitizer
 from adapters.terminal.text import one_line, one_line_arguments, pretty_arguments
 from gateway.events import (
+    FileMade,
     HandedOff,
     HumanText,
     InputRequested,
@@ -126,7 +127,14 @@ class ThreadModel:
 
     def _apply(self, event: SessionEvent) -> None:
         match event:
-            case MessageQueued() | MessageWithdrawn() | ThreadRenamed() | Notice() | Usage():
+            case (
+                MessageQueued()
+                | MessageWithdrawn()
+                | ThreadRenamed()
+                | Notice()
+                | FileMade()
+                | Usage()
+            ):
                 self._about_the_thread(event)
             case TurnStarted() | TurnFinished() | SpeakerStarted():
                 self._about_the_turn(event)
@@ -140,7 +148,7 @@ class ThreadModel:
                 assert_never(event)
 
     def _about_the_thread(
-        self, event: MessageQueued | MessageWithdrawn | ThreadRenamed | Notice | Usage
+        self, event: MessageQueued | MessageWithdrawn | ThreadRenamed | Notice | FileMade | Usage
     ) -> None:
         match event:
             case MessageQueued(message=message):
@@ -149,6 +157,9 @@ class ThreadModel:
                 self.queued.pop(inbox, None)
             case ThreadRenamed(title=title):
                 self.title = one_line(sanitize(title))
+            case FileMade(path=path, size=size):
+                text = sanitize(f"A file was made: {path} ({size:,} bytes)")
+                self._seal(NoticeItem(key=f"file-{event.seq}", text=text, level="info"))
             case Notice(text=text, level=level, incident=incident):
                 self._seal(
                     NoticeItem(

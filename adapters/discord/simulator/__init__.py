@@ -1,0 +1,1 @@
+"""A Discord on this machine, for trying a team without one and for tests."""

@@ -1,0 +1,1 @@
+-- What was posted on chat platforms, and how far each thread's story has been told there.

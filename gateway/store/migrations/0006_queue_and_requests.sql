@@ -1,0 +1,1 @@
+-- Modes of a thread's queue, changes of messages on the platform, and the life of requests.

@@ -1,0 +1,1 @@
+-- What turns used, counted against budgets.

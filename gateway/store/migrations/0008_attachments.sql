@@ -1,0 +1,1 @@
+-- Attachments by the hash of their contents.

@@ -1,0 +1,1 @@
+-- What platforms keep for themselves: people's feedback, marks of what was read.

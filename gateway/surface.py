@@ -1,0 +1,264 @@
+"""What a text surface is to the gateway: a chat platform that shows a thread as messages, which are
+posted once and edited while they grow.
+
+    async with delivering(gateway, surface): ...        # gateway.delivery
+
+The gateway decides what should stand where (`Part`), remembers what does, and calls `post` and
+`edit`. A surface says in its own payload what a part says, paces its calls, and turns its
+platform's errors into those below. What it can do besides posting are small protocols: a capability
+exists when its method exists.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal, Protocol, TypeAlias, runtime_checkable
+
+from gateway.conversation import ConversationKey
+from gateway.errors import GatewayError
+from gateway.events import InputRequested, NoticeLevel
+
+Use: TypeAlias = Literal["post", "edit", "final", "card"]
+"""What a call is for: a new message, one more piece of it, its last state, a question to people."""
+
+ActivityStatus: TypeAlias = Literal["running", "done", "failed", "unknown"]
+BusyState: TypeAlias = Literal["working", "waiting", "idle"]
+
+
+class RateLimited(GatewayError):
+    """The platform did not take it, and says when it will. `retry_after` is in seconds."""
+
+    def __init__(self, retry_after: float) -> None:
+        super().__init__(f"The platform asks to wait for {retry_after:g} s.")
+        self.retry_after = retry_after
+
+
+class Rejected(GatewayError):
+    """The platform did not take it and never will; the text says why, to the operator.
+
+    `gone`: nothing can be written at this place any more (archived, deleted, not permitted).
+    """
+
+    def __init__(self, why: str, *, gone: bool = False) -> None:
+        super().__init__(why)
+        self.gone = gone
+
+
+class Unreachable(GatewayError):
+    """The platform did not take it: it could not be reached, or failed. A further try may help."""
+
+
+class Unclear(GatewayError):
+    """Nobody knows whether the platform took it: look it up before it is sent again."""
+
+
+class NoMoreText(GatewayError):
+    """The message takes no further text and shows `shown`: what follows needs a new message."""
+
+    def __init__(self, shown: str) -> None:
+        super().__init__("The message takes no further text.")
+        self.shown = shown
+
+
+class MessageGone(GatewayError):
+    """The message that was to be edited is not there any more."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where a thread's messages stand. `asker` is whose message the team works on (Author.id)."""
+
+    key: ConversationKey
+    thread: str
+    asker: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Activity:
+    """A tool call or a hand-off, told in one line."""
+
+    id: str
+    kind: Literal["tool", "handoff"]
+    title: str
+    status: ActivityStatus = "done"
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Speech:
+    """A piece of what an agent says. `text` is neutral already and fits one message.
+
+    `first`: the agent's message begins here, so its name belongs to it. `growing`: more may come.
+    `resuming`: an interruption has cut it off, and it will be said anew.
+    """
+
+    agent: str
+    text: str
+    activity: tuple[Activity, ...] = ()
+    first: bool = True
+    growing: bool = False
+    resuming: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Card:
+    """A question to people, with its buttons while it is open.
+
+    `mentions` are the people (Author.id) who may answer. `away`: it stands in another place than
+    the thread and shows nothing of the conversation; `link` leads there.
+    """
+
+    request: InputRequested
+    outcome: str = ""
+    """How it was settled; "" while it is open."""
+    by: str = ""
+    mentions: tuple[str, ...] = ()
+    away: bool = False
+    link: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """A line of the gateway's own. `command` is what can be done about it, as something to type,
+    with `label` for a button. `mentions` are the people whom it is for (Author.id).
+    """
+
+    text: str
+    level: NoticeLevel = "info"
+    command: str = ""
+    label: str = ""
+    mentions: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Document:
+    """A file: one that an agent made, or the whole of a text too long for messages."""
+
+    name: str
+    data: bytes = field(repr=False)
+    text: str = ""
+    """What is said about it, neutral already."""
+
+
+Content: TypeAlias = Speech | Card | Line | Document
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """One message of a platform as it should stand.
+
+    `key` is the same at every try, unique for ever, and at most 25 characters long. `unsure`: an
+    earlier try may have arrived, too, and people are to be told so.
+    """
+
+    key: str
+    content: Content
+    unsure: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextLimits:
+    """What one message holds. Lengths are in characters as `TextSurface.length` counts them.
+
+    A text that needs more than `messages` messages or `whole` characters is shown as its beginning
+    with a file of all of it.
+    """
+
+    message: int
+    messages: int = 3
+    whole: int = 30_000
+    file: int = 10_000_000
+    """Bytes of one file."""
+    edit_within: float | None = None
+    """Seconds after which a message is followed up by a new one rather than edited; cards are
+    edited at any age.
+    """
+
+
+class TextSurface(Protocol):
+    """A platform as the gateway writes to it.
+
+    `post` and `edit` may raise RateLimited, Rejected, Unreachable, Unclear and AuthError, `edit`
+    also NoMoreText and MessageGone. They bound their own time, and they never try again on their
+    own where that could show something twice.
+    """
+
+    @property
+    def platform(self) -> str:
+        """The `platform` of its conversations' keys."""
+        ...
+
+    @property
+    def limits(self) -> TextLimits:
+        """What one message holds."""
+        ...
+
+    def neutral(self, text: str) -> str:
+        """An agent's text as the platform may be given it: it pings nobody and hides no link.
+
+        Pure; for any prefix of a text that grows.
+        """
+        ...
+
+    def length(self, text: str) -> int:
+        """How long the platform takes a neutral text to be; never less than it does."""
+        ...
+
+    async def post(self, place: Place, part: Part) -> str:
+        """Write a new message; its id."""
+        ...
+
+
+@runtime_checkable
+class Edits(Protocol):
+    """A surface whose messages can be changed."""
+
+    async def edit(self, place: Place, message: str, part: Part) -> None:
+        """Let a message that `post` made say this instead."""
+        ...
+
+
+@runtime_checkable
+class Finds(Protocol):
+    """A surface that can tell whether something was posted."""
+
+    async def find(self, place: Place, key: str, since: float) -> str | None:
+        """The id of the message that was posted with this key at or after a time (seconds since the
+        epoch); None if there is none.
+
+        Raises Unclear where that can't be known (any more).
+        """
+        ...
+
+
+@runtime_checkable
+class Paces(Protocol):
+    """A surface whose calls are scarce."""
+
+    async def ready(self, place: Place, use: Use) -> None:
+        """Wait until a call of this kind may be made, in fairness to other threads and people.
+
+        What is to be said is read after that, so it is the newest.
+        """
+        ...
+
+
+@runtime_checkable
+class ShowsBusy(Protocol):
+    """A surface that can show that the team works."""
+
+    async def busy(self, place: Place, state: BusyState) -> None:
+        """Show it; called again at least every 100 s while the team works, and once when it ends.
+
+        Best effort: raises nothing but AuthError.
+        """
+        ...
+
+
+@runtime_checkable
+class Renames(Protocol):
+    """A surface whose threads have titles."""
+
+    async def rename(self, place: Place, title: str) -> None:
+        """Give the thread a title. Best effort, as `busy` is."""
+        ...
