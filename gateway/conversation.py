@@ -17,8 +17,19 @@ LOCAL = "local"
 PlatformEvent: TypeAlias = Literal["create", "edit", "delete", "click"]
 AuthorKind: TypeAlias = Literal["member", "guest", "external", "bot"]
 EventKind: TypeAlias = Literal[
-    "message", "edit", "command", "click", "modal", "reaction", "shortcut", "file", "stop"
+    "message", "edit", "delete", "command", "click", "modal", "reaction", "shortcut", "file", "stop"
 ]
+"""What the author did.
+
+An "edit" carries `message_id` of the message that was edited, its whole new text and all the
+attachments it has now; a change that the author did not make (a link preview, a pin, a thread's
+counter) is none. A "delete" carries `message_id` of what is gone and neither text nor attachments.
+Both are taken once under `key.dedupe("edit", message_id, at)` with the time of the edit, and
+`key.dedupe("delete", message_id)`. `author` is who edited or deleted; `Author(id="")` where the
+platform does not say who deleted. `key` is the conversation in which the message stood. Of a
+message that the gateway never took nothing is stored or answered, so an adapter may pass on every
+edit and deletion in the threads it is in.
+"""
 QuoteKind: TypeAlias = Literal["quote", "history", "forward", "file", "link"]
 
 
@@ -135,8 +146,10 @@ class InboundMessage:
 
     It is taken once for all of its `dedupe` keys. `thread` is given by surfaces that know the
     gateway's own id and wins over `key`. `reply_to` is the request, or the platform message, that
-    it replies to. `team` is for a conversation that has none yet; "" is the route's, or else the
-    default team. `event` is what the author did, `direct` says that nobody else can read there.
+    it replies to, `message_id` the platform's id of the message itself; by it an edit or a deletion
+    is known to be of this message. `team` is for a conversation that has none yet; "" is the
+    route's, or else the default team. `event` is what the author did, `direct` says that nobody
+    else can read there.
     """
 
     key: ConversationKey
