@@ -1,0 +1,180 @@
+"""`[adapters.slack]`: how the bot reaches Slack, for whom, and what may trigger it."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Literal, Self
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, Field, SecretStr, field_validator, model_validator
+from pydantic_core import PydanticCustomError
+
+from gateway.config.section import Section
+
+SLACK_API = "https://slack.com/api/"
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
+
+_WORKSPACE = re.compile(r"[TE][A-Z0-9]{2,}")
+_COMMAND = re.compile(r"/[a-z0-9_-]{1,31}")
+_EMOJI = re.compile(r"[a-z0-9_+'-]+")
+
+
+def _workspace(text: str) -> str:
+    if not _WORKSPACE.fullmatch(text):
+        raise ValueError(f"found {text!r}, expected the id of a workspace, such as 'T0123ABCD'")
+    return text
+
+
+def _emoji(text: str) -> str:
+    name = text.strip(":")
+    if not _EMOJI.fullmatch(name):
+        raise ValueError(f"found {text!r}, expected the name of an emoji, such as 'robot_face'")
+    return name
+
+
+def _url(text: str) -> str:
+    parts = urlsplit(text)
+    secure = parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in LOOPBACK)
+    if not (secure and parts.hostname):
+        raise ValueError(f"found {text!r}, expected an address that begins with https://")
+    return text if text.endswith("/") else f"{text}/"
+
+
+WorkspaceId = Annotated[str, AfterValidator(_workspace)]
+Emoji = Annotated[str, AfterValidator(_emoji)]
+Url = Annotated[str, AfterValidator(_url)]
+
+
+class Config(Section):
+    """One Slack app, in one workspace or in several."""
+
+    mode: Literal["socket", "http"] = "socket"
+    """How events arrive: over connections that Parley opens ("socket"), or by requests that Slack
+    makes to an address of yours ("http").
+    """
+
+    bot_token: SecretStr | None = None
+    """The token of the installed app, xoxb-...; for several workspaces one each, with commas."""
+
+    app_token: SecretStr | None = None
+    """For mode "socket": the app-level token with connections:write, xapp-..."""
+
+    signing_secret: SecretStr | None = None
+    """For mode "http": proves that a request comes from Slack."""
+
+    client_id: str = ""
+    """Instead of bot_token: lets people install the app with "Add to Slack"; from the app's page
+    Basic Information.
+    """
+
+    client_secret: SecretStr | None = None
+    """Beside client_id."""
+
+    public_url: Url | None = None
+    """Beside client_id: the https address under which Slack and people reach host and port."""
+
+    allowed_workspaces: list[WorkspaceId] = Field(default_factory=list)
+    """Beside client_id: the only workspaces (T...) and organisations (E...) that may install."""
+
+    host: str = "127.0.0.1"
+    """Where to listen for mode "http" and installs; only this machine unless given."""
+
+    port: int = Field(default=3000, ge=0, le=65535)
+    """The port there."""
+
+    command: str = "/parley"
+    """The slash command, as the app's settings name it."""
+
+    reactions: list[Emoji] = Field(default_factory=list)
+    """Emoji that hand the message they are put on to the team; none if not given."""
+
+    suggested_prompts: list[str] = Field(default_factory=list, max_length=4)
+    """Up to four first messages that people are offered in a direct conversation."""
+
+    api_url: Url = SLACK_API
+    """Where Slack's Web API is; another one only for a simulator."""
+
+    @property
+    def bot_tokens(self) -> list[str]:
+        """The tokens of bot_token; they are secrets."""
+        return self.bot_token.get_secret_value().replace(",", " ").split() if self.bot_token else []
+
+    @property
+    def listens(self) -> bool:
+        """Whether requests come in at host and port."""
+        return self.mode == "http" or bool(self.client_id)
+
+    @property
+    def real(self) -> bool:
+        """Whether it is Slack itself that is served, and no simulator."""
+        return self.api_url == SLACK_API
+
+    @field_validator("bot_token")
+    @classmethod
+    def _is_bots(cls, token: SecretStr | None) -> SecretStr | None:
+        found = token.get_secret_value().replace(",", " ").split() if token else []
+        if token is not None and not all(
+            each.startswith(("xoxb-", "xoxe.xoxb-")) for each in found
+        ):
+            raise ValueError(
+                "expected a token that begins with xoxb-: OAuth & Permissions shows it"
+            )
+        return token
+
+    @field_validator("app_token")
+    @classmethod
+    def _is_apps(cls, token: SecretStr | None) -> SecretStr | None:
+        if token is not None and not token.get_secret_value().startswith("xapp-"):
+            raise ValueError(
+                "expected a token that begins with xapp-: Basic Information, App-Level Tokens"
+            )
+        return token
+
+    @field_validator("command")
+    @classmethod
+    def _is_command(cls, command: str) -> str:
+        if not _COMMAND.fullmatch(command):
+            raise ValueError(f"found {command!r}, expected a slash command such as '/parley'")
+        return command
+
+    @model_validator(mode="after")
+    def _is_complete(self) -> Self:
+        if self.mode == "socket" and self.app_token is None:
+            raise _at(
+                "app_token",
+                'is missing for mode "socket": make one under Basic Information, App-Level '
+                "Tokens, with the scope connections:write, and give it as app_token_env or "
+                "app_token_file",
+            )
+        if self.mode == "http" and self.signing_secret is None:
+            raise _at(
+                "signing_secret",
+                'is missing for mode "http": Basic Information, App Credentials shows it; give it '
+                "as signing_secret_env or signing_secret_file",
+            )
+        if self.client_id:
+            return self._can_install()
+        if self.bot_token is None:
+            raise _at(
+                "bot_token",
+                "is missing: install the app under OAuth & Permissions and give its xoxb- token as "
+                "bot_token_env or bot_token_file (or client_id for installs by others)",
+            )
+        return self
+
+    def _can_install(self) -> Self:
+        if self.bot_token is not None:
+            raise _at("client_id", "given beside bot_token; a workspace has one or the other")
+        for name in ("client_secret", "public_url"):
+            if getattr(self, name) is None:
+                raise _at(name, "is missing beside client_id")
+        if not self.allowed_workspaces:
+            raise _at(
+                "allowed_workspaces",
+                "is missing beside client_id: name the workspaces that may install the app",
+            )
+        return self
+
+
+def _at(key: str, problem: str) -> PydanticCustomError:
+    return PydanticCustomError("setting", "{problem}", {"key": key, "problem": problem})
