@@ -428,6 +428,10 @@ class SessionReader(Protocol):
         """Raises NotFound."""
         ...
 
+    async def thread_at(self, key: ConversationKey) -> Thread | None:
+        """The thread in which a conversation goes on, None for one that is not known."""
+        ...
+
     async def events(self, thread: str, *, after: int = 0, limit: int = 500) -> list[SessionEvent]:
         """The first `limit` events after a seq."""
         ...

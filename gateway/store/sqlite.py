@@ -334,6 +334,11 @@ class SqliteStore:
             raise NotFound(f"There is no thread {thread!r}.")
         return thread_of(rows[0])
 
+    async def thread_at(self, key: ConversationKey) -> Thread | None:
+        """The thread in which a conversation goes on, None for one that is not known."""
+        rows = await self._rows("SELECT * FROM threads WHERE key = ? AND current", (str(key),))
+        return thread_of(rows[0]) if rows else None
+
     async def events(self, thread: str, *, after: int = 0, limit: int = 500) -> list[SessionEvent]:
         """The first `limit` events after a seq."""
         rows = await self._rows(
