@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, cast, get_args
 
 ActionKind: TypeAlias = Literal[
-    "approve", "always", "deny", "note", "choice", "text", "command", "feedback"
+    "approve", "always", "deny", "note", "choice", "text", "command", "feedback", "missed"
 ]
 """What a click does: answers an approval (`note`: asks for one in a modal first), chooses, asks for
-text in a modal, says a command, or praises or blames a message.
+text in a modal, says a command, praises or blames a message, or wants an answer to what was missed.
 """
 
 PREFIX = "g"
