@@ -65,6 +65,11 @@ class Access(Protocol):
         """Hosts whose links stay links while an answer is being written."""
         ...
 
+    @property
+    def groups(self) -> frozenset[str]:
+        """The groups and roles that anything depends on; an adapter need not know of others."""
+        ...
+
     def is_operator(self, author: Author) -> bool:
         """Whether the author may do everything."""
         ...
@@ -83,6 +88,11 @@ class OperatorsOnly:
     @property
     def live_links(self) -> frozenset[str]:
         """None: nothing says which."""
+        return frozenset()
+
+    @property
+    def groups(self) -> frozenset[str]:
+        """None: operators are named themselves."""
         return frozenset()
 
     def judge(self, message: InboundMessage) -> Verdict:
@@ -119,7 +129,9 @@ class OperatorsOnly:
 
 
 class RoutedAccess(OperatorsOnly):
-    """The operators, and whom the routes let in. `limits` are those of routes without their own."""
+    """The operators, and whom the routes let in. `limits` are those of routes without their own,
+    `groups` what else depends on groups or roles.
+    """
 
     def __init__(
         self,
@@ -128,16 +140,24 @@ class RoutedAccess(OperatorsOnly):
         limits: Limits | None = None,
         *,
         live_links: Collection[str] = (),
+        groups: Collection[str] = (),
     ) -> None:
         super().__init__(operators)
         self._routes = tuple(routes)
         self._limits = limits or Limits()
         self._live_links = frozenset(host.lower() for host in live_links)
+        named = (group for route in self._routes for group in (*route.roles, *route.groups))
+        self._groups = frozenset((*groups, *named))
 
     @property
     def live_links(self) -> frozenset[str]:
         """Hosts whose links stay links while an answer is being written."""
         return self._live_links
+
+    @property
+    def groups(self) -> frozenset[str]:
+        """The groups and roles of the routes, and the others that were given."""
+        return self._groups
 
     def at(self, key: ConversationKey, *, direct: bool) -> list[Route]:
         """The routes of a place."""

@@ -87,8 +87,13 @@ def team_factory(loaded: LoadedConfig, store: Path) -> TeamFactory:
 def access_of(config: Config) -> RoutedAccess:
     """Who may do what, as the config says."""
     policies = config.policies
+    cases = (case for tool in policies.tools.named().values() for case in tool.cases)
     return RoutedAccess(
-        config.routes, policies.operators, config.limits, live_links=policies.live_links
+        config.routes,
+        policies.operators,
+        config.limits,
+        live_links=policies.live_links,
+        groups=[role for case in cases for role in case.roles],
     )
 
 

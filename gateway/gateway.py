@@ -141,6 +141,11 @@ class Gateway:
         return self._access.live_links
 
     @property
+    def groups(self) -> frozenset[str]:
+        """The groups and roles that anything depends on; an adapter need not know of others."""
+        return self._access.groups
+
+    @property
     def tokens(self) -> TokenStore:
         """The tokens that platforms gave to Parley. Raises GatewayError where none are kept."""
         if self._tokens is None:
@@ -164,6 +169,13 @@ class Gateway:
         return self._access.addressed(
             key, author, direct=direct, mentioned=mentioned, in_thread=in_thread
         )
+
+    def allows(self, message: InboundMessage) -> bool:
+        """Whether its author may write there: for what an adapter does before it is accepted.
+
+        Those who were let in by a code are not known here: `accept` has the last word.
+        """
+        return isinstance(self._access.judge(message), Allowed)
 
     @property
     def store(self) -> SessionStore:
