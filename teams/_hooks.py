@@ -13,11 +13,12 @@ from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 if TYPE_CHECKING:
     from teams._cancellation import CancellationToken
     from teams.agents._approval import ApprovalRequest, ApprovalResponse
+    from teams.models import ChatCompletionClient, RequestUsage
     from teams.tools import ToolResult
 
 InputKind = Literal["text", "choice", "approval"]
@@ -113,6 +114,22 @@ AskHuman = Callable[[str, "CancellationToken | None"], Awaitable[str]]
 ApproveCode = Callable[["ApprovalRequest"], Awaitable["ApprovalResponse"]]
 
 
+class ModelWatch(Protocol):
+    """Sees every request to a model within a run, whoever makes it."""
+
+    def asks(self, client: ChatCompletionClient) -> None:
+        """A model is about to be asked. What this raises, its asker gets instead of an answer."""
+        ...
+
+    def answered(self, client: ChatCompletionClient, usage: RequestUsage) -> None:
+        """The model has answered, and this is what the provider has counted.
+
+        Not called for an answer out of a cache; where clients ask through each other, the innermost
+        one alone is counted.
+        """
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunHooks:
     """What a run inherits from whoever started it."""
@@ -120,6 +137,7 @@ class RunHooks:
     intercept: ToolInterceptor | None = None
     ask: AskHuman | None = None
     approve_code: ApproveCode | None = None
+    model: ModelWatch | None = None
 
 
 _HOOKS: ContextVar[RunHooks] = ContextVar("teams_run_hooks", default=RunHooks())  # noqa: B039 (frozen)
@@ -143,6 +161,7 @@ def run_hooks(
     intercept: ToolInterceptor | None = None,
     ask: AskHuman | None = None,
     approve_code: ApproveCode | None = None,
+    model: ModelWatch | None = None,
 ) -> Generator[None]:
     """Everything run inside passes its tool calls through `intercept` and asks humans through `ask`
     / `approve_code`.
@@ -152,9 +171,10 @@ def run_hooks(
     called it, returned, or raised. It may raise `InputRequired`. `ask(prompt, cancellation_token)`
     serves every UserProxyAgent without an input function of its own
     (`UserProxyAgent.InputRequestContext.request_id()` tells the request's id), `approve_code` every
-    CodeExecutorAgent without an approval function. What is not given is inherited.
+    CodeExecutorAgent without an approval function. `model` sees every request to a model. What is
+    not given is inherited.
     """
-    given = {"intercept": intercept, "ask": ask, "approve_code": approve_code}
+    given = {"intercept": intercept, "ask": ask, "approve_code": approve_code, "model": model}
     token = _HOOKS.set(
         replace(_HOOKS.get(), **{name: hook for name, hook in given.items() if hook is not None})
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 from teams._agent import ChatAgent, Handoff, Response
 from teams._hooks import (
     InputRequired,
+    ModelWatch,
     PendingInput,
     RunHooks,
     ToolCall,
@@ -30,6 +31,7 @@ __all__ = [
     "DurableTeam",
     "Handoff",
     "InputRequired",
+    "ModelWatch",
     "OrTerminationCondition",
     "PendingInput",
     "Response",

@@ -12,15 +12,26 @@ from teams._cancellation import CancellationToken
 from teams._component import ComponentBase
 from teams.models._info import ModelCapabilities, ModelInfo
 from teams.models._types import CreateResult, LLMMessage, RequestUsage
+from teams.models._watched import watched, watched_stream
 from teams.tools._base import Tool, ToolSchema
 
 ToolChoice = Tool | Literal["auto", "required", "none"]
 
 
 class ChatCompletionClient(ComponentBase[BaseModel], ABC):
-    """Asks one model. Safe to share between agents; whoever made it closes it."""
+    """Asks one model. Safe to share between agents; whoever made it closes it.
+
+    What a subclass defines as `create` and `create_stream` is seen by the `ModelWatch` of a run.
+    """
 
     component_type = "model"
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "create" in cls.__dict__:
+            cls.create = watched(cls.create)
+        if "create_stream" in cls.__dict__:
+            cls.create_stream = watched_stream(cls.create_stream)
 
     @abstractmethod
     async def create(
