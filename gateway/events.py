@@ -43,7 +43,10 @@ class _Event:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageQueued(_Event):
-    """A message waits behind the running turn; it can be taken back until its turn starts."""
+    """A message waits behind the running turn; it can be taken back until its turn starts.
+
+    The same again, with the same number, for one that its author has edited meanwhile.
+    """
 
     kind: Literal["message_queued"] = "message_queued"
     message: HumanText
@@ -55,6 +58,14 @@ class MessageWithdrawn(_Event):
 
     kind: Literal["message_withdrawn"] = "message_withdrawn"
     inbox: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageJoined(_Event):
+    """A message has become part of the turn that runs: the team knows it before its next step."""
+
+    kind: Literal["message_joined"] = "message_joined"
+    message: HumanText
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,7 +161,9 @@ class InputRequested(_Event):
     """The team waits for a human.
 
     `options` is for a choice; `tool` and `arguments` are for an approval, and `always`, which says
-    whether it may be given for the rest of the thread.
+    whether it may be given for the rest of the thread. `quorum` people have to approve.
+    `may_answer` are the people who may (Author.id), as far as they are known by name. It is open
+    until `expires_at`, in seconds since the epoch, if that is given.
     """
 
     kind: Literal["input_requested"] = "input_requested"
@@ -163,6 +176,34 @@ class InputRequested(_Event):
     arguments: str = ""
     call: str = ""
     always: bool = True
+    quorum: int = 1
+    may_answer: tuple[str, ...] = ()
+    expires_at: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InputSupported(_Event):
+    """One of the people who have to approve a request has done so; `approved` of `quorum` have by
+    now.
+    """
+
+    kind: Literal["input_supported"] = "input_supported"
+    request: str
+    by: str
+    approved: int
+    quorum: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InputReminded(_Event):
+    """A request has been open for long. `text` says so; `mentions` are the people who may answer
+    (Author.id).
+    """
+
+    kind: Literal["input_reminded"] = "input_reminded"
+    request: str
+    text: str
+    mentions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -237,6 +278,7 @@ class ThreadRenamed(_Event):
 SessionEvent: TypeAlias = (
     MessageQueued
     | MessageWithdrawn
+    | MessageJoined
     | TurnStarted
     | SpeakerStarted
     | TextDelta
@@ -246,6 +288,8 @@ SessionEvent: TypeAlias = (
     | ToolFinished
     | HandedOff
     | InputRequested
+    | InputSupported
+    | InputReminded
     | InputResolved
     | Notice
     | FileMade

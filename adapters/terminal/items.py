@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 _LIST_ITEM = re.compile(r"^ *(?:[-*+]|\d+[.)]) ", re.MULTILINE)
 
 ToolState: TypeAlias = Literal[
-    "running", "asking", "done", "denied", "failed", "unknown", "stopped"
+    "running", "asking", "decided", "done", "denied", "failed", "unknown", "stopped"
 ]
 Asking: TypeAlias = Literal["text", "choice", "approval"]
 Level: TypeAlias = Literal["info", "warning", "error"]

@@ -139,6 +139,6 @@ def _tool(item: ToolItem, before: ToolItem | None) -> list[str]:
             lines.append(f"{who} {item.tool}: the outcome is unknown")
         case "stopped":
             lines.append(f"{who} {item.tool} stopped")
-        case "running" | "asking":
+        case "running" | "asking" | "decided":
             pass
     return lines

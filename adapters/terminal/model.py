@@ -31,9 +31,12 @@ from gateway.events import (
     FileMade,
     HandedOff,
     HumanText,
+    InputReminded,
     InputRequested,
     InputResolved,
+    InputSupported,
     MessageFinished,
+    MessageJoined,
     MessageQueued,
     MessageWithdrawn,
     Notice,
@@ -130,6 +133,7 @@ class ThreadModel:
             case (
                 MessageQueued()
                 | MessageWithdrawn()
+                | MessageJoined()
                 | ThreadRenamed()
                 | Notice()
                 | FileMade()
@@ -144,17 +148,28 @@ class ThreadModel:
                 self._called(event)
             case InputRequested() | InputResolved():
                 self._asked(event)
+            case InputSupported() | InputReminded():
+                self._told_of_a_request(event)
             case _:
                 assert_never(event)
 
     def _about_the_thread(
-        self, event: MessageQueued | MessageWithdrawn | ThreadRenamed | Notice | FileMade | Usage
+        self,
+        event: MessageQueued
+        | MessageWithdrawn
+        | MessageJoined
+        | ThreadRenamed
+        | Notice
+        | FileMade
+        | Usage,
     ) -> None:
         match event:
             case MessageQueued(message=message):
                 self.queued[message.inbox] = sanitize(message.text)
             case MessageWithdrawn(inbox=inbox):
                 self.queued.pop(inbox, None)
+            case MessageJoined(message=message):
+                self._human(message)
             case ThreadRenamed(title=title):
                 self.title = one_line(sanitize(title))
             case FileMade(path=path, size=size):
@@ -177,6 +192,7 @@ class ThreadModel:
     def _about_the_turn(self, event: TurnStarted | TurnFinished | SpeakerStarted) -> None:
         match event:
             case TurnStarted(messages=messages):
+                self._decided_calls_run()
                 self.activity = "working"
                 self.turn_started_at = event.at
                 for message in messages:
@@ -293,11 +309,19 @@ class ThreadModel:
                 self._mark_waiting()
                 known = self.items.get(self._calls.pop(request, ""))
                 if isinstance(known, ToolItem):
-                    state = "running" if known.state == "asking" else known.state
+                    state = "decided" if known.state == "asking" else known.state
                     decision = sanitize(outcome)
                     self.items[known.key] = replace(known, state=state, decision=decision)
                 else:
                     self._seal(replace(item, outcome=sanitize(outcome), by=sanitize(by)))
+
+    def _told_of_a_request(self, event: InputSupported | InputReminded) -> None:
+        match event:
+            case InputSupported(by=by, approved=approved, quorum=quorum):
+                text = f"{by or 'Somebody'} approved: {approved} of {quorum} who have to."
+            case InputReminded(text=text):
+                pass
+        self._seal(NoticeItem(key=f"notice-{event.seq}", text=sanitize(text), level="info"))
 
     def _grow(self, event: TextDelta, agent: AgentState) -> None:
         known = self.items.get(event.message)
@@ -322,8 +346,14 @@ class ThreadModel:
             if isinstance(item, AgentItem):
                 self._seal(replace(item, open=False))
         for key, item in self.items.items():
-            if isinstance(item, ToolItem) and item.state in ("running", "asking"):
+            if isinstance(item, ToolItem) and item.state in ("running", "asking", "decided"):
                 self.items[key] = replace(item, state="stopped")
+
+    def _decided_calls_run(self) -> None:
+        """Calls wait for the verdict on their siblings; once the turn goes on, they run."""
+        for key, item in self.items.items():
+            if isinstance(item, ToolItem) and item.state == "decided":
+                self.items[key] = replace(item, state="running")
 
     def _mark_waiting(self) -> None:
         for item in self.requests.values():

@@ -33,6 +33,7 @@ MUTED = "$muted"
 STATES: dict[ToolState, tuple[str, str, str]] = {
     "running": ("●", "$primary", "running"),
     "asking": ("?", "$warning", "waits for you"),
+    "decided": ("●", "$primary", "waits for the other calls"),
     "done": ("✓", "$success", "{took}"),
     "denied": ("✗", "$warning", "{decision}"),
     "failed": ("✗", "$error", "failed after {took}"),
