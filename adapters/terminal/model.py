@@ -314,6 +314,8 @@ class ThreadModel:
                     self.items[known.key] = replace(known, state=state, decision=decision)
                 else:
                     self._seal(replace(item, outcome=sanitize(outcome), by=sanitize(by)))
+                if not self.requests:
+                    self._decided_calls_run()
 
     def _told_of_a_request(self, event: InputSupported | InputReminded) -> None:
         match event:
@@ -350,7 +352,7 @@ class ThreadModel:
                 self.items[key] = replace(item, state="stopped")
 
     def _decided_calls_run(self) -> None:
-        """Calls wait for the verdict on their siblings; once the turn goes on, they run."""
+        """Calls wait for the verdict on their siblings, and run once there is none left."""
         for key, item in self.items.items():
             if isinstance(item, ToolItem) and item.state == "decided":
                 self.items[key] = replace(item, state="running")

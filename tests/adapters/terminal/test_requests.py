@@ -289,6 +289,21 @@ async def test_the_call_tells_of_its_approval(tmp_path: Path):
         await chat.until_shown("● coder  shell running approved  rm -r build")
 
 
+async def test_a_decided_call_waits_visibly_for_its_siblings(tmp_path: Path):
+    batch = [
+        event
+        for n in "12"
+        for event in (
+            called("coder", f"c{n}", "shell", '{"command": "make"}'),
+            approval("coder", f"r{n}", "shell", '{"command": "make"}', call=f"c{n}"),
+        )
+    ]
+    async with asking(tmp_path, *batch) as chat:
+        decided = events.InputResolved(thread="", request="r1", outcome="approved", by="you")
+        await chat.happen(decided)
+        await chat.until_shown("shell waits for the other calls", "shell waits for you")
+
+
 async def test_ctrl_t_on_a_card_that_focused_itself_makes_its_keys_decide_at_once(tmp_path: Path):
     async with asking(tmp_path, SHELL) as chat:
         chat.clock.advance(QUIET)
