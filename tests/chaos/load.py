@@ -1,0 +1,238 @@
+"""A gateway under load that kills itself: `python -m tests.chaos.load FOLDER POINT NTH`.
+
+Several conversations write to teams with a nested team, parallel speakers and a team as a tool.
+Each message arrives twice at the same time, from two sources. At the `NTH` time that `POINT` is
+reached ("any" counts all points, "none" is never reached) the process is gone, as by kill -9. It
+ends with exit code 0 once all messages are taken and nothing is left to do.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+from gateway.access import OperatorsOnly
+from gateway.conversation import Author, ConversationKey, InboundMessage
+from gateway.gateway import Gateway
+from gateway.registry import TeamInfo, ToolRule
+from gateway.store import SqliteStore
+from gateway.store.protocols import Accepted, Lease, Recorded
+from gateway.store.protocols import Record as StoreRecord
+from teams import DiGraphBuilder, GraphFlow, RoundRobinGroupChat
+from teams.agents import AssistantAgent
+from teams.base import Team, ToolCall
+from teams.conditions import TextMessageTermination
+from teams.models import CreateResult
+from teams.tools import FunctionTool, TeamTool
+from tests.chaos.history import Happened, Record
+from tests.fakes.scripted_model import ScriptedModel, calls, says
+
+MESSAGES = 4
+"""In each conversation."""
+CONVERSATIONS = {f"{team}{n}": team for team in ("nested", "graph", "tool") for n in (1, 2)}
+ANSWERS = {"nested": "closed {n}", "graph": "joined {n}", "tool": "reported {n}"}
+"""What each team says last about message n."""
+
+POINTS = [
+    "after accept",
+    "after a model answer",
+    "before a tool",
+    "in a tool",
+    "after a tool",
+    "before commit",
+    "after commit",
+]
+PERSON = "chat:T:alice"
+
+
+class Points:
+    """Counts what is reached, and ends the process where it was told to."""
+
+    def __init__(self, point: str, nth: int) -> None:
+        self._point = point
+        self._left = nth
+
+    def reach(self, point: str) -> None:
+        """Go on, or not."""
+        if self._point in (point, "any"):
+            self._left -= 1
+            if self._left == 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+
+class Store(SqliteStore):
+    """The real store, which dies around its commits."""
+
+    def __init__(self, folder: Path, points: Points) -> None:
+        super().__init__(folder)
+        self._points = points
+
+    async def accept(self, *arguments: Any, **options: Any) -> Accepted:
+        accepted = await super().accept(*arguments, **options)
+        self._points.reach("after accept")
+        return accepted
+
+    async def record(self, lease: Lease, record: StoreRecord) -> Recorded:
+        self._points.reach("before commit")
+        recorded = await super().record(lease, record)
+        self._points.reach("after commit")
+        return recorded
+
+
+class Model(ScriptedModel):
+    """A model whose answers the process may not live to see."""
+
+    def __init__(self, points: Points, agent: str, *answers: str | CreateResult) -> None:
+        super().__init__(*answers, speaker=agent)
+        self._points = points
+
+    async def create(self, *arguments: Any, **options: Any) -> CreateResult:
+        answer = await super().create(*arguments, **options)
+        self._points.reach("after a model answer")
+        return answer
+
+
+class Teams:
+    """The teams of the load. What a tool does is a line of the record."""
+
+    default = "nested"
+
+    def __init__(self, points: Points, record: Record) -> None:
+        self._points = points
+        self._record = record
+
+    def names(self) -> list[str]:
+        return sorted(ANSWERS)
+
+    def info(self, name: str) -> TeamInfo:
+        return TeamInfo(name=name, description="", participants=(), models={}, definition="1")
+
+    def rule(self, team: str, call: ToolCall, asker: Author) -> ToolRule:
+        return ToolRule(action="allow")
+
+    async def build(self, name: str, *, workdir: Path) -> Team:
+        match name:
+            case "nested":
+                return self._nested(workdir)
+            case "graph":
+                return self._graph(workdir)
+            case _:
+                return self._with_team_tool(workdir)
+
+    async def aclose(self) -> None: ...
+
+    def _agent(self, name: str, *answers: str | CreateResult, tools: Any = ()) -> AssistantAgent:
+        model = Model(self._points, name, *answers)
+        return AssistantAgent(name, model, description=name, tools=tools, max_tool_iterations=3)
+
+    def _worker(self, workdir: Path) -> AssistantAgent:
+        answers: list[str | CreateResult] = []
+        for n in range(1, MESSAGES + 1):
+            answers += [calls(("mark", {"n": n})), says(f"worked {n}")]
+        return self._agent("worker", *answers, tools=[self._mark(workdir)])
+
+    def _mark(self, workdir: Path) -> FunctionTool:
+        async def mark(n: int) -> str:
+            self._points.reach("before a tool")
+            self._record.add(Happened("begins", workdir.name, n))
+            self._points.reach("in a tool")
+            await asyncio.sleep(0)
+            self._record.add(Happened("ends", workdir.name, n))
+            self._points.reach("after a tool")
+            return f"marked {n}"
+
+        return FunctionTool(mark, description="leave a mark")
+
+    def _nested(self, workdir: Path) -> Team:
+        inner = RoundRobinGroupChat(
+            [self._worker(workdir)],
+            termination_condition=TextMessageTermination("worker"),
+            name="inner",
+        )
+        closer = self._agent("closer", *[f"closed {n}" for n in range(1, MESSAGES + 1)])
+        return RoundRobinGroupChat(
+            [inner, closer], termination_condition=TextMessageTermination("closer")
+        )
+
+    def _graph(self, workdir: Path) -> Team:
+        begin = self._agent("begin", *[f"begun {n}" for n in range(1, MESSAGES + 1)])
+        other = self._agent("other", *[f"thought {n}" for n in range(1, MESSAGES + 1)])
+        join = self._agent("join", *[f"joined {n}" for n in range(1, MESSAGES + 1)])
+        worker = self._worker(workdir)
+        builder = DiGraphBuilder()
+        for node in (begin, worker, other, join):
+            builder.add_node(node)
+        for side in (worker, other):
+            builder.add_edge(begin, side).add_edge(side, join)
+        return GraphFlow(builder.get_participants(), builder.build())
+
+    def _with_team_tool(self, workdir: Path) -> Team:
+        crew = RoundRobinGroupChat(
+            [self._worker(workdir)], termination_condition=TextMessageTermination("worker")
+        )
+        tool = TeamTool(crew, name="crew", description="does it", return_value_as_last_message=True)
+        answers: list[str | CreateResult] = []
+        for n in range(1, MESSAGES + 1):
+            answers += [calls(("crew", {"task": f"task {n}"})), says(f"reported {n}")]
+        chief = self._agent("chief", *answers, tools=[tool])
+        return RoundRobinGroupChat([chief], termination_condition=TextMessageTermination("chief"))
+
+
+def message(conversation: str, n: int, source: str) -> InboundMessage:
+    """A message as one of the two sources hands it in."""
+    key = ConversationKey(platform="chat", workspace="T", channel="C", root=conversation)
+    name = f"{conversation}-{n}"
+    return InboundMessage(
+        key=key,
+        author=Author(id=PERSON, name="Alice"),
+        text=f"Please do {name}",
+        message_id=name,
+        order_key=f"{n:04}",
+        team=CONVERSATIONS[conversation],
+        dedupe=(key.dedupe("create", name), f"{source}/{name}"),
+    )
+
+
+async def converse(gateway: Gateway, record: Record, conversation: str) -> None:
+    """Send all messages, each from both sources at once; what was taken before is sent again."""
+    for n in range(1, MESSAGES + 1):
+        record.add(Happened("sent", conversation, n))
+        async with asyncio.TaskGroup() as group:
+            for source in ("socket", "http"):
+                group.create_task(hand_in(gateway, record, message(conversation, n, source), n))
+
+
+async def hand_in(gateway: Gateway, record: Record, inbound: InboundMessage, n: int) -> None:
+    """Hand a message in, and tell that it was acknowledged."""
+    await gateway.accept(inbound)
+    record.add(Happened("acknowledged", inbound.key.root, n))
+
+
+async def settled(gateway: Gateway) -> None:
+    """Return once nothing waits and nothing runs."""
+    async with asyncio.timeout(60):
+        while True:
+            counts = (await gateway.status()).counts
+            open_turns = sum(counts.turns.get(s, 0) for s in ("running", "paused", "waiting"))
+            if not counts.inbox.get("queued") and not open_turns:
+                return
+            await asyncio.sleep(0.02)
+
+
+async def main(folder: Path, points: Points) -> None:
+    record = Record(folder / "history")
+    store = Store(folder / "store", points)
+    gateway = Gateway(store, Teams(points, record), access=OperatorsOnly([PERSON]))
+    async with gateway:
+        async with asyncio.TaskGroup() as group:
+            for conversation in CONVERSATIONS:
+                group.create_task(converse(gateway, record, conversation))
+        await settled(gateway)
+
+
+if __name__ == "__main__":
+    asyncio.run(main(Path(sys.argv[1]), Points(sys.argv[2], int(sys.argv[3]))))

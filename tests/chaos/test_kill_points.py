@@ -1,0 +1,100 @@
+"""kill -9 of a gateway under load, at each named point and at random ones: it keeps its word."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import signal
+import sqlite3
+import sys
+from asyncio.subprocess import PIPE
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tests.chaos.history import Told, Verdict, check, read
+from tests.chaos.load import ANSWERS, CONVERSATIONS, POINTS
+from tests.chaos.process import ROOT
+
+pytestmark = [pytest.mark.chaos, pytest.mark.timeout(120)]
+
+SEEDS = 25
+FINAL = {conversation: ANSWERS[team] for conversation, team in CONVERSATIONS.items()}
+
+
+async def run(folder: Path, point: str, nth: int) -> bool:
+    """Whether the process lived to its end."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "tests.chaos.load", str(folder), point, str(nth),
+        cwd=ROOT, stderr=PIPE,
+    )  # fmt: skip
+    _, trouble = await process.communicate()
+    assert process.returncode in (0, -signal.SIGKILL), trouble.decode()
+    return process.returncode == 0
+
+
+def verdict_on(folder: Path) -> Verdict:
+    """What the record says, held against the store."""
+    with closing(sqlite3.connect(folder / "store" / "parley.db")) as store:
+        names = {
+            thread: key.split("/")[3]
+            for thread, key in store.execute("SELECT id, key FROM threads")
+        }
+        told = {name: told_of(store, thread) for thread, name in names.items()}
+    return check(read(folder / "history", names), told, answers=FINAL)
+
+
+def told_of(store: sqlite3.Connection, thread: str) -> Told:
+    """What the store says of one thread."""
+    taken: dict[int, int] = {}
+    for (name,) in store.execute("SELECT message_id FROM inbox WHERE thread = ?", (thread,)):
+        n = int(name.rpartition("-")[2])
+        taken[n] = taken.get(n, 0) + 1
+    events = [
+        json.loads(body)
+        for (body,) in store.execute(
+            "SELECT body FROM events WHERE thread = ? ORDER BY seq", (thread,)
+        )
+    ]
+    assert not [
+        event["text"] for event in events if event["kind"] == "notice" and event["level"] == "error"
+    ]
+    return Told(
+        taken,
+        worked_on=[
+            int(message["text"].rpartition("-")[2])
+            for event in events
+            if event["kind"] == "turn_started"
+            for message in event["messages"]
+        ],
+        said=[
+            event["text"]
+            for event in events
+            if event["kind"] == "message_finished" and event["text"]
+        ],
+    )
+
+
+async def test_a_gateway_that_nobody_kills_keeps_its_word(tmp_path: Path) -> None:
+    assert await run(tmp_path, "none", 0)
+    assert verdict_on(tmp_path), verdict_on(tmp_path)
+
+
+@pytest.mark.parametrize("point", POINTS)
+async def test_killed_at_each_point_it_keeps_its_word(tmp_path: Path, point: str) -> None:
+    for kill in (1, 3):
+        assert not await run(tmp_path, point, kill), "it was not killed"
+    assert await run(tmp_path, "none", 0)
+    assert verdict_on(tmp_path), verdict_on(tmp_path)
+
+
+@pytest.mark.parametrize("seed", range(SEEDS))
+async def test_killed_anywhere_it_keeps_its_word(tmp_path: Path, seed: int) -> None:
+    chance = random.Random(seed)
+    assert not await run(tmp_path, "any", chance.randrange(1, 250))
+    await run(tmp_path, "any", chance.randrange(1, 250))  # and once more, if it comes that far
+    while not await run(tmp_path, "none", 0):
+        pass
+    assert verdict_on(tmp_path), verdict_on(tmp_path)
