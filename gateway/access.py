@@ -78,6 +78,15 @@ class Access(Protocol):
         """Whether the author may answer this request."""
         ...
 
+    def who_may_answer(self, request: Request) -> tuple[str, ...]:
+        """The people (Author.id) to turn to with this request, as far as they are named."""
+        ...
+
+    @property
+    def approval_places(self) -> tuple[ConversationKey, ...]:
+        """Where approvals are shown besides their threads."""
+        ...
+
 
 class OperatorsOnly:
     """Nobody but the operators: what holds where nothing else is configured."""
@@ -126,6 +135,19 @@ class OperatorsOnly:
             return author.id in (*request.approvers, LOCAL_OPERATOR.id)
         asked = request.kind != "approval" and author.id == request.asker
         return asked or self.is_operator(author)
+
+    def who_may_answer(self, request: Request) -> tuple[str, ...]:
+        """Its approvers, or else the operators; whose message the team works on, for anything that
+        is no approval.
+        """
+        if request.kind != "approval":
+            return (request.asker,) if request.asker else ()
+        return request.approvers or tuple(sorted(self._operators - {LOCAL_OPERATOR.id}))
+
+    @property
+    def approval_places(self) -> tuple[ConversationKey, ...]:
+        """None: nothing says where."""
+        return ()
 
 
 class RoutedAccess(OperatorsOnly):

@@ -103,6 +103,34 @@ class GrowingText:
         return replace(self._first, text=self._parts[0])
 
 
+class Stirs:
+    """In which threads something happens, from the subscription on."""
+
+    def __init__(self) -> None:
+        self._threads: dict[str, None] = {}
+        self._arrived = asyncio.Event()
+        self._closed = False
+
+    def push(self, thread: str) -> None:
+        """Add a thread for the reader."""
+        self._threads[thread] = None
+        self._arrived.set()
+
+    async def take(self) -> list[str] | None:
+        """Wait for threads and take all there are, each once. None: none will come any more."""
+        while not (self._threads or self._closed):
+            self._arrived.clear()
+            await self._arrived.wait()
+        taken = list(self._threads)
+        self._threads.clear()
+        return taken or None
+
+    def close(self) -> None:
+        """Let the reader finish."""
+        self._closed = True
+        self._arrived.set()
+
+
 class EventBus(Protocol):
     """Carries events from the turn that makes them to the surfaces that show them."""
 
@@ -116,6 +144,14 @@ class EventBus(Protocol):
 
     def unsubscribe(self, thread: str, feed: Feed) -> None:
         """Close a feed."""
+        ...
+
+    def stirs(self) -> Stirs:
+        """Hear of every thread in which something happens; give it back with `unheard`."""
+        ...
+
+    def unheard(self, stirs: Stirs) -> None:
+        """Close it."""
         ...
 
     def end(self, thread: str) -> None:
@@ -133,6 +169,7 @@ class LocalBus:
     def __init__(self) -> None:
         self._feeds: dict[str, set[Feed]] = {}
         self._opened: dict[str, dict[str, GrowingText]] = {}
+        self._stirs: set[Stirs] = set()
         self._closed = False
 
     def publish(self, thread: str, events: Iterable[SessionEvent]) -> None:
@@ -142,6 +179,8 @@ class LocalBus:
             self._remember(thread, event)
         for feed in self._feeds.get(thread, ()):
             feed.push(events)
+        for stirs in self._stirs if events else ():
+            stirs.push(thread)
 
     def _remember(self, thread: str, event: SessionEvent) -> None:
         match event:
@@ -175,6 +214,19 @@ class LocalBus:
                 del self._feeds[thread]
         self._tidy(thread)
 
+    def stirs(self) -> Stirs:
+        """Hear of every thread in which something happens; give it back with `unheard`."""
+        stirs = Stirs()
+        if self._closed:
+            stirs.close()
+        self._stirs.add(stirs)
+        return stirs
+
+    def unheard(self, stirs: Stirs) -> None:
+        """Close it."""
+        stirs.close()
+        self._stirs.discard(stirs)
+
     def end(self, thread: str) -> None:
         """Close all feeds of a thread that is no more."""
         for feed in self._feeds.pop(thread, ()):
@@ -186,6 +238,8 @@ class LocalBus:
         self._closed = True
         for thread in list(self._feeds):
             self.end(thread)
+        for stirs in self._stirs:
+            stirs.close()
 
     def _tidy(self, thread: str) -> None:
         # A feed holds the very dict, so it may go only once nobody watches.
@@ -201,3 +255,13 @@ def subscribed(bus: EventBus, thread: str) -> Generator[Feed]:
         yield feed
     finally:
         bus.unsubscribe(thread, feed)
+
+
+@contextmanager
+def listening(bus: EventBus) -> Generator[Stirs]:
+    """All threads' stirs for the length of a context."""
+    stirs = bus.stirs()
+    try:
+        yield stirs
+    finally:
+        bus.unheard(stirs)

@@ -77,6 +77,10 @@ class TurnStarted(_Event):
     kind: Literal["turn_started"] = "turn_started"
     messages: tuple[HumanText, ...] = ()
     resumed: bool = False
+    asker: str = ""
+    """Whose message it works on (Author.id)."""
+    asked_at: float = 0.0
+    """When that was taken, in seconds since the epoch."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

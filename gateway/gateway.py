@@ -15,14 +15,14 @@ import logging
 import os
 import time
 from collections.abc import AsyncGenerator, Callable
-from contextlib import AsyncExitStack
+from contextlib import AbstractContextManager, AsyncExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self
 
 from gateway.access import Access, Allowed, OperatorsOnly
-from gateway.bus import LocalBus
+from gateway.bus import LocalBus, Stirs, listening
 from gateway.client import Answer, CommandInfo, Receipt, ThreadInfo
 from gateway.commands import command_infos, parse_command
 from gateway.conversation import LOCAL_OPERATOR, Author, Click, ConversationKey, InboundMessage
@@ -40,6 +40,7 @@ from gateway.store.protocols import (
     InboxKind,
     NewThread,
     Person,
+    Request,
     SessionStore,
     Stop,
     Thread,
@@ -466,6 +467,19 @@ class Gateway:
         No seq comes twice; the text of open messages is given from its beginning. Raises NotFound.
         """
         return watch(self._store, self._bus, thread, after)
+
+    def stirs(self) -> AbstractContextManager[Stirs]:
+        """In which threads something happens, for the length of a context."""
+        return listening(self._bus)
+
+    def may_answer(self, request: Request) -> tuple[str, ...]:
+        """The people (Author.id) who may answer a request, as far as they are named."""
+        return self._access.who_may_answer(request)
+
+    @property
+    def approval_places(self) -> tuple[ConversationKey, ...]:
+        """Where approvals are shown besides their threads, for those who can't see these."""
+        return self._access.approval_places
 
     def commands(self) -> list[CommandInfo]:
         """What people can type."""

@@ -24,6 +24,9 @@ InboxOutcome: TypeAlias = Literal["queued", "turn", "answer", "command", "merged
 InboxKind: TypeAlias = Literal["message", "answer", "command"]
 CallStatus: TypeAlias = Literal["shown", "started", "suspended", "finished", "unknown"]
 RequestState: TypeAlias = Literal["open", "answered", "expired", "closed"]
+PartStatus: TypeAlias = Literal["pending", "attempting", "delivered", "failed"]
+Scope: TypeAlias = Literal["thread", "person", "team", "workspace"]
+"""For what it is counted how much was used."""
 
 MAX_RESUMES = 3
 """A turn that a crash interrupted is tried this often again before its thread is parked."""
@@ -123,6 +126,37 @@ class QueuedMessage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ModelUse:
+    """What a turn has used of one model, on behalf of whom."""
+
+    model: str
+    person: str
+    team: str
+    workspace: str
+    prompt_tokens: int
+    completion_tokens: int
+    cost: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Used:
+    """Sums of what models were used for; `turns` are those that asked one."""
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cost: float = 0.0
+    turns: int = 0
+
+    @property
+    def tokens(self) -> int:
+        """Those read and those written."""
+        return self.prompt_tokens + self.completion_tokens
+
+
+NOTHING_USED = Used()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Lease:
     """The right to write a turn."""
 
@@ -156,6 +190,8 @@ class Work:
     open_messages: tuple[OpenMessage, ...]
     events: tuple[SessionEvent, ...]
     """What beginning it has put into the thread."""
+    used: Used = NOTHING_USED
+    """What its earlier attempts have used."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,6 +221,8 @@ class Record:
     calls: Collection[CallRow] = ()
     requests: Collection[Request] = ()
     handoff_from: str | None = None
+    uses: Collection[ModelUse] = ()
+    """What was used since the last record."""
     end: TurnEnd | None = None
 
 
@@ -300,6 +338,17 @@ class Say:
     reply: str
 
 
+Spent: TypeAlias = Callable[[Scope | None, str, float], Used]
+"""What was used in the scope of a name, or by everybody, since a time."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TellUsage:
+    """A command that tells its sender what was used: `tell` puts it in words."""
+
+    tell: Callable[[Spent], str]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stop:
     """The running or waiting turn ends."""
@@ -346,7 +395,7 @@ class Refuse:
     pair: PairingCode | None = None
 
 
-Decision: TypeAlias = Enqueue | Resolve | Say | Stop | Begin | Retry | Forget | Refuse
+Decision: TypeAlias = Enqueue | Resolve | Say | TellUsage | Stop | Begin | Retry | Forget | Refuse
 Judge: TypeAlias = Callable[[Situation], Decision]
 
 
@@ -405,6 +454,51 @@ class Person:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OutboxRow:
+    """A message of a platform, as it stands there or is to stand.
+
+    It is part `n` of what `item` names, whose text it shows from `first` to `last`; `body` is a
+    hash of that text, `digest` one of everything that stands there. `place` is a ConversationKey.
+    """
+
+    key: str
+    thread: str
+    place: str
+    item: str
+    n: int
+    seq: int
+    status: PartStatus
+    first_at: float
+    at: float
+    message: str = ""
+    first: int = 0
+    last: int = 0
+    body: str = ""
+    digest: str = ""
+    closed: bool = False
+    """The platform takes no change of it any more."""
+    open: bool = False
+    """A question that nobody has answered."""
+    unsure: bool = False
+    """It may stand there twice, and says so."""
+    generation: int = 0
+    attempts: int = 0
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delivery:
+    """How far a thread is told on its platform, and what of it stands there.
+
+    `gone` is why nothing can be written there any more, "" while it can.
+    """
+
+    told: int
+    gone: str
+    rows: tuple[OutboxRow, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Counts:
     """Figures for `parley status`."""
 
@@ -415,6 +509,10 @@ class Counts:
     """Those that were refused, by the reason."""
     turns: Mapping[str, int]
     open_requests: int
+    tokens: Mapping[str, int] = field(default_factory=dict[str, int])
+    """Those that models read and wrote "today" and "this month", in UTC."""
+    cost: Mapping[str, float] = field(default_factory=dict[str, float])
+    """What they cost, by the same."""
 
 
 class SessionReader(Protocol):
@@ -466,6 +564,26 @@ class SessionReader(Protocol):
 
     async def counts(self) -> Counts:
         """Figures over all threads."""
+        ...
+
+    async def untold(self, platform: str) -> list[str]:
+        """The threads of a platform of which something is not told there yet."""
+        ...
+
+    async def delivery(self, thread: str) -> Delivery:
+        """How far a thread is told on its platform, and what of it stands there."""
+        ...
+
+    async def part_at(self, message: str, place: ConversationKey) -> OutboxRow | None:
+        """What stands in a platform's message; None if that is not known (any more)."""
+        ...
+
+    async def link_of(self, turn: str) -> str:
+        """A link to what the turn works on; "" if there is none."""
+        ...
+
+    async def spent(self, scope: Scope | None, name: str, since: float) -> Used:
+        """What was used since then, in the scope of this name or by everybody."""
         ...
 
 
@@ -571,4 +689,20 @@ class SessionStore(SessionReader, Protocol):
 
     async def record(self, lease: Lease, record: Record) -> Recorded:
         """Add to a turn. Raises Fenced."""
+        ...
+
+    async def put_part(self, row: OutboxRow) -> None:
+        """Write a row of the outbox. Raises NotFound once its thread is gone."""
+        ...
+
+    async def told(self, thread: str, seq: int) -> int:
+        """Note that all up to this seq is told; the thread's last seq. Raises NotFound."""
+        ...
+
+    async def give_up(self, thread: str, seq: int, why: str) -> None:
+        """Note that nothing can be told there: all up to this seq is given up. Raises NotFound."""
+        ...
+
+    async def take_up(self, thread: str) -> None:
+        """Note that the thread can be written to again."""
         ...

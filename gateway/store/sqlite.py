@@ -29,19 +29,21 @@ from gateway.conversation import ConversationKey, InboundMessage
 from gateway.errors import Closing, NotFound, StoreFull, StoreUnwritable
 from gateway.events import SessionEvent, load_event
 from gateway.store import inbox as messages
-from gateway.store import people, successions, turns, upkeep
+from gateway.store import outbox, people, successions, turns, upkeep
 from gateway.store.backup import write_backup
 from gateway.store.lock import StoreLock
 from gateway.store.protocols import (
     Accepted,
     Checkpoint,
     Counts,
+    Delivery,
     InboxKind,
     Judge,
     Lease,
     NewThread,
     OldState,
     OpenMessage,
+    OutboxRow,
     Person,
     Record,
     Recorded,
@@ -382,6 +384,7 @@ class SqliteStore:
             ("inbox", "outcome"),
             ("turns", "status"),
             ("requests", "state"),
+            ("outbox", "status"),
         )
         refused = (
             "SELECT 'refused' AS name, reason AS value, COUNT(*) AS n FROM inbox"
@@ -398,7 +401,57 @@ class SqliteStore:
             refused=found["refused"],
             turns=found["turns"],
             open_requests=found["requests"].get("open", 0),
+            outbox=found["outbox"],
         )
+
+    async def untold(self, platform: str) -> list[str]:
+        """The threads of a platform of which something is not told there yet."""
+        prefix = str(ConversationKey(platform=platform)).partition("/")[0] + "/"
+        rows = await self._rows(outbox.UNTOLD, {"prefix": prefix})
+        return [row["id"] for row in rows]
+
+    async def delivery(self, thread: str) -> Delivery:
+        """How far a thread is told on its platform, and what of it stands there."""
+        known = await self._rows("SELECT told, gone FROM deliveries WHERE thread = ?", (thread,))
+        rows = await self._rows(
+            "SELECT * FROM outbox WHERE thread = ? ORDER BY item, n, generation", (thread,)
+        )
+        return Delivery(
+            told=known[0]["told"] if known else 0,
+            gone=known[0]["gone"] if known else "",
+            rows=tuple(map(outbox.outbox_row_of, rows)),
+        )
+
+    async def part_at(self, message: str, place: ConversationKey) -> OutboxRow | None:
+        """What stands in a platform's message; None if that is not known (any more)."""
+        rows = await self._rows(
+            "SELECT * FROM outbox WHERE message = ? AND message <> '' AND place = ?",
+            (message, str(place)),
+        )
+        return outbox.outbox_row_of(rows[0]) if rows else None
+
+    async def link_of(self, turn: str) -> str:
+        """A link to what the turn works on; "" if there is none."""
+        rows = await self._rows(
+            "SELECT link FROM inbox WHERE turn = ? AND link <> '' ORDER BY id LIMIT 1", (turn,)
+        )
+        return rows[0]["link"] if rows else ""
+
+    async def put_part(self, row: OutboxRow) -> None:
+        """Write a row of the outbox. Raises NotFound once its thread is gone."""
+        await self.write(lambda c: outbox.put(c, row))
+
+    async def told(self, thread: str, seq: int) -> int:
+        """Note that all up to this seq is told; see SessionStore."""
+        return await self.write(lambda c: outbox.told(c, thread, seq))
+
+    async def give_up(self, thread: str, seq: int, why: str) -> None:
+        """Note that nothing can be told there any more; see SessionStore."""
+        await self.write(lambda c: outbox.give_up(c, thread, seq, why))
+
+    async def take_up(self, thread: str) -> None:
+        """Note that the thread can be written to again."""
+        await self.write(lambda c: outbox.take_up(c, thread))
 
     async def _rows(
         self, query: str, parameters: tuple[Any, ...] | dict[str, Any]

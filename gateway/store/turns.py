@@ -20,9 +20,11 @@ from gateway.events import (
     TurnFinished,
     TurnStarted,
 )
+from gateway.store import usage
 from gateway.store.inbox import mark_ready
 from gateway.store.protocols import (
     MAX_RESUMES,
+    NOTHING_USED,
     CallRow,
     Checkpoint,
     Lease,
@@ -91,9 +93,21 @@ def begin(connection: sqlite3.Connection, thread: str, boot: str, now: float) ->
     messages = _messages(connection, thread, turn.id)
     resumed = row is not None
     told = () if resumed else (_human_text(messages[-1]),)
-    started = TurnStarted(thread=thread, turn=turn.id, messages=told, resumed=resumed)
+    started = TurnStarted(
+        thread=thread,
+        turn=turn.id,
+        messages=told,
+        resumed=resumed,
+        asker=turn.author,
+        asked_at=_asked_at(connection, turn.id, now),
+    )
     events = () if turn.stop else add_events(connection, thread, [started], now)
     return _work(connection, turn, find_thread(connection, thread).id, messages, resumed, events)
+
+
+def _asked_at(connection: sqlite3.Connection, turn: str, now: float) -> float:
+    query = "SELECT MIN(received_at) FROM inbox WHERE turn = ?"
+    return connection.execute(query, (turn,)).fetchone()[0] or now
 
 
 def _go_on(connection: sqlite3.Connection, row: sqlite3.Row) -> _Turn:
@@ -234,6 +248,7 @@ def _work(
         ),
         open_messages=_open_messages(connection, thread),
         events=events,
+        used=usage.of_turn(connection, thread, turn.id) if resumed else NOTHING_USED,
     )
 
 
@@ -261,6 +276,8 @@ def record(connection: sqlite3.Connection, lease: Lease, record: Record, now: fl
         _write_call(connection, lease, call, now)
     for request in record.requests:
         _add_request(connection, request, now)
+    if record.uses:
+        usage.add(connection, lease, record.uses, now)
     if record.handoff_from is not None:
         connection.execute(
             "UPDATE threads SET handoff_from = ? WHERE id = ?", (record.handoff_from, lease.thread)
