@@ -21,7 +21,8 @@ class ToolRule:
 
     `idempotent`: after a crash the call may be repeated. `read_only`: it changes nothing.
     `approvers` are who may decide, the operators if nobody is named; `always_allowed`: also for the
-    rest of the thread at once.
+    rest of the thread at once. `quorum` people have to approve. `expires` is in seconds, after
+    which nobody's approval is a denial; 0 for never, None for what holds for all requests.
     """
 
     action: ToolAction
@@ -30,6 +31,8 @@ class ToolRule:
     reason: str = ""
     approvers: tuple[str, ...] = ()
     always_allowed: bool = True
+    quorum: int = 1
+    expires: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,13 +8,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from gateway.config import Policies, ToolCase
+from gateway.config.policies import OPERATORS
 from gateway.conversation import LOCAL_OPERATOR, Author
 from gateway.registry import ToolRule
 from teams.base import ToolCall
 from teams.code_executor import EXECUTE_CODE
 
-OPERATORS = "operators"
-"""Among the roles of a case: the operators."""
+HOUR = 3600.0
 
 CODE_TOOLS = frozenset({EXECUTE_CODE, "CodeExecutor"})
 """What runs code that a model wrote: denied unless it has a policy of its own."""
@@ -52,6 +52,8 @@ def tool_rule(
         reason=f"policies.tools.{call.name}",
         approvers=tuple(own.approvers),
         always_allowed=own.always_allowed,
+        quorum=own.quorum,
+        expires=None if own.expires_hours is None else own.expires_hours * HOUR,
     )
 
 

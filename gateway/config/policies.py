@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import re
 import zoneinfo
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Literal, Self, TypeAlias
 
-from pydantic import AfterValidator, ConfigDict, Field, field_validator
+from pydantic import AfterValidator, ConfigDict, Field, field_validator, model_validator
+from pydantic_core import PydanticCustomError
 
 from gateway.config.section import Section, shorthand
 
 ToolAction: TypeAlias = Literal["allow", "ask", "deny"]
 
+ASKER = "asker"
+"""Among approvers: whose message the team works on."""
+OPERATORS = "operators"
+"""Among approvers, and the roles of a case: the operators."""
+
 _PERSON = re.compile(r"[a-z][a-z0-9_]*:[^\s:]+(:[^\s:]+)*")
+_PLACE = re.compile(r"[a-z][a-z0-9_]*:[^\s:]+:[^\s:]+")
 
 
 def _person(text: str) -> str:
@@ -31,7 +38,25 @@ def _pattern(text: str) -> str:
     return text
 
 
+def _approver(text: str) -> str:
+    if text in (ASKER, OPERATORS) or _PERSON.fullmatch(text):
+        return text
+    raise ValueError(
+        f"found {text!r}, expected a person such as 'slack:T1:U1', or 'asker' or 'operators'"
+    )
+
+
+def _place(text: str) -> str:
+    if not _PLACE.fullmatch(text):
+        raise ValueError(
+            f"found {text!r}, expected a channel such as 'slack:T1:C1' or 'discord:1234:5678'"
+        )
+    return text
+
+
 PersonId = Annotated[str, AfterValidator(_person)]
+Approver = Annotated[str, AfterValidator(_approver)]
+ChannelId = Annotated[str, AfterValidator(_place)]
 Pattern = Annotated[str, AfterValidator(_pattern)]
 
 
@@ -68,14 +93,31 @@ class ToolPolicy(Section):
     read_only: bool | None = None
     """It changes nothing; what the tool says of itself if not given."""
 
-    approvers: list[PersonId] = Field(default_factory=list)
-    """Who may approve its calls, such as "slack:T1:U1"; the operators if nobody is named."""
+    approvers: list[Approver] = Field(default_factory=list)
+    """Who may approve its calls, such as "slack:T1:U1"; the operators if nobody is named.
+
+    "asker" is whose message the team works on, "operators" are the operators.
+    """
+
+    quorum: int = Field(default=1, ge=1)
+    """How many of them have to approve a call; one who denies it is enough."""
+
+    expires_hours: float | None = Field(default=None, ge=0)
+    """Hours after which a call that was not approved is denied; 0 for never. That of [policies] if
+    not given.
+    """
 
     always_allowed: bool = True
     """An approver may approve it for the rest of a thread at once."""
 
     cases: list[ToolCase] = Field(default_factory=list)
     """Where something else holds than `action`; the first case that fits decides."""
+
+
+def _people(approvers: list[str], operators: list[str]) -> set[str]:
+    """Who may approve: whoever is at the terminal is an operator, too."""
+    named = {name for name in approvers if name != OPERATORS}
+    return named | {*operators, "local:operator"} if OPERATORS in approvers else named
 
 
 class ToolPolicies(Section):
@@ -110,6 +152,16 @@ class Policies(Section):
     Whoever sits at the terminal always is one.
     """
 
+    approvals: list[ChannelId] = Field(default_factory=list)
+    """Channels, such as "slack:T1:C1", to which every approval is copied without the conversation,
+    for people who may decide and can't see the thread.
+    """
+
+    expires_hours: float = Field(default=24.0, ge=0)
+    """Hours after which a request to people expires: an approval is denied then, a question goes on
+    without an answer; 0 for never.
+    """
+
     timezone: str = ""
     """Time zone of dates and times, such as "Europe/Berlin"; this machine's if empty."""
 
@@ -123,6 +175,22 @@ class Policies(Section):
 
     tools: ToolPolicies = ToolPolicies()
     """What may happen with tools."""
+
+    @model_validator(mode="after")
+    def _enough_people(self) -> Self:
+        for tool, policy in self.tools.named().items():
+            able = _people(policy.approvers or [OPERATORS], self.operators)
+            if policy.quorum > len(able):
+                raise PydanticCustomError(
+                    "setting",
+                    "{problem}",
+                    {
+                        "key": "tools",
+                        "problem": f"{tool}: {policy.quorum} people have to approve, but only "
+                        f"{len(able)} may: name more approvers or operators",
+                    },
+                )
+        return self
 
     @field_validator("timezone")
     @classmethod

@@ -92,6 +92,9 @@ class Route(Section):
     ("interrupt"), or wait together with others ("collect").
     """
 
+    change_mode: bool = False
+    """Its people may give their thread another mode, with `/queue mode`; operators always may."""
+
     limits: RouteLimits = RouteLimits()
     """What each person may use at a time."""
 

@@ -24,6 +24,19 @@ class Limits(Section):
     person_turns: int = Field(default=30, ge=1)
     """How many turns of one person may begin within ten minutes; more wait."""
 
+    team_parallel_turns: int | None = Field(default=None, ge=1)
+    """How many of them may be of threads with one team; any number if not given."""
+
+    workspace_parallel_turns: int | None = Field(default=None, ge=1)
+    """How many of them may be of one workspace or guild; any number if not given."""
+
+    waiting_messages: int = Field(default=20, ge=1)
+    """How many messages may wait in a thread; what comes on top is refused, and its author told."""
+
+    collect_seconds: float = Field(default=3.0, ge=0)
+    """How long nobody may have written in a thread with the mode "collect" before its turn begins.
+    """
+
     shutdown_seconds: float = Field(default=8.0, ge=0)
     """How long turns may take to reach a safe point when `parley serve` ends; those that do not go
     on from their last one at the next start.
