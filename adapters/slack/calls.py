@@ -139,6 +139,8 @@ class Calls:
             return RateLimited(_retry_after(getattr(response, "headers", None)))
         if code in REVOKED:
             return self._clients.lost(team, code)
+        if not code and 400 <= status < 500:  # noqa: PLR2004 (HTTP)
+            return Refusal(f"http_{status}", f"Slack refused {method} (HTTP {status}).")
         if not code or code in _UNSURE:
             return _unanswered(method, code or f"HTTP {status}", write=write)
         return _meaning(code, method, answer)

@@ -1,0 +1,110 @@
+"""Texts as Slack takes them: what agents write as Markdown that pings nobody, the gateway's own
+lines as mrkdwn, and how much of a growing text will not change any more.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable
+
+from gateway.render.outbound import markdown, mrkdwn
+
+UNSETTLED = 600
+"""Characters at the end of a growing text that may be held back until they are whole."""
+
+_LINK = re.compile(r"(?:https?://|www\.|<)\S*$", re.IGNORECASE)
+_WORD = re.compile(r"[!-~]+$")
+_BRACKET = re.compile(r"[\[\]]")
+_TICKS = re.compile(r"`+")
+_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})", re.MULTILINE)
+
+
+def neutral(text: str, hosts: Collection[str]) -> str:
+    """An agent's Markdown: it mentions nobody, and no address hides behind other words. Addresses
+    are links only on these hosts.
+    """
+    return markdown(text, hosts=hosts)
+
+
+def own(text: str, hosts: Collection[str]) -> str:
+    """A line of the gateway's own, as mrkdwn; names and quotes in it ping nobody."""
+    return mrkdwn(text, hosts=hosts)
+
+
+def length(text: str) -> int:
+    """Slack counts in UTF-16, as JavaScript does."""
+    return len(text) + sum(char > "\uffff" for char in text)
+
+
+def mentions(users: Iterable[str]) -> str:
+    """Mentions of people by their ids of Slack."""
+    return " ".join(f"<@{user}>" for user in users)
+
+
+def settled(text: str) -> str:
+    """The beginning of a neutral text that still grows which no continuation changes: without a
+    word, a link, a bracket or a piece of code that has only begun.
+    """
+    start = max(0, len(text) - UNSETTLED)
+    if _in_fence(text):
+        return text[: text.rfind("\n") + 1] or text
+    line = max(start, text.rfind("\n") + 1)
+    end = len(text)
+    if (opened := _open_code(text, line)) is not None:
+        end = min(end, opened)
+    if (bracket := _open_bracket(text, max(start, text.rfind("\n\n") + 1))) is not None:
+        end = min(end, bracket)
+    if found := _LINK.search(text, start, end):
+        end = found.start()
+    if found := _WORD.search(text, start, end):
+        end = found.start()
+    return text[:end]
+
+
+def cut(text: str) -> str:
+    """The beginning of a text up to where a message may end in its midst: a paragraph, a line, or
+    a word.
+    """
+    for mark in ("\n\n", "\n", " "):
+        at = text.rfind(mark)
+        if at >= len(text) // 2:
+            return text[:at]
+    return text
+
+
+def _in_fence(text: str) -> bool:
+    fence = ""
+    for found in _FENCE.finditer(text):
+        ticks = found[1]
+        if not fence:
+            fence = ticks
+        elif ticks.startswith(fence):
+            fence = ""
+    return bool(fence)
+
+
+def _open_code(text: str, line: int) -> int | None:
+    """Where the last piece of code begins that the line has not ended yet."""
+    opened: re.Match[str] | None = None
+    for found in _TICKS.finditer(text, line):
+        if opened is None:
+            opened = found
+        elif found[0] == opened[0]:
+            opened = None
+    return opened.start() if opened else None
+
+
+def _open_bracket(text: str, start: int) -> int | None:
+    """Where what may still become a link begins, the outermost of those."""
+    opened: list[int] = []
+    for found in _BRACKET.finditer(text, start):
+        if found[0] == "[":
+            opened.append(found.start())
+        elif opened and (len(opened) > 1 or not _may_be_link(text[found.end() :])):
+            opened.pop()
+    return opened[0] if opened else None
+
+
+def _may_be_link(rest: str) -> bool:
+    """Whether words in brackets may become a link by what follows them."""
+    return not rest or (rest[0] in "(:" and ")" not in rest)
