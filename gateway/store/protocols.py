@@ -621,6 +621,14 @@ class SessionStore(SessionReader, Protocol):
         """Remove the threads that were last used before this time and have nothing to do."""
         ...
 
+    async def marks(self, platform: str) -> Mapping[str, str]:
+        """What a platform's adapter keeps from one run to the next, by its names."""
+        ...
+
+    async def mark(self, platform: str, name: str, value: str) -> None:
+        """Keep a text for a platform's adapter, instead of an earlier one of this name."""
+        ...
+
     async def probe(self) -> None:
         """Nothing, as a write. Raises the GatewayError that a write would."""
         ...

@@ -290,6 +290,15 @@ class SqliteStore:
         """The platforms' tokens, encrypted: name, key_id and value."""
         return await self._rows("SELECT name, key_id, value FROM tokens ORDER BY name", ())
 
+    async def marks(self, platform: str) -> Mapping[str, str]:
+        """What a platform's adapter keeps from one run to the next, by its names."""
+        rows = await self._rows("SELECT name, value FROM marks WHERE platform = ?", (platform,))
+        return {row["name"]: row["value"] for row in rows}
+
+    async def mark(self, platform: str, name: str, value: str) -> None:
+        """Keep a text for a platform's adapter, instead of an earlier one of this name."""
+        await self.write(lambda c: _mark(c, platform, name, value))
+
     async def recover(self, boot: str) -> list[Recovered]:
         """Judge what earlier boots left behind."""
         now = self._clock()
@@ -499,6 +508,13 @@ def _connect(path: Path) -> sqlite3.Connection:
     ):
         connection.execute(f"PRAGMA {pragma}")
     return connection
+
+
+def _mark(connection: sqlite3.Connection, platform: str, name: str, value: str) -> None:
+    connection.execute(
+        "INSERT OR REPLACE INTO marks (platform, name, value) VALUES (?, ?, ?)",
+        (platform, name, value),
+    )
 
 
 def _rewrite_version(connection: sqlite3.Connection) -> None:
