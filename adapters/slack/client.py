@@ -76,10 +76,7 @@ class SlackClients:
         timeout = aiohttp.ClientTimeout(total=CALL_SECONDS)
         self._session = aiohttp.ClientSession(timeout=timeout, trust_env=True)
         try:
-            for token in self._config.bot_tokens:
-                await self._sign_in(token)
-            if self._config.bot_tokens and not self._workspaces:
-                raise AuthError(f"Slack refused bot_token ({', '.join(self._lost.values())}).")
+            await self._sign_in()
         except BaseException:
             await self._session.close()
             raise
@@ -152,14 +149,16 @@ class SlackClients:
         self._workspaces[workspace.id] = workspace
         self._clients[workspace.id] = self.bare(token)
 
-    async def _sign_in(self, token: str) -> None:
-        try:
-            workspace = await whose(self.bare(token))
-        except AuthError as error:
-            LOG.error("a token of bot_token is not used: %s", error)  # noqa: TRY400 (the text says it all)
-            self._lost[f"token {len(self._lost)}"] = str(error)
-        else:
-            self.found(workspace, token)
+    async def _sign_in(self) -> None:
+        refused: AuthError | None = None
+        for token in self._config.bot_tokens:
+            try:
+                self.found(await whose(self.bare(token)), token)
+            except AuthError as error:
+                LOG.error("a token of bot_token is not used: %s", error)  # noqa: TRY400 (the text says it all)
+                refused = error
+        if refused is not None and not self._workspaces:
+            raise refused
 
     async def _renew(self, team: str) -> None:
         assert self._installs is not None
