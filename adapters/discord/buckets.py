@@ -1,0 +1,200 @@
+"""What is left of Discord's rate limits, and who may call next.
+
+Each route and channel (or guild, or webhook) counts in a bucket that only the headers of answers
+tell of. One call of a bucket is under way at a time, so that a limit that shrinks is known before
+the next call; edits of growing texts are spread over the bucket's window and leave room for what
+must not wait.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from enum import IntEnum
+from time import monotonic
+
+EDIT_SECONDS = 1.25
+"""Between two edits where Discord says nothing of its limits."""
+
+PROMISE_SECONDS = 0.5
+"""How long a place in the bucket is kept for a call that was announced."""
+
+MARGIN = 0.1
+"""Seconds added to a bucket's end: its clock is not ours."""
+
+STREAM_SECONDS = 10.0
+"""After which a text counts as no longer growing."""
+
+MOST_RESERVED = 3
+"""Calls of a bucket that edits leave to what must not wait."""
+
+MOST_BUCKETS = 1000
+
+PER_SECOND = 45
+"""Calls of a bot in all; Discord takes 50."""
+
+
+class Rank(IntEnum):
+    """Who goes first."""
+
+    URGENT = 0
+    POST = 1
+    EDIT = 2
+
+
+@dataclass(slots=True)
+class Bucket:
+    """One rate limit. Times are those of `monotonic`."""
+
+    remaining: int = 1
+    reset_at: float = 0.0
+    streams: dict[str, float] = field(default_factory=dict[str, float])
+    """Who edits here, and when they last asked to."""
+    _next_edit: float = 0.0
+    _taken: bool = False
+    _promised: asyncio.TimerHandle | None = None
+    _queue: list[tuple[Rank, int]] = field(default_factory=list[tuple[Rank, int]])
+    _tickets: int = 0
+    _changed: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def promise(self, rank: Rank, stream: str = "") -> None:
+        """Wait for the next call to be due, and keep its place for a moment."""
+        if rank is Rank.EDIT:
+            self.streams[stream] = monotonic()
+        await self._enter(rank)
+        loop = asyncio.get_running_loop()
+        self._promised = loop.call_later(PROMISE_SECONDS, self._leave)
+
+    @asynccontextmanager
+    async def call(self, rank: Rank) -> AsyncGenerator[None]:
+        """Make a call, at the place that was promised or else when it is due."""
+        if self._promised is not None:
+            self._promised.cancel()
+            self._promised = None
+        else:
+            await self._enter(rank)
+        try:
+            yield
+        finally:
+            self._leave()
+
+    def delay(self, rank: Rank) -> float:
+        """Seconds until a call of this rank is due, as far as is known now."""
+        now = monotonic()
+        if now >= self.reset_at:
+            return 0.0 if rank is not Rank.EDIT else self._next_edit - now
+        if self.remaining <= (self._reserve() if rank is Rank.EDIT else 0):
+            return self.reset_at - now
+        return self._next_edit - now if rank is Rank.EDIT else 0.0
+
+    @property
+    def idle(self) -> bool:
+        """Whether it may be forgotten."""
+        return not (self._taken or self._queue) and monotonic() > self.reset_at + 60
+
+    def learn(self, headers: Mapping[str, str]) -> None:
+        """Take in what the headers of an answer say."""
+        now = monotonic()
+        try:
+            self.remaining = int(headers["X-RateLimit-Remaining"])
+            self.reset_at = now + float(headers["X-RateLimit-Reset-After"]) + MARGIN
+        except (KeyError, ValueError):
+            self.reset_at, self._next_edit = 0.0, now + EDIT_SECONDS
+            return
+        left = max(self.remaining - self._reserve(), 0) + 1
+        self._next_edit = now + (self.reset_at - now) / left
+
+    def hold(self, seconds: float) -> None:
+        """Nothing may be called for so long."""
+        self.remaining, self.reset_at = 0, monotonic() + seconds + MARGIN
+
+    def _reserve(self) -> int:
+        """Calls that edits leave for last states and questions: one for each text that grows."""
+        now = monotonic()
+        for stream in [name for name, at in self.streams.items() if now - at > STREAM_SECONDS]:
+            del self.streams[stream]
+        return min(max(len(self.streams), 1), MOST_RESERVED)
+
+    async def _enter(self, rank: Rank) -> None:
+        self._tickets += 1
+        place = (rank, self._tickets)
+        self._queue.append(place)
+        try:
+            while True:
+                wait = None
+                if not self._taken and min(self._queue) == place:
+                    wait = self.delay(rank)
+                    if wait <= 0:
+                        break
+                await self._change(wait)
+        finally:
+            self._queue.remove(place)
+            self._wake()
+        self._taken = True
+
+    def _leave(self) -> None:
+        self._promised, self._taken = None, False
+        self._wake()
+
+    async def _change(self, seconds: float | None) -> None:
+        """Wait until something changes, at most so long."""
+        changed = self._changed
+        try:
+            async with asyncio.timeout(seconds):
+                await changed.wait()
+        except TimeoutError:
+            return
+
+    def _wake(self) -> None:
+        self._changed.set()
+        self._changed = asyncio.Event()
+
+
+class Buckets:
+    """All rate limits of a bot."""
+
+    def __init__(self) -> None:
+        self._hashes: dict[str, str] = {}
+        self._buckets: dict[tuple[str, str], Bucket] = {}
+        self._held_until = 0.0
+        self._next_at = 0.0
+
+    def of(self, route: str, major: str) -> Bucket:
+        """The bucket in which a route counts, for this channel, guild or webhook."""
+        key = (self._hashes.get(route, route), major)
+        if key not in self._buckets:
+            self._forget_idle()
+            self._buckets[key] = Bucket()
+        return self._buckets[key]
+
+    def learn(self, route: str, major: str, bucket: Bucket, headers: Mapping[str, str]) -> None:
+        """Take in what an answer's headers say of its bucket."""
+        bucket.learn(headers)
+        name = headers.get("X-RateLimit-Bucket")
+        if name and self._hashes.get(route) != name:
+            self._hashes[route] = name
+            self._buckets.setdefault((name, major), bucket)
+
+    def hold_all(self, seconds: float) -> None:
+        """Nothing at all may be called for so long."""
+        self._held_until = max(self._held_until, monotonic() + seconds + MARGIN)
+
+    @property
+    def held(self) -> float:
+        """Seconds for which nothing at all may be called."""
+        return max(self._held_until - monotonic(), 0.0)
+
+    async def spread(self) -> None:
+        """Keep the bot below what Discord takes of it in all."""
+        now = monotonic()
+        self._next_at = max(self._next_at + 1 / PER_SECOND, now - 0.5)
+        wait = max(self._next_at - now, self.held)
+        if wait > 0:
+            await asyncio.sleep(wait)
+
+    def _forget_idle(self) -> None:
+        if len(self._buckets) >= MOST_BUCKETS:
+            for key in [key for key, bucket in self._buckets.items() if bucket.idle]:
+                del self._buckets[key]

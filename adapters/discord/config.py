@@ -1,0 +1,48 @@
+"""`[adapters.discord]`: the bot's token, what it hears, and where its conversations stand."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+from pydantic import Field, SecretStr
+
+from gateway.config.section import Section
+
+API = "https://discord.com/api/v10"
+GATEWAY = "wss://gateway.discord.gg/"
+
+Threads: TypeAlias = Literal["public", "private", "none"]
+
+
+class Config(Section):
+    """The bot, as the Discord developer portal knows it."""
+
+    token: SecretStr
+    """The bot's token, from the page "Bot" of the developer portal."""
+
+    message_content: bool = True
+    """Hear what is said in threads without a mention; the portal's switch "Message Content Intent"
+    has to be on. Without it, mentions, direct messages and commands still work.
+    """
+
+    threads: Threads = "public"
+    """Where a conversation that begins in a channel goes on: in a thread that all can read, in one
+    for its author alone, or in replies ("none").
+    """
+
+    ask: str = Field(default="ask", pattern=r"^[a-z0-9_-]{1,32}$")
+    """Name of the slash command that asks the team."""
+
+    webhooks: bool = False
+    """Each agent writes under a name of its own, where the bot may manage webhooks."""
+
+    shards: int | None = Field(default=None, ge=1)
+    """How many connections carry the events; Discord is asked if there are more than one, or none
+    is given for a bot in more than 2,000 servers.
+    """
+
+    api_url: str = Field(default=API, pattern=r"^https?://")
+    """Base address of Discord's REST API; another one is for simulators."""
+
+    gateway_url: str = Field(default=GATEWAY, pattern=r"^wss?://")
+    """Address of Discord's gateway; another one is for simulators."""

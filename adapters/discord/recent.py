@@ -1,0 +1,31 @@
+"""What is remembered of the last things that happened, and no more."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Generic, TypeVar
+
+V = TypeVar("V")
+
+
+class Recent(Generic[V]):
+    """Values by their names; with more than `most`, the oldest are forgotten."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._values: OrderedDict[str, V] = OrderedDict()
+
+    def get(self, name: str) -> V | None:
+        """The value, None if there is none (any more)."""
+        return self._values.get(name)
+
+    def put(self, name: str, value: V) -> None:
+        """Remember a value, instead of an earlier one of this name."""
+        self._values[name] = value
+        self._values.move_to_end(name)
+        while len(self._values) > self._most:
+            self._values.popitem(last=False)
+
+    def forget(self, name: str) -> None:
+        """Forget a value, if there is one."""
+        self._values.pop(name, None)

@@ -1,0 +1,180 @@
+"""Where a conversation stands on Discord: in a direct channel, a thread, or in replies.
+
+A conversation that begins in a channel is known by the message that began it. A thread that is
+opened on a message has the message's id, so most need nothing to be remembered; private threads
+have ids of their own, which are kept.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any, Protocol
+from weakref import WeakValueDictionary
+
+from adapters.discord.config import Threads
+from adapters.discord.recent import Recent
+from adapters.discord.rest import THREAD_EXISTS, UNKNOWN_CHANNEL, Refused, Rest
+from gateway.conversation import ConversationKey
+from gateway.render.outbound import label
+from gateway.surface import Rejected
+
+LOG = logging.getLogger("adapters.discord")
+
+PLATFORM = "discord"
+THREADS = frozenset({10, 11, 12})
+"""Discord's types of channels that are threads."""
+PRIVATE = 12
+ARCHIVE_MINUTES = 4320
+TITLE = 100
+
+
+class Marks(Protocol):
+    """What an adapter keeps from one run to the next."""
+
+    async def marks(self, platform: str) -> Mapping[str, str]:
+        """All that is kept for a platform."""
+        ...
+
+    async def mark(self, platform: str, name: str, value: str) -> None:
+        """Keep a text under a name, instead of an earlier one."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """A channel to write to, and the message that replies are to there."""
+
+    channel: str
+    reply_to: str = ""
+    thread: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """How a conversation began: the title for its thread, and the id of whose it is."""
+
+    title: str
+    asker: str
+
+
+class Spots:
+    """Finds the spot of a conversation, and opens its thread if there is none yet."""
+
+    def __init__(self, rest: Rest, threads: Threads, marks: Marks) -> None:
+        self._rest = rest
+        self._threads = threads
+        self._marks = marks
+        self._known = Recent[Spot](10_000)
+        self._private: dict[str, str] = {}
+        self._roots: dict[str, str] = {}
+        self._begun = Recent[Beginning](1_000)
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+
+    async def load(self) -> None:
+        """Remember the private threads of earlier runs."""
+        for name, thread in (await self._marks.marks(PLATFORM)).items():
+            kind, _, root = name.partition(":")
+            if kind == "thread":
+                self._remember(root, thread)
+
+    def root_of(self, thread: str) -> str:
+        """The root of the conversation that stands in a thread."""
+        return self._roots.get(thread, thread)
+
+    def begins(self, key: ConversationKey, title: str, asker: str) -> None:
+        """A conversation may begin with a message of this author's."""
+        self._begun.put(key.root, Beginning(label(title, TITLE), asker))
+
+    def stands(self, key: ConversationKey, spot: Spot) -> None:
+        """A conversation is known to stand there."""
+        self._known.put(key.root, spot)
+
+    def forget(self, key: ConversationKey) -> None:
+        """What was known of a spot does not hold any more."""
+        self._known.forget(key.root)
+
+    async def find(self, key: ConversationKey) -> Spot:
+        """Where a conversation stands. Raises what a call raises, Rejected where nothing can be."""
+        if not key.workspace or not key.root:
+            return Spot(key.channel)
+        lock = self._locks.setdefault(key.root, asyncio.Lock())
+        async with lock:
+            spot = self._known.get(key.root)
+            if spot is None:
+                self.stands(key, spot := await self._find(key))
+            return spot
+
+    async def _find(self, key: ConversationKey) -> Spot:
+        if private := self._private.get(key.root):
+            return Spot(private, thread=True)
+        begun = self._begun.get(key.root)
+        if begun is None and (spot := await self._existing(key)) is not None:
+            return spot
+        if self._threads == "none":
+            return Spot(key.channel, reply_to=key.root)
+        return await self._new(key, begun)
+
+    async def _new(self, key: ConversationKey, begun: Beginning | None) -> Spot:
+        try:
+            if self._threads == "private":
+                return await self._open_private(key, begun)
+            return await self._open(key, begun.title if begun else await self._title(key))
+        except Refused as error:
+            if error.code == THREAD_EXISTS:
+                return Spot(key.root, thread=True)
+            if error.code == UNKNOWN_CHANNEL:
+                raise
+            LOG.info("no thread in channel %s, replies instead: %s", key.channel, error)
+            return Spot(key.channel, reply_to=key.root)
+
+    async def _existing(self, key: ConversationKey) -> Spot | None:
+        try:
+            channel = await self._rest.call("GET", f"/channels/{key.root}")
+        except Refused as error:
+            if error.status == HTTPStatus.NOT_FOUND:
+                return None
+            raise
+        return Spot(key.root, thread=True) if channel.get("type") in THREADS else None
+
+    async def _title(self, key: ConversationKey) -> str:
+        """The title for a thread whose beginning an earlier run has seen."""
+        path = f"/channels/{key.channel}/messages/{key.root}"
+        try:
+            message: Mapping[str, Any] = await self._rest.call("GET", path)
+        except Rejected:
+            return ""
+        return label(str(message.get("content", "")), TITLE)
+
+    async def _open(self, key: ConversationKey, title: str) -> Spot:
+        await self._rest.call(
+            "POST",
+            f"/channels/{key.channel}/messages/{key.root}/threads",
+            json={"name": title or "Conversation", "auto_archive_duration": ARCHIVE_MINUTES},
+        )
+        return Spot(key.root, thread=True)
+
+    async def _open_private(self, key: ConversationKey, begun: Beginning | None) -> Spot:
+        thread: Mapping[str, Any] = await self._rest.call(
+            "POST",
+            f"/channels/{key.channel}/threads",
+            json={
+                "name": (begun.title if begun else "") or "Conversation",
+                "type": PRIVATE,
+                "auto_archive_duration": ARCHIVE_MINUTES,
+                "invitable": False,
+            },
+        )
+        channel = str(thread["id"])
+        await self._marks.mark(PLATFORM, f"thread:{key.root}", channel)
+        self._remember(key.root, channel)
+        if begun and begun.asker:
+            await self._rest.call("PUT", f"/channels/{channel}/thread-members/{begun.asker}")
+        return Spot(channel, thread=True)
+
+    def _remember(self, root: str, thread: str) -> None:
+        self._private[root] = thread
+        self._roots[thread] = root
