@@ -509,6 +509,8 @@ class Counts:
     """Those that were refused, by the reason."""
     turns: Mapping[str, int]
     open_requests: int
+    outbox: Mapping[str, int] = field(default_factory=dict[str, int])
+    """Messages of platforms by how far they are: pending, attempting, delivered, failed."""
     tokens: Mapping[str, int] = field(default_factory=dict[str, int])
     """Those that models read and wrote "today" and "this month", in UTC."""
     cost: Mapping[str, float] = field(default_factory=dict[str, float])
