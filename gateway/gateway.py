@@ -78,6 +78,10 @@ class Limits:
     """How long a thread is kept that nothing happens in; None for ever."""
     shutdown: float = 3.0
     """How long turns may take to reach a safe point when the gateway ends."""
+    budgets: Sequence[Budget] = ()
+    """How much may be used over time."""
+    prices: Mapping[str, Price] = field(default_factory=dict[str, "Price"])
+    """What models cost, by their names at the provider."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,6 +126,13 @@ class Gateway:
         """How it is doing. Adapters tell it of each frame that comes in: `vitals.frame(name)`."""
         self._hurry = asyncio.Event()
         self._dispatcher = LocalDispatcher(self._limits.parallel_turns)
+        self._ledger = Ledger(
+            store.spent,
+            budgets=self._limits.budgets,
+            prices=self._limits.prices,
+            exempt=lambda author: self._access.is_operator(author),
+            clock=clock,
+        )
         self._sessions = Sessions(
             store,
             self._bus,
@@ -129,6 +140,7 @@ class Gateway:
             boot=self._boot,
             live_teams=self._limits.live_teams,
             vitals=self.vitals,
+            ledger=self._ledger,
             retry=lambda thread, delay: self._dispatcher.wake(thread, delay=delay),
         )
         self._read_config: ReadConfig | None = None
@@ -300,12 +312,19 @@ class Gateway:
         self._check_open()
         return await self._store.accept(
             message,
-            lambda situation: decide(message, situation, self._access, self._clock()),
+            lambda situation: self._decide(message, situation),
             new=self._new_thread_for(message),
             kind=_kind(message),
             named=named_request(message),
             then=self._accepted,
         )
+
+    def _decide(self, message: InboundMessage, situation: Situation) -> Decision:
+        decision = decide(message, situation, self._access, self._clock())
+        if isinstance(decision, AskUsage):
+            everybody = self._access.is_operator(message.author)
+            return self._ledger.usage(situation.thread, message.author, everybody=everybody)
+        return decision
 
     def _accepted(self, accepted: Accepted) -> None:
         lane = accepted.lane
@@ -429,6 +448,7 @@ class Gateway:
         """Remove whatever is known of a person, with all threads they had a part in; their ids."""
         self._check_open()
         threads = await self._store.delete_person(person)
+        self._ledger.forget_person(person)
         for thread in threads:
             self._gone(thread)
         return threads
@@ -451,6 +471,7 @@ class Gateway:
         self._check_open()
         self._teams, self._access, self._limits = teams, access, limits
         self._dispatcher.limit = limits.parallel_turns
+        self._ledger.use(limits.budgets, limits.prices)
         await self._sessions.use(teams, live_teams=limits.live_teams)
         await self._review()
 

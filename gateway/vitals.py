@@ -31,6 +31,8 @@ class Vitals:
         self._pulses: dict[str, _Pulse] = {}
         self.accepted: Counter[str] = Counter()
         """Messages by their outcome when they were accepted."""
+        self.ignored: Counter[str] = Counter()
+        """What adapters did not hand in, since it was not for the team, by the reason."""
         self.turns: Counter[str] = Counter()
         """Runs of turns by how they ended."""
         self.turn_seconds = 0.0
