@@ -1,0 +1,64 @@
+"""Files on the wire: uploads, and downloads that need the token."""
+
+from __future__ import annotations
+
+from aiohttp import web
+
+from adapters.slack.simulator.state import File
+from adapters.slack.simulator.world import World
+
+
+class FileRoutes:
+    """Where the bytes of files are. `seen` are the Authorization headers that arrived, by path:
+    what a redirect led here must bring none.
+    """
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self.seen: list[tuple[str, str]] = []
+
+    def add_to(self, app: web.Application) -> None:
+        """Add the routes."""
+        app.router.add_post("/upload/v1/{id}", self._upload)
+        app.router.add_get("/files-pri/{place}/{name}", self._download)
+        app.router.add_get("/elsewhere/{id}", self._elsewhere)
+
+    async def _upload(self, request: web.Request) -> web.StreamResponse:
+        file = self._find(request.match_info["id"])
+        if file is None:
+            return web.Response(status=404, text="no such upload")
+        if request.content_type.startswith("multipart/"):
+            parts = list((await request.post()).values())
+            part = parts[0] if parts else ""
+            file.data = part.file.read() if isinstance(part, web.FileField) else b""
+        else:
+            file.data = await request.read()
+        return web.Response(text=f"OK - {len(file.data)}")
+
+    async def _download(self, request: web.Request) -> web.StreamResponse:
+        header = request.headers.get("Authorization", "")
+        self.seen.append((request.path, header))
+        file = self._find(request.match_info["place"].rpartition("-")[2])
+        if file is None:
+            return web.Response(status=404)
+        grant = self._world.grants.get(header.removeprefix("Bearer "))
+        if grant is None or grant.revoked or "files:read" not in grant.scopes:
+            # Slack shows its sign-in page, with status 200, to whoever may not read a file.
+            return web.Response(
+                text="<!DOCTYPE html><html>Sign in</html>", content_type="text/html"
+            )
+        if file.moved_to:
+            raise web.HTTPFound(file.moved_to)
+        return web.Response(body=file.data, content_type=file.mimetype)
+
+    async def _elsewhere(self, request: web.Request) -> web.StreamResponse:
+        """The same file on a host that no token may reach."""
+        self.seen.append((request.path, request.headers.get("Authorization", "")))
+        file = self._find(request.match_info["id"])
+        return web.Response(body=file.data) if file is not None else web.Response(status=404)
+
+    def _find(self, identity: str) -> File | None:
+        for workspace in self._world.workspaces.values():
+            if identity in workspace.files:
+                return workspace.files[identity]
+        return None

@@ -1,0 +1,155 @@
+"""conversations.*: channels, who is in them, and what was written there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeVar
+
+from adapters.slack.simulator.call import ApiError, Call, method
+from adapters.slack.simulator.places import find_channel, need_history_scope, open_direct
+from adapters.slack.simulator.state import Channel, Json, Message
+
+T = TypeVar("T")
+
+KINDS = {"public_channel": "channel", "private_channel": "group", "im": "im", "mpim": "mpim"}
+READ = ("channels:read", "groups:read", "im:read", "mpim:read")
+HISTORY = ("channels:history", "groups:history", "im:history", "mpim:history")
+
+
+@method("conversations.info", *READ)
+def info(call: Call) -> Json:
+    """One conversation."""
+    channel = find_channel(call)
+    need_history_scope(call, channel, "read")
+    return {"channel": channel.json(call.bot)}
+
+
+@method("conversations.list", *READ, per_minute=20)
+def list_(call: Call) -> Json:
+    """The conversations of a workspace that the app may see."""
+    kinds = {KINDS.get(each) for each in call.text("types", "public_channel").split(",")}
+    found = [
+        channel
+        for channel in call.workspace.channels.values()
+        if channel.kind in kinds
+        and (channel.kind == "channel" or call.bot in channel.members)
+        and not (channel.archived and call.flag("exclude_archived"))
+    ]
+    page, cursor = _page(call, found)
+    return {
+        "channels": [channel.json(call.bot) for channel in page],
+        "response_metadata": {"next_cursor": cursor},
+    }
+
+
+@method("conversations.open", "im:write", "mpim:write")
+def open_(call: Call) -> Json:
+    """Open a direct message."""
+    users = call.need("users").split(",")
+    if len(users) != 1:
+        raise ApiError("method_not_supported_for_channel_type")
+    channel = open_direct(call, users[0])
+    return {"channel": {"id": channel.id}}
+
+
+@method("conversations.members", *READ, per_minute=100)
+def members(call: Call) -> Json:
+    """Who is in a conversation."""
+    page, cursor = _page(call, sorted(find_channel(call).members))
+    return {"members": page, "response_metadata": {"next_cursor": cursor}}
+
+
+@method("conversations.join", "channels:join")
+def join(call: Call) -> Json:
+    """Let the app join a public channel."""
+    channel = find_channel(call)
+    if channel.archived:
+        raise ApiError("is_archived")
+    channel.members.add(call.bot)
+    return {"channel": channel.json(call.bot)}
+
+
+@method("conversations.history", *HISTORY)
+def history(call: Call) -> Json:
+    """The newest messages of a channel, without the replies."""
+    channel = _readable(call)
+    roots = [
+        message
+        for message in channel.visible()
+        if message.root == message.ts or message.subtype == "thread_broadcast"
+    ]
+    found = _within(call, roots)[::-1]
+    page, cursor = _page(call, found)
+    return _messages(call, channel, page, cursor)
+
+
+@method("conversations.replies", *HISTORY)
+def replies(call: Call) -> Json:
+    """A thread, its root first."""
+    channel = _readable(call)
+    asked = channel.messages.get(call.need("ts"))
+    if asked is None or asked.hidden or asked.ephemeral:
+        raise ApiError("thread_not_found")
+    thread = channel.thread(asked.root)
+    found = thread[:1] + _within(call, thread[1:])
+    page, cursor = _page(call, found)
+    return _messages(call, channel, page, cursor)
+
+
+def thread_json(channel: Channel, message: Message, *, metadata: bool = False) -> Json:
+    """A message as it is read back: a root knows of its replies."""
+    body = message.json(metadata=metadata)
+    replies = channel.thread(message.ts)[1:] if message.root == message.ts else []
+    if replies:
+        people = list(dict.fromkeys(each.user for each in replies))
+        body |= {
+            "thread_ts": message.ts,
+            "reply_count": len(replies),
+            "reply_users": people,
+            "reply_users_count": len(people),
+            "latest_reply": replies[-1].ts,
+            "is_locked": False,
+            "subscribed": False,
+        }
+    elif message.thread_ts and (root := channel.messages.get(message.thread_ts)):
+        body["parent_user_id"] = root.user
+    return body
+
+
+def _readable(call: Call) -> Channel:
+    channel = find_channel(call)
+    need_history_scope(call, channel)
+    if call.bot not in channel.members:
+        raise ApiError("not_in_channel")
+    return channel
+
+
+def _within(call: Call, messages: list[Message]) -> list[Message]:
+    oldest = float(call.text("oldest", "0"))
+    latest = float(call.text("latest", "inf"))
+    if call.flag("inclusive"):
+        return [each for each in messages if oldest <= float(each.ts) <= latest]
+    return [each for each in messages if oldest < float(each.ts) < latest]
+
+
+def _messages(call: Call, channel: Channel, page: Sequence[Message], cursor: str) -> Json:
+    metadata = call.flag("include_all_metadata")
+    answer: Json = {
+        "messages": [thread_json(channel, each, metadata=metadata) for each in page],
+        "has_more": bool(cursor),
+    }
+    if cursor:
+        answer["response_metadata"] = {"next_cursor": cursor}
+    return answer
+
+
+def _page(call: Call, items: Sequence[T]) -> tuple[Sequence[T], str]:
+    """The part of the items that is asked for, and the cursor of the next one."""
+    cursor = call.text("cursor")
+    if cursor and not cursor.isdigit():
+        raise ApiError("invalid_cursor")
+    start, limit = int(cursor or 0), call.number("limit", 100)
+    if not 0 < limit <= 1000:  # noqa: PLR2004
+        raise ApiError("invalid_limit")
+    end = start + limit
+    return items[start:end], str(end) if end < len(items) else ""

@@ -1,0 +1,180 @@
+"""A person's modals: what is on their screen, filling it in, submitting, closing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from adapters.slack.simulator.call import ApiError
+from adapters.slack.simulator.deliveries import Delivery
+from adapters.slack.simulator.elements import find_element
+from adapters.slack.simulator.methods.views import (
+    add_view,
+    change_view,
+    checked_view,
+    close_all,
+    view_json,
+    view_stack,
+)
+from adapters.slack.simulator.state import Json, User, View
+from adapters.slack.simulator.world import World
+
+
+class Modals:
+    """The part of a person that has to do with modals."""
+
+    def __init__(self, world: World, user: User) -> None:
+        self._world = world
+        self._user = user
+
+    @property
+    def modal(self) -> View | None:
+        """The modal on their screen, None if there is none; `errors` is what it refused."""
+        stack = view_stack(self._world, self._user.id)
+        return stack[-1] if stack else None
+
+    async def submits(self, values: dict[str, str | list[str]] | None = None) -> Delivery:
+        """Fill in fields, by their block_id, action_id or label, and press the submit button.
+
+        A menu takes the value or label of its option. What the app answers is done once it came.
+        Raises LookupError where there is no modal, or no such field.
+        """
+        view = self._open()
+        for name, value in (values or {}).items():
+            _fill(view, name, value)
+        for block in view.body["blocks"]:
+            if block.get("type") == "input":
+                state = view.state.setdefault(block["block_id"], {})
+                element = block["element"]
+                state.setdefault(element["action_id"], {"type": element["type"], "value": None})
+        payload = self._interaction("view_submission") | {
+            "view": view_json(self._world, view),
+            "response_urls": [],
+        }
+        return self._interact(payload, view)
+
+    async def closes(self, *, all_of_them: bool = False) -> Delivery | None:
+        """Close the modal; the app is told if it asked for that."""
+        view = self._open()
+        told = view.body.get("notify_on_close")
+        payload = self._interaction("view_closed") | {
+            "view": view_json(self._world, view),
+            "is_cleared": all_of_them,
+        }
+        del payload["trigger_id"]
+        if all_of_them:
+            close_all(self._world, self._user.id)
+        else:
+            self._remove(view)
+        return self._interact(payload) if told else None
+
+    async def clicks_in_modal(self, button: str) -> Delivery:
+        """Press a button inside the modal."""
+        view = self._open()
+        element, block = find_element(view.body["blocks"], button)
+        payload = self._interaction("block_actions") | {
+            "container": {"type": "view", "view_id": view.id},
+            "view": view_json(self._world, view),
+            "actions": [self._action(element, block, button)],
+        }
+        return self._interact(payload)
+
+    def _open(self) -> View:
+        if (view := self.modal) is None:
+            raise LookupError(f"{self._user.name} has no modal open")
+        return view
+
+    def _interaction(self, kind: str) -> Json:
+        """What every interaction of this person says."""
+        workspace = self._world.workspaces[self._user.team]
+        return {
+            "type": kind,
+            "user": {
+                "id": self._user.id,
+                "username": self._user.name,
+                "name": self._user.name,
+                "team_id": self._user.team,
+            },
+            "api_app_id": self._world.app.id,
+            "token": "simulated-verification-token",
+            "trigger_id": self._world.trigger(self._user.id, workspace.id),
+            "team": {"id": workspace.id, "domain": workspace.domain},
+            "enterprise": {"id": workspace.enterprise} if workspace.enterprise else None,
+            "is_enterprise_install": False,
+        }
+
+    def _interact(self, payload: Json, view: View | None = None) -> Delivery:
+        if not self._world.app.interactive:
+            raise LookupError("interactivity is off in the app's settings")
+        if view is None:
+            return self._world.deliver("interactive", payload)
+        return self._world.deliver(
+            "interactive", payload, lambda done: self._submitted(view, done.response or {})
+        )
+
+    def _action(self, element: Json, block: Json, chosen: str) -> Json:
+        """The entry of `actions` for what was pressed or chosen."""
+        kept = ("type", "action_id", "text", "value", "style", "url")
+        action = {name: element[name] for name in kept if name in element}
+        action |= {"block_id": block["block_id"], "action_ts": self._world.new_ts()}
+        for option in element.get("options") or ():
+            if chosen in (option["text"]["text"], option["value"]):
+                action["selected_option"] = option
+        for side in ("positive_button", "negative_button"):
+            button = element.get(side)
+            if button and chosen in (button["text"]["text"], button.get("value")):
+                action |= {"text": button["text"], "value": button.get("value", "")}
+        return action
+
+    def _submitted(self, view: View, response: Json) -> None:
+        """Do with a modal what the app's acknowledgement says."""
+        if self._world.view(view.id) is None:
+            return
+        match response.get("response_action"):
+            case "errors":
+                view.errors = response["errors"]
+            case "update":
+                change_view(self._world, view, self._given(response))
+            case "push":
+                add_view(self._world, view.team, self._user.id, self._given(response), below=view)
+            case "clear":
+                close_all(self._world, self._user.id)
+            case _:
+                self._remove(view)
+        self._world.changed()
+
+    def _given(self, response: Json) -> Json:
+        try:
+            return checked_view(response.get("view"))
+        except ApiError as error:
+            raise LookupError(
+                f"the app answered with a view that is refused: {error.body}"
+            ) from None
+
+    def _remove(self, view: View) -> None:
+        self._world.workspaces[view.team].views.pop(view.id, None)
+        self._world.changed()
+
+
+def _fill(view: View, name: str, value: str | list[str]) -> None:
+    for block in view.body["blocks"]:
+        element: Any = block.get("element") or {}
+        label = (block.get("label") or {}).get("text")
+        if name not in (block.get("block_id"), element.get("action_id"), label):
+            continue
+        state = view.state.setdefault(block["block_id"], {})
+        state[element["action_id"]] = {"type": element["type"], **_entered(element, value)}
+        return
+    raise LookupError(f"the modal has no field {name!r}")
+
+
+def _entered(element: Json, value: str | list[str]) -> Json:
+    options = element.get("options") or []
+    if not options:
+        return {"value": value}
+    wanted = [value] if isinstance(value, str) else value
+    chosen = [each for each in options if {each["text"]["text"], each["value"]} & set(wanted)]
+    if len(chosen) != len(wanted):
+        raise LookupError(f"there is no option {value!r}")
+    if isinstance(value, str) and element["type"] not in ("checkboxes", "multi_static_select"):
+        return {"selected_option": chosen[0]}
+    return {"selected_options": chosen}

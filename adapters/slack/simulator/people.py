@@ -1,0 +1,329 @@
+"""What people do in Slack: they write, edit, delete, react, upload, click, fill in and stop."""
+
+from __future__ import annotations
+
+import mimetypes
+import re
+import uuid
+from typing import TYPE_CHECKING
+
+from adapters.slack.simulator.deliveries import Delivery
+from adapters.slack.simulator.elements import find_element
+from adapters.slack.simulator.modals import Modals
+from adapters.slack.simulator.state import Channel, File, Json, Message, User
+from adapters.slack.simulator.world import ResponseUrl
+
+if TYPE_CHECKING:
+    from adapters.slack.simulator.simulator import SlackSimulator
+
+MENTION = re.compile(r"(?<![\w<])@([\w-]+)")
+LINK = re.compile(r"<@(\w+)>")
+
+
+class Person(Modals):
+    """Somebody in the workspace. A method is something that they do; it does not wait for the app.
+
+    A channel is named by its name or id, a message by itself or its ts, a button by its label or
+    action_id.
+    """
+
+    def __init__(self, slack: SlackSimulator, user: User) -> None:
+        super().__init__(slack.world, user)
+        self._slack = slack
+
+    @property
+    def id(self) -> str:
+        """Their user id."""
+        return self._user.id
+
+    @property
+    def mention(self) -> str:
+        """What mentions them in a text."""
+        return f"<@{self.id}>"
+
+    def __repr__(self) -> str:
+        return f"<Person {self._user.name} {self.id}>"
+
+    async def says(
+        self,
+        channel: str,
+        text: str,
+        *,
+        thread: str | Message = "",
+        broadcast: bool = False,
+        client_msg_id: str = "",
+    ) -> Message:
+        """Write a message; `@name` mentions who has that name, `@parley` the app."""
+        return self._write(
+            channel,
+            text,
+            thread=thread,
+            subtype="thread_broadcast" if broadcast else "",
+            client_msg_id=client_msg_id,
+        )
+
+    async def asks(self, channel: str, text: str, *, thread: str | Message = "") -> Message:
+        """Mention the app, and say something to it."""
+        return await self.says(channel, f"{self._slack.bot.mention} {text}", thread=thread)
+
+    async def tells(self, text: str, *, thread: str | Message = "") -> Message:
+        """Write to the app directly."""
+        return await self.says(self.direct, text, thread=thread)
+
+    @property
+    def direct(self) -> str:
+        """The id of their direct messages with the app."""
+        return self._slack.direct(self.id, self._user.team).id
+
+    async def uploads(
+        self,
+        channel: str,
+        name: str,
+        data: bytes,
+        *,
+        text: str = "",
+        thread: str | Message = "",
+        mimetype: str = "",
+        external: str = "",
+    ) -> Message:
+        """Share a file; `external` is the URL of one that lies elsewhere."""
+        file = self._slack.file(
+            name,
+            data,
+            user=self._user,
+            mimetype=mimetype or mimetypes.guess_type(name)[0] or "application/octet-stream",
+            external=external,
+        )
+        return self._write(channel, text, thread=thread, subtype="file_share", files=[file])
+
+    async def edits(self, message: str | Message, text: str) -> Message:
+        """Change what they wrote."""
+        channel, found = self._slack.find(message)
+        before = found.json()
+        found.text = self._resolved(text)
+        found.blocks = _rich_text(found.text)
+        found.edited = {"user": self.id, "ts": self._world.new_ts()}
+        self._world.changed_message(channel, found, before)
+        return found
+
+    async def deletes(self, message: str | Message) -> None:
+        """Delete what they wrote."""
+        channel, found = self._slack.find(message)
+        found.hidden = True
+        self._world.deleted_message(channel, found)
+
+    async def reacts(self, message: str | Message, name: str) -> None:
+        """Add a reaction."""
+        channel, found = self._slack.find(message)
+        found.reactions.setdefault(name, []).append(self.id)
+        self._reaction("reaction_added", channel, found, name)
+
+    async def unreacts(self, message: str | Message, name: str) -> None:
+        """Take a reaction back."""
+        channel, found = self._slack.find(message)
+        found.reactions[name].remove(self.id)
+        self._reaction("reaction_removed", channel, found, name)
+
+    async def clicks(
+        self, message: str | Message, button: str, *, values: Json | None = None
+    ) -> Delivery:
+        """Press a button, or choose the option with that label in a menu.
+
+        `values` is the state of the message's fields. Raises LookupError where there is no such
+        button.
+        """
+        channel, found = self._slack.find(message)
+        element, block = find_element(found.blocks, button)
+        payload = self._interaction("block_actions") | {
+            "container": {
+                "type": "message",
+                "message_ts": found.ts,
+                "channel_id": channel.id,
+                "is_ephemeral": bool(found.ephemeral),
+            },
+            "channel": {"id": channel.id, "name": channel.name or "directmessage"},
+            "state": {"values": values or {}},
+            "response_url": self._response_url("actions", channel, found),
+            "actions": [self._action(element, block, button)],
+        }
+        if found.thread_ts:
+            payload["container"]["thread_ts"] = found.thread_ts
+        if not found.ephemeral:
+            payload["message"] = found.json()
+        return self._interact(payload)
+
+    async def commands(self, channel: str, command: str, text: str = "") -> Delivery:
+        """Use a slash command."""
+        place = self._slack.channel(channel)
+        workspace = self._world.workspaces[self._user.team]
+        reply = ResponseUrl(
+            workspace=workspace.id, channel=place.id, user=self.id, at=self._world.clock.time()
+        )
+        payload: Json = {
+            "token": "simulated-verification-token",
+            "team_id": workspace.id,
+            "team_domain": workspace.domain,
+            "channel_id": place.id,
+            "channel_name": place.name or "directmessage",
+            "user_id": self.id,
+            "user_name": self._user.name,
+            "command": command,
+            "text": text,
+            "api_app_id": self._world.app.id,
+            "is_enterprise_install": "false",
+            "response_url": self._world.response_url("commands", reply),
+            "trigger_id": self._world.trigger(self.id, workspace.id),
+        }
+        if command not in self._world.app.commands:
+            raise LookupError(f"the app has no command {command!r}")
+        return self._world.deliver(
+            "slash_commands", payload, lambda done: self._slack.respond(reply, done.response)
+        )
+
+    async def uses_shortcut(self, message: str | Message, callback_id: str) -> Delivery:
+        """Use a message's shortcut."""
+        channel, found = self._slack.find(message)
+        payload = self._interaction("message_action") | {
+            "callback_id": callback_id,
+            "action_ts": self._world.new_ts(),
+            "message_ts": found.ts,
+            "message": found.json(),
+            "channel": {"id": channel.id, "name": channel.name or "directmessage"},
+            "response_url": self._response_url("app", channel, found),
+        }
+        return self._interact(payload)
+
+    async def stops(self, channel: str, thread: str | Message) -> Delivery | None:
+        """Press Stop, which a thread shows while the agent works in it."""
+        place, root = self._slack.channel(channel), _ts(thread)
+        session = self._world.workspaces[place.team].sessions.get((place.id, root))
+        if session is None or session.status != "processing":
+            raise LookupError("there is no Stop button: the session is not processing")
+        stopped: list[str] = []
+        for message in place.thread(root):
+            if message.stream is not None and message.stream.state == "streaming":
+                message.stream.state = "stopped_by_user"
+                stopped.append(message.ts)
+        event: Json = {
+            "type": "agent_session_stopped",
+            "channel": place.id,
+            "user": self.id,
+            "thread_ts": root,
+            "streaming_message_ts": stopped,
+            "event_ts": self._world.new_ts(),
+        }
+        return self._world.emit(place.team, event, about=place)
+
+    async def renames(self, channel: str, thread: str | Message, title: str) -> Delivery | None:
+        """Give a session another title."""
+        place, root = self._slack.channel(channel), _ts(thread)
+        session = self._world.workspaces[place.team].sessions[place.id, root]
+        session.title = title
+        event: Json = {
+            "type": "agent_session_title_changed",
+            "channel": place.id,
+            "user": self.id,
+            "thread_ts": root,
+            "title": title,
+            "event_ts": self._world.new_ts(),
+        }
+        return self._world.emit(place.team, event, about=place)
+
+    async def opens_app(self, tab: str = "messages") -> Delivery | None:
+        """Open the app's own page: its direct messages, or its home tab."""
+        event: Json = {
+            "type": "app_home_opened",
+            "user": self.id,
+            "channel": self.direct,
+            "tab": tab,
+            "event_ts": self._world.new_ts(),
+        }
+        return self._world.emit(self._user.team, event)
+
+    def _write(
+        self,
+        channel: str,
+        text: str,
+        *,
+        thread: str | Message = "",
+        subtype: str = "",
+        client_msg_id: str = "",
+        files: list[File] | None = None,
+    ) -> Message:
+        place = self._slack.channel(channel)
+        if self.id not in place.members:
+            raise LookupError(f"{self._user.name} is not in {place.name or place.id}")
+        resolved = self._resolved(text)
+        message = Message(
+            ts=self._world.new_ts(),
+            channel=place.id,
+            user=self.id,
+            team=self._user.team,
+            text=resolved,
+            thread_ts=_ts(thread),
+            blocks=_rich_text(resolved) if resolved else [],
+            files=files or [],
+            subtype=subtype,
+            client_msg_id=client_msg_id or str(uuid.uuid4()),
+        )
+        place.messages[message.ts] = message
+        self._world.new_message(place, message)
+        self._mentioned(place, message)
+        return message
+
+    def _mentioned(self, place: Channel, message: Message) -> None:
+        """Tell of a mention a second time, as Slack does; direct messages have none."""
+        team = self._slack.home_of(place)
+        bot = self._world.bot(team)
+        if place.kind == "im" or bot.id not in LINK.findall(message.text):
+            return
+        event = message.json() | {"type": "app_mention", "channel": place.id}
+        event["event_ts"] = message.ts
+        event.pop("subtype", None)
+        if message.team != place.team or place.shared:
+            event |= {"user_team": message.team, "source_team": message.team}
+        self._world.emit(team, event, about=place)
+
+    def _resolved(self, text: str) -> str:
+        return MENTION.sub(lambda found: self._slack.mention_of(found[1]) or found[0], text)
+
+    def _reaction(self, kind: str, channel: Channel, message: Message, name: str) -> None:
+        event: Json = {
+            "type": kind,
+            "user": self.id,
+            "reaction": name,
+            "item_user": message.user,
+            "item": {"type": "message", "channel": channel.id, "ts": message.ts},
+            "event_ts": self._world.new_ts(),
+        }
+        self._world.emit(self._slack.home_of(channel), event, about=channel)
+
+    def _response_url(self, kind: str, channel: Channel, message: Message) -> str:
+        reply = ResponseUrl(
+            workspace=self._user.team,
+            channel=channel.id,
+            user=self.id,
+            at=self._world.clock.time(),
+            message=message.ts,
+            thread_ts=message.thread_ts,
+        )
+        return self._world.response_url(kind, reply)
+
+
+def _ts(message: str | Message) -> str:
+    return message.root if isinstance(message, Message) else message
+
+
+def _rich_text(text: str) -> list[Json]:
+    """The block that Slack's own editor makes of a text."""
+    parts: list[Json] = []
+    end = 0
+    for found in LINK.finditer(text):
+        if found.start() > end:
+            parts.append({"type": "text", "text": text[end : found.start()]})
+        parts.append({"type": "user", "user_id": found[1]})
+        end = found.end()
+    if end < len(text):
+        parts.append({"type": "text", "text": text[end:]})
+    section = {"type": "rich_text_section", "elements": parts}
+    return [{"type": "rich_text", "block_id": "r0", "elements": [section]}]

@@ -1,0 +1,85 @@
+"""Where a call may write: the channel, the thread and the message that it names."""
+
+from __future__ import annotations
+
+from adapters.slack.simulator.call import ApiError, Call
+from adapters.slack.simulator.state import Channel, Message
+
+READ_SCOPES = {"channel": "channels", "group": "groups", "im": "im", "mpim": "mpim"}
+
+
+def find_channel(call: Call, name: str = "channel") -> Channel:
+    """The channel that an argument names, by id, by name, or as a user for a direct message."""
+    wanted = call.text(name)
+    if not wanted:
+        raise ApiError("channel_not_found")
+    if wanted.startswith("U"):
+        return open_direct(call, wanted)
+    for channel in call.workspace.channels.values():
+        if channel.name == wanted.removeprefix("#") and channel.kind != "im":
+            return channel
+    channel = call.world.channel(call.workspace_id, wanted)
+    if channel.kind != "channel" and call.bot not in channel.members:
+        raise ApiError("channel_not_found")
+    return channel
+
+
+def writable(call: Call, name: str = "channel") -> Channel:
+    """The channel that an argument names, if the app may write there."""
+    channel = find_channel(call, name)
+    if channel.archived:
+        raise ApiError("is_archived")
+    if call.bot not in channel.members:
+        raise ApiError("not_in_channel")
+    return channel
+
+
+def need_history_scope(call: Call, channel: Channel, what: str = "history") -> None:
+    """Refuse to read a kind of channel whose scope the app does not have."""
+    scope = f"{READ_SCOPES[channel.kind]}:{what}"
+    if scope not in call.grant.scopes:
+        provided = ",".join(sorted(call.grant.scopes))
+        raise ApiError("missing_scope", needed=scope, provided=provided)
+
+
+def open_direct(call: Call, user: str) -> Channel:
+    """The direct channel between the app and a person."""
+    world = call.world
+    world.user(user)
+    return direct_channel_of(call, user)
+
+
+def direct_channel_of(call: Call, user: str) -> Channel:
+    """The direct channel, made if it is not there yet."""
+    members = {user, call.bot}
+    for channel in call.workspace.channels.values():
+        if channel.kind == "im" and channel.members == members:
+            return channel
+    channel = Channel(
+        id=call.world.new_id("D"), name="", team=call.workspace_id, kind="im", members=members
+    )
+    call.workspace.channels[channel.id] = channel
+    return channel
+
+
+def thread_of(call: Call, channel: Channel) -> str:
+    """The root that `thread_ts` names, "" for none. A reply's ts, or none's, is refused."""
+    root = call.text("thread_ts")
+    if not root or not call.world.strict_threads:
+        return root
+    message = channel.messages.get(root)
+    if message is None or message.ephemeral:
+        raise ApiError("thread_not_found")
+    if message.root != root:
+        raise ApiError("cannot_reply_to_message")
+    return root
+
+
+def own_message(call: Call, channel: Channel, refusal: str) -> Message:
+    """The app's message that `ts` names."""
+    message = channel.messages.get(call.need("ts"))
+    if message is None or message.hidden or message.ephemeral:
+        raise ApiError("message_not_found")
+    if message.user != call.bot:
+        raise ApiError(refusal)
+    return message

@@ -1,0 +1,60 @@
+"""How often a method may be called: a bucket of tokens per method and workspace."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+from adapters.slack.simulator.clock import Clock
+
+POSTING = frozenset({"chat.postMessage", "chat.postEphemeral"})
+POSTS_PER_MINUTE = 300
+"""Of one app in one workspace, over all channels."""
+
+
+@dataclass
+class _Bucket:
+    capacity: float
+    per_second: float
+    level: float
+    at: float
+
+    def take(self, now: float) -> float:
+        """Take one; the seconds to wait where there is none, and nothing is taken then."""
+        self.level = min(self.capacity, self.level + (now - self.at) * self.per_second)
+        self.at = now
+        if self.level >= 1:
+            self.level -= 1
+            return 0.0
+        return (1 - self.level) / self.per_second
+
+
+@dataclass
+class Rates:
+    """The limits of one app. `burst` posts may go to one channel at once, then one a second.
+
+    Source of the tiers: the documentation of each method.
+    """
+
+    clock: Clock
+    enforced: bool = True
+    burst: int = 5
+    _buckets: dict[tuple[str, ...], _Bucket] = field(default_factory=dict)
+
+    def wait(self, method: str, workspace: str, channel: str, per_minute: int) -> int:
+        """The whole seconds that a caller has to wait; 0 where the call may go on."""
+        if not self.enforced:
+            return 0
+        if method in POSTING:
+            seconds = max(
+                self._take(("posts", workspace), POSTS_PER_MINUTE, POSTS_PER_MINUTE / 60),
+                self._take(("posts", workspace, channel), self.burst, 1.0),
+            )
+        else:
+            seconds = self._take((method, workspace), per_minute, per_minute / 60)
+        return math.ceil(seconds)
+
+    def _take(self, key: tuple[str, ...], capacity: float, per_second: float) -> float:
+        now = self.clock.time()
+        bucket = self._buckets.setdefault(key, _Bucket(capacity, per_second, capacity, now))
+        return bucket.take(now)

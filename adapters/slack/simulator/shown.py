@@ -1,0 +1,118 @@
+"""What a person sees: the text of messages, and what is still unfinished in a workspace."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from adapters.slack.simulator.state import Json, Message, StreamState
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shown:
+    """A message as it stands on a screen.
+
+    `text` is what is read, line by line; `fallback` is what a notification says. `tasks` are the
+    task cards, title by status. `stream` is None for a message that never was one.
+    """
+
+    ts: str
+    thread_ts: str
+    author: str
+    name: str
+    text: str
+    fallback: str
+    buttons: tuple[str, ...]
+    tasks: tuple[tuple[str, str], ...]
+    files: tuple[str, ...]
+    reactions: tuple[str, ...]
+    edited: bool
+    ephemeral: str
+    stream: StreamState | None
+    blocks: tuple[Json, ...]
+
+
+def show(message: Message, name: str) -> Shown:
+    """What people see of a message."""
+    return Shown(
+        ts=message.ts,
+        thread_ts=message.thread_ts,
+        author=message.user,
+        name=message.username or name,
+        text="\n".join(_lines(message.blocks)) if message.blocks else message.text,
+        fallback=message.text,
+        buttons=tuple(_buttons(message.blocks)),
+        tasks=tuple(_tasks(message.blocks)),
+        files=tuple(file.name for file in message.files),
+        reactions=tuple(message.reactions),
+        edited=message.edited is not None,
+        ephemeral=message.ephemeral,
+        stream=message.stream.state if message.stream else None,
+        blocks=tuple(message.blocks),
+    )
+
+
+def _lines(blocks: Iterable[Json]) -> Iterable[str]:
+    for block in blocks:
+        match block.get("type"):
+            case "section":
+                for part in [block.get("text"), *(block.get("fields") or ())]:
+                    if part:
+                        yield part["text"]
+            case "header":
+                yield block["text"]["text"]
+            case "markdown":
+                yield block["text"]
+            case "context":
+                yield " ".join(each.get("text", "") for each in block["elements"])
+            case "divider":
+                yield "---"
+            case "rich_text":
+                yield _rich(block)
+            case "task_card":
+                yield f"[{block['status']}] {block['title']}"
+            case "plan":
+                yield block["title"]
+                yield from _lines(block["tasks"])
+            case "table":
+                for row in block.get("rows", ()):
+                    yield " | ".join(_cell(cell) for cell in row)
+            case _:
+                pass
+
+
+def _cell(cell: Json) -> str:
+    return _rich(cell) if cell.get("type") == "rich_text" else str(cell.get("text", ""))
+
+
+def _rich(value: Any) -> str:
+    """The text of a rich_text block."""
+    if isinstance(value, list):
+        return "".join(_rich(each) for each in value)
+    match value:
+        case {"type": "user", "user_id": str(user)}:
+            return f"<@{user}>"
+        case {"type": "link", "url": str(url)}:
+            return str(value.get("text") or url)
+        case {"text": str(text)}:
+            return text
+        case {"elements": elements}:
+            return _rich(elements)
+        case _:
+            return ""
+
+
+def _buttons(blocks: Iterable[Json]) -> Iterable[str]:
+    for block in blocks:
+        for element in [*(block.get("elements") or ()), block.get("accessory")]:
+            if element and element.get("type") == "button":
+                yield element["text"]["text"]
+
+
+def _tasks(blocks: Iterable[Json]) -> Iterable[tuple[str, str]]:
+    for block in blocks:
+        if block.get("type") == "task_card":
+            yield block["title"], block["status"]
+        elif block.get("type") == "plan":
+            yield from _tasks(block["tasks"])

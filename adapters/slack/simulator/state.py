@@ -1,0 +1,311 @@
+"""What a workspace holds: people, channels, messages, streams, sessions, files and views."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+Json: TypeAlias = dict[str, Any]
+ChannelKind: TypeAlias = Literal["channel", "group", "im", "mpim"]
+StreamState: TypeAlias = Literal["streaming", "stopped", "stopped_by_user", "expired"]
+SessionStatus: TypeAlias = Literal["processing", "active", "suspended", "closed"]
+
+
+@dataclass(kw_only=True)
+class User:
+    """A person or a bot. `team` is the workspace that they belong to."""
+
+    id: str
+    name: str
+    team: str
+    real_name: str = ""
+    timezone: str = "Europe/Berlin"
+    bot_id: str = ""
+    app_id: str = ""
+    guest: bool = False
+    deleted: bool = False
+
+    def json(self, seen_from: str) -> Json:
+        """The user object; `seen_from` is the workspace that asks."""
+        profile = {
+            "real_name": self.real_name,
+            "display_name": self.name,
+            "real_name_normalized": self.real_name,
+            "display_name_normalized": self.name,
+            "team": self.team,
+        }
+        user: Json = {
+            "id": self.id,
+            "team_id": self.team,
+            "name": self.name,
+            "deleted": self.deleted,
+            "real_name": self.real_name,
+            "tz": self.timezone,
+            "tz_label": self.timezone,
+            "tz_offset": 3600,
+            "profile": profile,
+            "is_admin": False,
+            "is_owner": False,
+            "is_restricted": self.guest,
+            "is_ultra_restricted": False,
+            "is_bot": bool(self.bot_id),
+            "is_app_user": False,
+            "updated": 1_700_000_000,
+        }
+        if self.bot_id:
+            profile |= {"bot_id": self.bot_id, "api_app_id": self.app_id}
+        if self.team != seen_from:
+            user["is_stranger"] = True
+        return user
+
+
+@dataclass(kw_only=True)
+class File:
+    """An uploaded file; without `data` it lies with somebody else (`external`)."""
+
+    id: str
+    name: str
+    user: str
+    team: str
+    mimetype: str
+    data: bytes = b""
+    url: str = ""
+    title: str = ""
+    external: bool = False
+    complete: bool = True
+    created: int = 0
+    moved_to: str = ""
+    """Where a download is redirected to; "" is nowhere."""
+
+    def json(self) -> Json:
+        """The file object."""
+        kind = self.name.rpartition(".")[2].lower() if "." in self.name else "text"
+        return {
+            "id": self.id,
+            "created": self.created,
+            "timestamp": self.created,
+            "name": self.name,
+            "title": self.title or self.name,
+            "mimetype": self.mimetype,
+            "filetype": kind,
+            "pretty_type": kind.upper(),
+            "user": self.user,
+            "user_team": self.team,
+            "editable": False,
+            "size": len(self.data),
+            "mode": "external" if self.external else "hosted",
+            "is_external": self.external,
+            "external_type": "gdrive" if self.external else "",
+            "is_public": True,
+            "public_url_shared": False,
+            "display_as_bot": False,
+            "username": "",
+            "url_private": self.url,
+            "url_private_download": self.url if self.external else f"{self.url}?download=1",
+            "permalink": f"https://simulated.slack.com/files/{self.user}/{self.id}/{self.name}",
+            "file_access": "visible",
+        }
+
+
+@dataclass(kw_only=True)
+class Stream:
+    """A message that grows. `pieces` are texts, blocks and the ids of tasks, as they stand."""
+
+    mode: Literal["text", "chunks"]
+    started: float
+    display: str = "timeline"
+    state: StreamState = "streaming"
+    pieces: list[str | Json] = field(default_factory=list)
+    tasks: dict[str, Json] = field(default_factory=dict)
+    plan: str = ""
+    closing: list[Json] = field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        """The text so far."""
+        return "".join(piece for piece in self.pieces if isinstance(piece, str))
+
+    def blocks(self) -> list[Json]:
+        """What it shows, as blocks."""
+        blocks: list[Json] = []
+        if self.display == "plan" and self.tasks:
+            plan = {"type": "plan", "title": self.plan or "Plan", "tasks": [*self.tasks.values()]}
+            blocks.append(plan)
+        for piece in self.pieces:
+            if not isinstance(piece, str):
+                if "task" not in piece:
+                    blocks.append(piece)
+                elif self.display != "plan":
+                    blocks.append(self.tasks[piece["task"]])
+            elif blocks and blocks[-1]["type"] == "markdown":
+                blocks[-1]["text"] += piece
+            else:
+                blocks.append({"type": "markdown", "text": piece})
+        return [*blocks, *self.closing]
+
+
+@dataclass(kw_only=True)
+class Message:
+    """A message. `ephemeral` is who alone sees it; `hidden` says that it was deleted."""
+
+    ts: str
+    channel: str
+    user: str
+    team: str
+    text: str = ""
+    thread_ts: str = ""
+    bot_id: str = ""
+    app_id: str = ""
+    username: str = ""
+    icons: Json = field(default_factory=dict)
+    blocks: list[Json] = field(default_factory=list)
+    attachments: list[Json] = field(default_factory=list)
+    files: list[File] = field(default_factory=list)
+    subtype: str = ""
+    client_msg_id: str = ""
+    metadata: Json | None = None
+    edited: Json | None = None
+    reactions: dict[str, list[str]] = field(default_factory=dict)
+    ephemeral: str = ""
+    stream: Stream | None = None
+    hidden: bool = False
+
+    @property
+    def root(self) -> str:
+        """The ts of its thread's root, its own if it is one."""
+        return self.thread_ts or self.ts
+
+    def json(self, *, metadata: bool = False) -> Json:
+        """The message object, without its channel."""
+        body: Json = {"type": "message", "user": self.user, "ts": self.ts, "text": self.text}
+        optional: Json = {
+            "subtype": self.subtype,
+            "client_msg_id": self.client_msg_id,
+            "team": self.team,
+            "bot_id": self.bot_id,
+            "app_id": self.app_id,
+            "username": self.username,
+            "icons": self.icons,
+            "thread_ts": self.thread_ts,
+            "blocks": self.blocks,
+            "attachments": self.attachments,
+            "files": [file.json() for file in self.files],
+            "edited": self.edited,
+        }
+        body |= {name: value for name, value in optional.items() if value}
+        if self.stream is not None:
+            running = self.stream.state == "streaming"
+            body["streaming_state"] = "in_progress" if running else "completed"
+        if self.reactions:
+            body["reactions"] = [
+                {"name": name, "users": users, "count": len(users)}
+                for name, users in self.reactions.items()
+            ]
+        if metadata and self.metadata:
+            body["metadata"] = self.metadata
+        return body
+
+
+@dataclass(kw_only=True)
+class Channel:
+    """A place of messages. `shared` are the other workspaces that it is shared with."""
+
+    id: str
+    name: str
+    team: str
+    kind: ChannelKind = "channel"
+    members: set[str] = field(default_factory=set)
+    shared: set[str] = field(default_factory=set)
+    archived: bool = False
+    created: int = 1_700_000_000
+    messages: dict[str, Message] = field(default_factory=dict)
+
+    def json(self, bot: str) -> Json:
+        """The conversation object as `bot` sees it."""
+        body: Json = {
+            "id": self.id,
+            "created": self.created,
+            "is_archived": self.archived,
+            "is_im": self.kind == "im",
+            "is_org_shared": False,
+            "is_ext_shared": bool(self.shared),
+            "context_team_id": self.team,
+        }
+        if self.kind == "im":
+            others = self.members - {bot}
+            return body | {"user": next(iter(others), ""), "is_user_deleted": False}
+        return body | {
+            "name": self.name,
+            "name_normalized": self.name,
+            "is_channel": self.kind == "channel",
+            "is_group": self.kind == "group",
+            "is_mpim": self.kind == "mpim",
+            "is_private": self.kind != "channel",
+            "is_general": self.name == "general",
+            "is_member": bot in self.members,
+            "is_shared": bool(self.shared),
+            "creator": "U0ADMIN",
+            "num_members": len(self.members),
+            "topic": {"value": "", "creator": "", "last_set": 0},
+            "purpose": {"value": "", "creator": "", "last_set": 0},
+        }
+
+    def thread(self, root: str) -> list[Message]:
+        """The messages of a thread that everybody sees, in order."""
+        return [
+            each
+            for each in self.visible()
+            if each.ts == root or (each.thread_ts == root and each.ts != root)
+        ]
+
+    def visible(self) -> list[Message]:
+        """The messages that everybody sees, in order."""
+        shown = [each for each in self.messages.values() if not each.ephemeral and not each.hidden]
+        return sorted(shown, key=lambda each: float(each.ts))
+
+
+@dataclass(kw_only=True)
+class Session:
+    """What is known of an agent's work in a thread; `note` is the free text beside the name."""
+
+    channel: str
+    thread_ts: str
+    status: SessionStatus = "active"
+    since: float = 0.0
+    title: str = ""
+    note: str = ""
+    note_since: float = 0.0
+    loading: list[str] = field(default_factory=list)
+    prompts: list[Json] = field(default_factory=list)
+
+
+@dataclass(kw_only=True)
+class View:
+    """A modal or a home tab. `parent` is the view below it on a person's stack."""
+
+    id: str
+    user: str
+    team: str
+    body: Json
+    hash: str
+    parent: str = ""
+    root: str = ""
+    state: dict[str, dict[str, Json]] = field(default_factory=dict)
+    errors: dict[str, str] = field(default_factory=dict)
+    """What was refused at the last submission, by block_id."""
+
+
+@dataclass(kw_only=True)
+class Workspace:
+    """A workspace. `agents`: whether apps may show sessions and their Stop button here."""
+
+    id: str
+    name: str
+    domain: str
+    enterprise: str = ""
+    agents: bool = True
+    users: dict[str, User] = field(default_factory=dict)
+    channels: dict[str, Channel] = field(default_factory=dict)
+    files: dict[str, File] = field(default_factory=dict)
+    views: dict[str, View] = field(default_factory=dict)
+    sessions: dict[tuple[str, str], Session] = field(default_factory=dict)

@@ -1,0 +1,270 @@
+"""Everything the simulator knows: the app, its workspaces and tokens, and what has happened."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from adapters.slack.simulator.call import ApiError, Call
+from adapters.slack.simulator.clock import Clock
+from adapters.slack.simulator.deliveries import Deliveries, Delivery, DeliveryKind
+from adapters.slack.simulator.faults import Faults
+from adapters.slack.simulator.rates import Rates
+from adapters.slack.simulator.settings import AppSettings
+from adapters.slack.simulator.state import Channel, Json, Message, Stream, User, View, Workspace
+
+MESSAGE_EVENTS = {
+    "channel": "message.channels",
+    "group": "message.groups",
+    "im": "message.im",
+    "mpim": "message.mpim",
+}
+
+
+@dataclass(kw_only=True)
+class Grant:
+    """An installation as its token knows it. `enterprise` alone is set for a whole organisation."""
+
+    token: str = field(repr=False)
+    workspace: str = ""
+    enterprise: str = ""
+    scopes: frozenset[str] = frozenset()
+    kind: str = "bot"
+    refresh: str = field(default="", repr=False)
+    expires: float | None = None
+    revoked: bool = False
+    uninstalled: bool = False
+
+
+@dataclass(kw_only=True)
+class Trigger:
+    """What lets an app open a modal, once and for a short while."""
+
+    user: str
+    workspace: str
+    at: float
+    used: bool = False
+
+
+@dataclass(kw_only=True)
+class ResponseUrl:
+    """Where an app may answer an interaction without a token: five times in half an hour."""
+
+    workspace: str
+    channel: str
+    user: str
+    at: float
+    message: str = ""
+    thread_ts: str = ""
+    uses: int = 0
+
+
+class World:
+    """The state behind the Web API, and the way from what happens to what the app is told."""
+
+    def __init__(self, app: AppSettings, clock: Clock, *, rates: bool) -> None:
+        self.app = app
+        self.clock = clock
+        self.rates = Rates(clock, enforced=rates)
+        self.faults = Faults()
+        self.base = ""
+        """The URL that the simulator is reached at."""
+        self.workspaces: dict[str, Workspace] = {}
+        self.grants: dict[str, Grant] = {}
+        self.calls: list[Call] = []
+        self.triggers: dict[str, Trigger] = {}
+        self.response_urls: dict[str, ResponseUrl] = {}
+        self.codes: dict[str, Json] = {}
+        self.ticket: Callable[[], str] | None = None
+        """Makes the tickets of Socket Mode."""
+        self.strict_threads = True
+        """Whether a reply must name the root of a thread that exists."""
+        self.stream_life = 306.0
+        """Seconds after which a stream ends by itself."""
+        self.deliveries = Deliveries(clock, self.changed)
+        self._numbers = itertools.count(1)
+        self._last_ts = 0
+        self._change = asyncio.Event()
+
+    def changed(self) -> None:
+        """Wake whoever waits for something to become true."""
+        self._change.set()
+        self._change = asyncio.Event()
+
+    async def until(self, condition: Callable[[], object], within: float = 5.0) -> None:
+        """Wait until a condition holds. Raises TimeoutError after `within` real seconds."""
+        async with asyncio.timeout(within):
+            while not condition():
+                await self._change.wait()
+
+    def new_id(self, prefix: str) -> str:
+        """An id that was not there before."""
+        return f"{prefix}0{next(self._numbers):07d}"
+
+    def new_ts(self) -> str:
+        """A message's mark: the time, later than every one before."""
+        self._last_ts = max(int(self.clock.time() * 1_000_000), self._last_ts + 1)
+        return f"{self._last_ts // 1_000_000}.{self._last_ts % 1_000_000:06d}"
+
+    def bot(self, workspace: str) -> User:
+        """The app's bot in a workspace."""
+        users = self.workspaces[workspace].users.values()
+        return next(each for each in users if each.app_id == self.app.id)
+
+    def user(self, identity: str) -> User:
+        """A user of any workspace. Raises ApiError `user_not_found`."""
+        for workspace in self.workspaces.values():
+            if identity in workspace.users:
+                return workspace.users[identity]
+        raise ApiError("user_not_found")
+
+    def channel(self, workspace: str, identity: str) -> Channel:
+        """A channel that a workspace has or shares. Raises ApiError `channel_not_found`."""
+        for each in self.workspaces.values():
+            found = each.channels.get(identity)
+            if found is not None and (each.id == workspace or workspace in found.shared):
+                return found
+        raise ApiError("channel_not_found")
+
+    def view(self, identity: str) -> View | None:
+        """A view of any workspace."""
+        for workspace in self.workspaces.values():
+            if identity in workspace.views:
+                return workspace.views[identity]
+        return None
+
+    def trigger(self, user: str, workspace: str) -> str:
+        """A new trigger id for what a person just did."""
+        identity = f"{next(self._numbers)}.100.{uuid.uuid4().hex}"
+        self.triggers[identity] = Trigger(user=user, workspace=workspace, at=self.clock.time())
+        return identity
+
+    def response_url(self, kind: str, reply: ResponseUrl) -> str:
+        """A new URL to answer an interaction at."""
+        path = f"/response/{kind}/{reply.workspace}/{uuid.uuid4().hex}"
+        self.response_urls[path] = reply
+        return f"{self.base}{path}"
+
+    def emit(self, workspace: str, event: Json, *, about: Channel | None = None) -> Delivery | None:
+        """Tell the app of an event, if it is installed there, subscribed and let in.
+
+        `about` is the channel that it happens in: the bot must be a member of it.
+        """
+        name = str(event["type"])
+        if name == "message" and about is not None:
+            name = MESSAGE_EVENTS[about.kind]
+        if name not in self.app.events or not self.installed(workspace):
+            return None
+        bot = self.bot(workspace)
+        if about is not None and bot.id not in about.members:
+            return None
+        return self.deliver("events_api", self._callback(workspace, event, bot, about))
+
+    def deliver(
+        self,
+        kind: DeliveryKind,
+        payload: Json,
+        on_ack: Callable[[Delivery], None] | None = None,
+    ) -> Delivery:
+        """Send something to the app."""
+        return self.deliveries.send(kind, payload, str(uuid.uuid4()), on_ack)
+
+    def installed(self, workspace: str) -> bool:
+        """Whether the app is installed there."""
+        enterprise = self.workspaces[workspace].enterprise
+        return any(
+            not grant.uninstalled
+            and grant.kind == "bot"
+            and (grant.workspace == workspace or (enterprise and grant.enterprise == enterprise))
+            for grant in self.grants.values()
+        )
+
+    def changed_message(self, channel: Channel, message: Message, before: Json) -> None:
+        """Tell of a message that was changed."""
+        now = self.new_ts()
+        event: Json = {
+            "type": "message",
+            "subtype": "message_changed",
+            "message": message.json(),
+            "previous_message": before,
+            "channel": channel.id,
+            "hidden": True,
+            "ts": now,
+            "event_ts": now,
+            "channel_type": channel.kind,
+        }
+        self._tell_everywhere(channel, event)
+
+    def deleted_message(self, channel: Channel, message: Message) -> None:
+        """Tell of a message that was deleted."""
+        now = self.new_ts()
+        event: Json = {
+            "type": "message",
+            "subtype": "message_deleted",
+            "deleted_ts": message.ts,
+            "previous_message": message.json(),
+            "channel": channel.id,
+            "hidden": True,
+            "ts": now,
+            "event_ts": now,
+            "channel_type": channel.kind,
+        }
+        self._tell_everywhere(channel, event)
+
+    def new_message(self, channel: Channel, message: Message) -> None:
+        """Tell of a message that is new, by its echo where the app itself wrote it."""
+        event = message.json() | {
+            "channel": channel.id,
+            "event_ts": message.ts,
+            "channel_type": channel.kind,
+        }
+        root = channel.messages.get(message.thread_ts)
+        if root is not None and root is not message:
+            event["parent_user_id"] = root.user
+        author_team = self.user(message.user).team if message.user else message.team
+        if author_team != channel.team or channel.shared:
+            event |= {"user_team": author_team, "source_team": author_team}
+        self._tell_everywhere(channel, event)
+
+    def end_stream(self, channel: Channel, message: Message, stream: Stream) -> None:
+        """Let a stream end by itself if it still runs."""
+        if stream.state == "streaming":
+            stream.state = "expired"
+            self.changed()
+
+    def _tell_everywhere(self, channel: Channel, event: Json) -> None:
+        for workspace in (channel.team, *sorted(channel.shared)):
+            if self.installed(workspace):
+                self.emit(workspace, event, about=channel)
+                break
+        self.changed()
+
+    def _callback(self, workspace: str, event: Json, bot: User, about: Channel | None) -> Json:
+        home = self.workspaces[workspace]
+        org_wide = not any(
+            grant.workspace == workspace and not grant.uninstalled for grant in self.grants.values()
+        )
+        authorization = {
+            "enterprise_id": home.enterprise or None,
+            "team_id": None if org_wide else workspace,
+            "user_id": bot.id,
+            "is_bot": True,
+            "is_enterprise_install": org_wide,
+        }
+        return {
+            "token": "simulated-verification-token",
+            "team_id": workspace,
+            "context_team_id": workspace,
+            "context_enterprise_id": home.enterprise or None,
+            "api_app_id": self.app.id,
+            "event": event,
+            "type": "event_callback",
+            "event_id": self.new_id("Ev"),
+            "event_time": int(self.clock.time()),
+            "authorizations": [authorization],
+            "is_ext_shared_channel": bool(about and about.shared),
+            "event_context": "4-simulated",
+        }
