@@ -69,6 +69,8 @@ TABLES: list[tuple[str, list[type[config.Section]]]] = [
     ("`[policies.tools.TOOL]`", [config.ToolPolicy]),
     ("An entry of a tool's `cases`", [config.ToolCase]),
     ("`[limits]`", [config.Limits]),
+    ("`[[budgets]]`", [config.Budget]),
+    ('`[prices]`: `"MODEL" = { ... }`', [config.Price]),
     ("`[store]`", [config.StoreConfig]),
     ("`[terminal]`", [config.TerminalConfig]),
     ("`[health]`", [config.HealthConfig]),
@@ -76,7 +78,7 @@ TABLES: list[tuple[str, list[type[config.Section]]]] = [
 ]
 SUBTABLES = {
     *("models", "teams", "adapters", "routes", "policies", "limits", "store", "terminal"),
-    *("health", "logging", "tools"),
+    *("health", "logging", "tools", "budgets", "prices"),
 }
 
 

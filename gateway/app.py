@@ -101,7 +101,10 @@ def limits_of(config: Config) -> Limits:
     """The bounds of a gateway, as the config says."""
     days = config.store.retention_days
     return Limits(
-        parallel_turns=config.limits.parallel_turns, retention=days * DAY if days else None
+        parallel_turns=config.limits.parallel_turns,
+        retention=days * DAY if days else None,
+        budgets=tuple(config.budgets),
+        prices=config.prices,
     )
 
 

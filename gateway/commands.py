@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from gateway.client import Answer, CommandInfo
-from gateway.store.protocols import Begin, Decision, Forget, Retry, Say, Situation, Stop
+from gateway.store.protocols import Begin, Decision, Forget, Retry, Say, Situation, Stop, TellUsage
 
 _SLASH = re.compile(r"/([A-Za-z_]+)(?:\s+(.*))?", re.DOTALL)
 _VERDICT = re.compile(r"/?(approve|deny)\s+([0-9a-f]{12})\b\s*(.*)", re.DOTALL | re.IGNORECASE)
@@ -67,6 +67,10 @@ def _forget(situation: Situation) -> Decision:
     return Forget(reply="All that was said and made in this thread is deleted.")
 
 
+def _usage(situation: Situation) -> Decision:
+    return TellUsage()
+
+
 def _help(situation: Situation) -> Decision:
     return Say(reply="\n".join(f"/{info.name}  {info.description}" for info in command_infos()))
 
@@ -84,6 +88,7 @@ _COMMANDS: dict[str, tuple[str, Callable[[Situation], Decision]]] = {
     "status": ("what the team is doing, and what waits", _status),
     "retry": ("try again what has failed", _retry),
     "forget": ("delete this thread with everything that was said and made in it", _forget),
+    "usage": ("what this thread and you have used, and what is left of it", _usage),
     "approve": ("let a tool call run: approve ID, or approve ID always", _which),
     "deny": ("refuse a tool call: deny ID, with a note for the team if you like", _which),
     "help": ("what can be typed here", _help),

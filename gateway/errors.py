@@ -11,6 +11,7 @@ GatewayError
 ├── NotFound            no such thread, request or team
 ├── TeamUnusable        the thread's team can't be built, or not from what was saved; /new
 ├── Refused             this person may not do this here
+├── BudgetSpent         a turn may not ask a model again for now; end it and say so
 ├── Fenced              somebody else works on the thread now; stop
 └── Closing             the gateway is being shut down, or is not running
 """
@@ -84,6 +85,14 @@ class TeamUnusable(GatewayError):
 
 class Refused(GatewayError):
     """The person may not do this here."""
+
+
+class BudgetSpent(GatewayError):
+    """A budget is used up; `scope` is what it is counted for: thread, person, team or workspace."""
+
+    def __init__(self, text: str, scope: str) -> None:
+        super().__init__(text)
+        self.scope = scope
 
 
 class Fenced(GatewayError):

@@ -14,17 +14,19 @@ import asyncio
 import logging
 import os
 import time
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, AsyncExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self
 
 from gateway.access import Access, Allowed, OperatorsOnly
+from gateway.budgets import Ledger
 from gateway.bus import LocalBus, Stirs, listening
 from gateway.client import Answer, CommandInfo, Receipt, ThreadInfo
 from gateway.commands import command_infos, parse_command
+from gateway.config.budgets import Budget, Price
 from gateway.conversation import LOCAL_OPERATOR, Author, Click, ConversationKey, InboundMessage
 from gateway.dispatch import LocalDispatcher
 from gateway.errors import Closing, GatewayError, NotFound
@@ -36,13 +38,16 @@ from gateway.session import Sessions
 from gateway.store.protocols import (
     Accepted,
     Counts,
+    Decision,
     Enqueue,
     InboxKind,
     NewThread,
     Person,
     Request,
     SessionStore,
+    Situation,
     Stop,
+    TellUsage,
     Thread,
 )
 from gateway.store.rows import new_id
@@ -80,7 +85,7 @@ class Limits:
     """How long turns may take to reach a safe point when the gateway ends."""
     budgets: Sequence[Budget] = ()
     """How much may be used over time."""
-    prices: Mapping[str, Price] = field(default_factory=dict[str, "Price"])
+    prices: Mapping[str, Price] = field(default_factory=dict[str, Price])
     """What models cost, by their names at the provider."""
 
 
@@ -321,7 +326,7 @@ class Gateway:
 
     def _decide(self, message: InboundMessage, situation: Situation) -> Decision:
         decision = decide(message, situation, self._access, self._clock())
-        if isinstance(decision, AskUsage):
+        if isinstance(decision, TellUsage):
             everybody = self._access.is_operator(message.author)
             return self._ledger.usage(situation.thread, message.author, everybody=everybody)
         return decision

@@ -7,6 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from time import monotonic
 
+from gateway.budgets import Ledger
 from gateway.bus import EventBus
 from gateway.errors import Fenced, GatewayError, TeamUnusable
 from gateway.live_team import LiveTeam
@@ -40,6 +41,7 @@ class Sessions:
         boot: str,
         live_teams: int,
         vitals: Vitals,
+        ledger: Ledger,
         retry: Callable[[str, float], None],
     ) -> None:
         self._store = store
@@ -48,6 +50,7 @@ class Sessions:
         self._boot = boot
         self._live_teams = live_teams
         self._vitals = vitals
+        self._ledger = ledger
         self._retry = retry
         self._live: OrderedDict[str, LiveTeam] = OrderedDict()
         self._running: dict[str, Turn] = {}
@@ -100,7 +103,8 @@ class Sessions:
     async def _turn(self, work: Work) -> tuple[str, bool]:
         """How the work's turn ended, and whether the thread has more to do at once."""
         thread = work.thread
-        log = TurnLog(self._store, self._bus, work.lease)
+        meter = await self._ledger.meter(work)
+        log = TurnLog(self._store, self._bus, work.lease, meter)
         log.show(work.events)
         turn = Turn(
             work,

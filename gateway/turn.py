@@ -7,10 +7,10 @@ to go on after a crash, a shutdown or days of waiting is in the store before any
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection
-from contextlib import aclosing, suppress
+from collections.abc import Awaitable, Callable, Collection, Generator
+from contextlib import aclosing, contextmanager, suppress
 
-from gateway.errors import GatewayError, TeamUnusable, causes, report
+from gateway.errors import BudgetSpent, GatewayError, TeamUnusable, causes, report
 from gateway.events import MessageFinished, Notice, SessionEvent, SpeakerStarted, TextDelta
 from gateway.human import Humans
 from gateway.journal import Journal, guarded
@@ -65,6 +65,7 @@ class Turn:
         )
         self._token = CancellationToken()
         self._leaving = False
+        self._too_long = False
         self._unwritten: list[SessionEvent] = []
         self._shown_at = 0.0
         self._handoff_from = work.thread.handoff_from
@@ -89,7 +90,12 @@ class Turn:
         try:
             live = await build()
             # Code that wants to run is a tool call like any other: it is not approved twice.
-            with run_hooks(intercept=self._journal.intercept, ask=self._humans.ask):
+            with (
+                self._in_time(),
+                run_hooks(
+                    intercept=self._journal.intercept, ask=self._humans.ask, model=self._log.meter
+                ),
+            ):
                 return await self._drive(live)
         except asyncio.CancelledError:
             if live is None or not self._token.is_cancelled() or _being_cancelled():
@@ -98,9 +104,27 @@ class Turn:
             return await self._stopped(live)
         except Exception as error:
             for cause in causes(error):
+                if isinstance(cause, BudgetSpent):
+                    return await self._over_budget(live, cause)
                 if isinstance(cause, GatewayError) and not isinstance(cause, TeamUnusable):
                     raise cause from error
             return await self._failed(live, error)
+
+    @contextmanager
+    def _in_time(self) -> Generator[None]:
+        """Stop the run once it has taken all the time that one turn may take."""
+        if (seconds := self._log.meter.seconds) is None:
+            yield
+            return
+        timer = asyncio.get_running_loop().call_later(seconds, self._time_is_up)
+        try:
+            yield
+        finally:
+            timer.cancel()
+
+    def _time_is_up(self) -> None:
+        self._too_long = True
+        self.stop()
 
     async def _drive(self, live: LiveTeam) -> bool:
         work = self._work
@@ -200,8 +224,25 @@ class Turn:
     async def _stopped(self, live: LiveTeam) -> bool:
         calls, lost = self._journal.given_up(stopped=True)
         self._unwritten += [*self._transcript.close(done=False), *lost]
-        end = TurnEnd(status="stopped", reason="stopped")
+        reason = "stopped"
+        if self._too_long:
+            reason = self._log.meter.too_long()
+            self._unwritten.append(self._notice(reason))
+        end = TurnEnd(status="stopped", reason=reason)
         return await self._write(await live.checkpoint(), end, calls)
+
+    async def _over_budget(self, live: LiveTeam | None, spent: BudgetSpent) -> bool:
+        """End where the run stands: the next message goes on from there, and so does /retry."""
+        calls, lost = self._journal.given_up(stopped=False)
+        text = str(spent)
+        self._unwritten += [*self._transcript.close(done=False), *lost, self._notice(text)]
+        checkpoint = await self._last_checkpoint(live)
+        again = await self._write(checkpoint, TurnEnd(status="failed", reason=text), calls)
+        self.ended = "over budget"
+        return again
+
+    def _notice(self, text: str) -> Notice:
+        return Notice(thread=self._log.thread, turn=self._log.turn, text=text, level="warning")
 
     async def _cut_short(self) -> None:
         """The process can't wait any longer: the next one goes on from the last checkpoint."""

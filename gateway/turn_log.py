@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable
+from dataclasses import replace
 
+from gateway.budgets import Meter
 from gateway.bus import EventBus
-from gateway.events import SessionEvent
+from gateway.errors import GatewayError
+from gateway.events import Notice, SessionEvent
 from gateway.store.protocols import Lease, Record, Recorded, SessionStore
 
 LOG = logging.getLogger("gateway.events")
@@ -15,10 +18,12 @@ LOG = logging.getLogger("gateway.events")
 class TurnLog:
     """Writes under the turn's lease. Every write raises Fenced once the lease is lost."""
 
-    def __init__(self, store: SessionStore, bus: EventBus, lease: Lease) -> None:
+    def __init__(self, store: SessionStore, bus: EventBus, lease: Lease, meter: Meter) -> None:
         self._store = store
         self._bus = bus
         self.lease = lease
+        self.meter = meter
+        """Counts what the turn uses."""
 
     @property
     def thread(self) -> str:
@@ -31,8 +36,16 @@ class TurnLog:
         return self.lease.turn
 
     async def write(self, record: Record) -> Recorded:
-        """Commit, then show what was committed."""
-        recorded = await self._store.record(self.lease, record)
+        """Commit, then show what was committed. What models were used for goes with it."""
+        uses, told = self.meter.take()
+        if uses or told:
+            notices = [Notice(thread=self.thread, turn=self.turn, text=text) for text in told]
+            record = replace(record, uses=uses, events=[*record.events, *notices])
+        try:
+            recorded = await self._store.record(self.lease, record)
+        except GatewayError:  # one who is cancelled here has written all the same
+            self.meter.put_back(uses, told)
+            raise
         self.show(recorded.events)
         return recorded
 

@@ -11,6 +11,7 @@ from gateway.config.agents import (
     SourceFilterConfig,
     UserProxyConfig,
 )
+from gateway.config.budgets import Budget, Price
 from gateway.config.load import LoadedConfig, load_config
 from gateway.config.models import ModelConfig, ModelInfoConfig
 from gateway.config.parts import (
@@ -70,6 +71,7 @@ __all__ = [
     "AnyGroup",
     "AnyToolConfig",
     "AssistantConfig",
+    "Budget",
     "BufferedContextConfig",
     "CodeExecutorConfig",
     "CodeToolConfig",
@@ -104,6 +106,7 @@ __all__ = [
     "OwnExecutorConfig",
     "OwnMemoryConfig",
     "Policies",
+    "Price",
     "Problem",
     "RoundRobinTeam",
     "Route",

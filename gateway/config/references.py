@@ -51,6 +51,7 @@ class _Checker:
                 yield from known((*path, "provider"), model.provider, PROVIDERS, "a provider")
                 yield from _options((*path, "options"), model.options)
         yield from self._routes()
+        yield from self._budgets()
         for name, team in config.teams.items():
             path = ("teams", name)
             match team:
@@ -79,6 +80,19 @@ class _Checker:
                 for n, team in enumerate(case.teams):
                     path = ("policies", "tools", tool, "cases", at, "teams", n)
                     yield from self._lookup.team(path, team)
+
+    def _budgets(self) -> Iterator[Problem]:
+        """Whether the budgets are for teams that exist, and every cost is known."""
+        config = self._config
+        for at, budget in enumerate(config.budgets):
+            for n, name in enumerate(budget.only if budget.per == "team" else ()):
+                yield from self._lookup.team(("budgets", at, "only", n), name)
+        if not any(budget.cost for budget in config.budgets):
+            return
+        for name, model in config.models.items():
+            if model.model and model.provider != "demo" and model.model not in config.prices:
+                text = f"a budget limits the cost, and [prices] does not say that of {model.model}"
+                yield Problem(path=("models", name, "model"), text=text)
 
     def _component(self, path: KeyPath, team: ComponentTeam) -> Iterator[Problem]:
         try:

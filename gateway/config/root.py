@@ -6,6 +6,7 @@ from typing import Any
 
 from pydantic import Field
 
+from gateway.config.budgets import Budget, Price
 from gateway.config.models import ModelConfig
 from gateway.config.policies import Policies
 from gateway.config.routes import Route
@@ -53,6 +54,12 @@ class Config(Section):
 
     limits: Limits = Limits()
     """How much may happen at once."""
+
+    budgets: list[Budget] = Field(default_factory=list)
+    """How much may be used over time, each as [[budgets]]."""
+
+    prices: dict[str, Price] = Field(default_factory=dict)
+    """What models cost, by their names at the provider."""
 
     store: StoreConfig = StoreConfig()
     """Where threads are kept."""

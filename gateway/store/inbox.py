@@ -8,6 +8,7 @@ import hashlib
 import json
 import sqlite3
 from dataclasses import asdict, replace
+from functools import partial
 
 from gateway.conversation import ConversationKey, InboundMessage
 from gateway.errors import NotFound
@@ -38,6 +39,7 @@ from gateway.store.protocols import (
     Say,
     Situation,
     Stop,
+    TellUsage,
     Thread,
 )
 from gateway.store.rows import (
@@ -50,6 +52,7 @@ from gateway.store.rows import (
     thread_of,
 )
 from gateway.store.upkeep import delete_thread, last_status, retry
+from gateway.store.usage import spent
 
 BOT_WINDOW = 60.0
 """Seconds for which messages of bots are counted against each other."""
@@ -280,6 +283,9 @@ class _Acceptance:
                 accepted = self._forget(decision)
             case Say():
                 accepted = self._closed("command", reply=decision.reply)
+            case TellUsage():
+                told = decision.tell(partial(spent, self._connection))
+                accepted = self._closed("command", reply=told)
             case Refuse():
                 accepted = self._closed(
                     "refused",

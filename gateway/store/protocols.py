@@ -21,7 +21,7 @@ TurnStatus: TypeAlias = Literal[
     "running", "paused", "waiting", "done", "stopped", "failed", "interrupted"
 ]
 InboxOutcome: TypeAlias = Literal["queued", "turn", "answer", "command", "merged", "refused"]
-InboxKind: TypeAlias = Literal["message", "answer", "command"]
+InboxKind: TypeAlias = Literal["message", "edit", "answer", "command"]
 CallStatus: TypeAlias = Literal["shown", "started", "suspended", "finished", "unknown"]
 RequestState: TypeAlias = Literal["open", "answered", "expired", "closed"]
 PartStatus: TypeAlias = Literal["pending", "attempting", "delivered", "failed"]
@@ -81,6 +81,12 @@ class Request:
     always: bool = True
     """It may be approved for the rest of the thread at once."""
     expires_at: float | None = None
+    quorum: int = 1
+    """How many people have to approve."""
+    supporters: tuple[str, ...] = ()
+    """Who has approved so far, where several have to."""
+    always_so_far: bool = True
+    """All of them did so for the rest of the thread."""
 
     @property
     def answer(self) -> Answer | None:
@@ -123,6 +129,52 @@ class QueuedMessage:
     """Media type and data."""
     quotes: tuple[Quote, ...] = field(default=(), repr=False)
     """Foreign text that came with it, the contents of text files included."""
+    untrusted: bool = False
+    """It came with quotes or files."""
+    joined: bool = False
+    """The team's saved state holds it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaitingMessage:
+    """A message that waits for its turn, as lists show it; `author` is their id."""
+
+    inbox: int
+    author: str
+    name: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grant:
+    """A tool that may run for the rest of a thread on behalf of a person (both by Author.id).
+
+    `granted_at`: seconds since the epoch.
+    """
+
+    tool: str
+    person: str
+    granted_by: str
+    granted_at: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditRow:
+    """Something that was decided about a request, or a grant. `person` is "" for the gateway.
+
+    `what` is asked, supported, answered, expired, closed or revoked; `outcome` is for people, and
+    never what somebody answered in words. `place` is the ConversationKey it was decided from.
+    """
+
+    at: float
+    person: str
+    what: str
+    request: str
+    kind: str
+    tool: str
+    arguments_hash: str
+    outcome: str
+    place: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,6 +234,8 @@ class Work:
     """More than one person has written in the thread."""
     asker: Author
     """On whose behalf the team works."""
+    others: tuple[Author, ...]
+    """Who else has a message in this turn: a tool must be permitted to each of them."""
     untrusted: bool
     """The team has been shown foreign text: quotes, or files."""
     requests: tuple[Request, ...]
@@ -221,6 +275,8 @@ class Record:
     calls: Collection[CallRow] = ()
     requests: Collection[Request] = ()
     handoff_from: str | None = None
+    joined: Collection[int] = ()
+    """Messages that the team's saved state holds from now on."""
     uses: Collection[ModelUse] = ()
     """What was used since the last record."""
     end: TurnEnd | None = None
@@ -306,6 +362,10 @@ class Situation:
     """How the thread's newest turn stands."""
     others: bool = False
     """Somebody else has written in the thread."""
+    queue: tuple[WaitingMessage, ...] = ()
+    """What waits, in its order; only read for a command."""
+    grants: tuple[Grant, ...] = ()
+    """What may run for the rest of the thread; only read for a command."""
 
     @property
     def busy(self) -> bool:
@@ -315,10 +375,15 @@ class Situation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Enqueue:
-    """The message waits for its turn; `notice` is told to the thread, `limits` are its author's."""
+    """The message waits for its turn, or does with it what the thread's `mode` says; `notice` is
+    told to the thread, `limits` are its author's. `quiet`: seconds for which nobody may write
+    before it begins.
+    """
 
     notice: str = ""
     limits: PersonLimits | None = None
+    mode: str = "queue"
+    quiet: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -329,6 +394,82 @@ class Resolve:
     answer: Answer
     outcome: str
     grant: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Support:
+    """The message approves a request that needs others' approval, too."""
+
+    request: str
+    always: bool
+    approved: int
+    """How many have by now."""
+    quorum: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """The message that this one edits is changed, if it still waits; otherwise its author is
+    offered, once, to run it again. `anybody`: also if it is not the same author's.
+    """
+
+    anybody: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cancel:
+    """The message that was deleted on its platform is withdrawn if it still waits, and missed if
+    the team works on it. `anybody`: also if it is not the same author's.
+    """
+
+    anybody: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ignore:
+    """Nothing is done about the message, nor stored of it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Again:
+    """What the message with this number was edited to gets a turn of its own."""
+
+    inbox: int
+    mode: str
+    anybody: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drop:
+    """The waiting message with this number is taken back."""
+
+    inbox: int
+    anybody: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class First:
+    """The waiting message with this number comes before the others."""
+
+    inbox: int
+    anybody: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetMode:
+    """What a message during a turn does from now on. `quiet` is as in Enqueue."""
+
+    mode: str
+    reply: str
+    quiet: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Revoke:
+    """A tool is asked for again whose calls were approved for the rest of the thread."""
+
+    tool: str
+    anybody: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -344,9 +485,11 @@ Spent: TypeAlias = Callable[[Scope | None, str, float], Used]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TellUsage:
-    """A command that tells its sender what was used: `tell` puts it in words."""
+    """A command that tells its sender what was used: `tell`, which the gateway gives, puts it in
+    words.
+    """
 
-    tell: Callable[[Spent], str]
+    tell: Callable[[Spent], str] = lambda _: ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -395,7 +538,26 @@ class Refuse:
     pair: PairingCode | None = None
 
 
-Decision: TypeAlias = Enqueue | Resolve | Say | TellUsage | Stop | Begin | Retry | Forget | Refuse
+Decision: TypeAlias = (
+    Enqueue
+    | Resolve
+    | Support
+    | Say
+    | TellUsage
+    | Stop
+    | Begin
+    | Retry
+    | Forget
+    | Change
+    | Cancel
+    | Again
+    | Drop
+    | First
+    | SetMode
+    | Revoke
+    | Refuse
+    | Ignore
+)
 Judge: TypeAlias = Callable[[Situation], Decision]
 
 
@@ -429,10 +591,42 @@ class Accepted:
     """The thread's lane has something to do."""
     stop: str = ""
     """The turn that is to be stopped."""
+    steer: str = ""
+    """The turn that has messages to take up."""
+    delay: float = 0.0
+    """Seconds until the lane may begin what there is to do."""
+    revoked: str = ""
+    """The tool that is asked for again."""
     forgotten: str = ""
     """The thread that was removed."""
     events: tuple[SessionEvent, ...] = ()
     busy: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Later:
+    """The thread's next turn may begin in so many seconds, unless somebody writes meanwhile."""
+
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Joined:
+    """Messages that were taken into a turn that runs, and what this adds to the thread."""
+
+    messages: tuple[QueuedMessage, ...]
+    events: tuple[SessionEvent, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settled:
+    """What became of requests whose time had come: what it adds to each thread, the threads that
+    can go on, with whose turn it is, and when the next one's time comes (seconds since the epoch).
+    """
+
+    events: Mapping[str, tuple[SessionEvent, ...]]
+    ready: Sequence[tuple[str, str]]
+    next_at: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -560,6 +754,10 @@ class SessionReader(Protocol):
         """The threads in which this person has written, asked or answered."""
         ...
 
+    async def audit(self, thread: str) -> list[AuditRow]:
+        """What was decided about the thread's requests and grants, by whom, in its order."""
+        ...
+
     async def people(self) -> list[Person]:
         """Who was let in with a code, the first ones first."""
         ...
@@ -631,6 +829,12 @@ class SessionStore(SessionReader, Protocol):
         """Keep a text for a platform's adapter, instead of an earlier one of this name."""
         ...
 
+    async def rate(self, thread: str, part: str, person: str, *, good: bool) -> None:
+        """Keep what a person says about a part of a thread's answer, instead of what they have
+        said before. Raises NotFound.
+        """
+        ...
+
     async def probe(self) -> None:
         """Nothing, as a write. Raises the GatewayError that a write would."""
         ...
@@ -681,10 +885,18 @@ class SessionStore(SessionReader, Protocol):
         """Judge what earlier boots left behind; call once, before anything is run."""
         ...
 
-    async def begin(self, thread: str, boot: str) -> Work | None:
+    async def begin(self, thread: str, boot: str, *, quiet: float = 0.0) -> Work | Later | None:
         """Claim the thread and its next turn: one that goes on, or that of the first waiting
-        message.
+        message, once nobody has written for `quiet` seconds where the thread collects.
         """
+        ...
+
+    async def join(self, lease: Lease) -> Joined:
+        """Take what waits into the turn, if the thread's mode says so. Raises Fenced."""
+        ...
+
+    async def settle_due(self, may_answer: Callable[[Request], tuple[str, ...]]) -> Settled:
+        """Let requests expire whose time is over, and remind of those that are open for long."""
         ...
 
     async def succeed(self, lease: Lease, succession: Succession) -> tuple[SessionEvent, ...]:

@@ -25,14 +25,16 @@ from typing import Any, TypeVar
 
 import aiosqlite
 
+from gateway.calendar import CalendarWindow, window_start
 from gateway.conversation import ConversationKey, InboundMessage
 from gateway.errors import Closing, NotFound, StoreFull, StoreUnwritable
 from gateway.events import SessionEvent, load_event
 from gateway.store import inbox as messages
-from gateway.store import outbox, people, successions, turns, upkeep
+from gateway.store import outbox, people, successions, turns, upkeep, usage
 from gateway.store.backup import write_backup
 from gateway.store.lock import StoreLock
 from gateway.store.protocols import (
+    NOTHING_USED,
     Accepted,
     Checkpoint,
     Counts,
@@ -49,8 +51,10 @@ from gateway.store.protocols import (
     Recorded,
     Recovered,
     Request,
+    Scope,
     Succession,
     Thread,
+    Used,
     Work,
 )
 from gateway.store.rows import REQUEST_COLUMNS, open_message_of, request_of, thread_of
@@ -62,6 +66,8 @@ LOG = logging.getLogger("gateway.store")
 FILE = "parley.db"
 READERS = 4
 """At most this many reads at a time."""
+
+_SHOWN_WINDOWS: Mapping[str, CalendarWindow] = {"today": "day", "this month": "month"}
 
 T = TypeVar("T")
 
@@ -299,6 +305,11 @@ class SqliteStore:
         """Keep a text for a platform's adapter, instead of an earlier one of this name."""
         await self.write(lambda c: _mark(c, platform, name, value))
 
+    async def rate(self, thread: str, part: str, person: str, *, good: bool) -> None:
+        """Keep what a person says about a part of a thread's answer. Raises NotFound."""
+        now = self._clock()
+        await self.write(lambda c: people.rate(c, thread, part, person, good=good, now=now))
+
     async def recover(self, boot: str) -> list[Recovered]:
         """Judge what earlier boots left behind."""
         now = self._clock()
@@ -379,6 +390,11 @@ class SqliteStore:
         )
         return [Checkpoint(kind=row["kind"], data=row["data"]) for row in rows]
 
+    async def spent(self, scope: Scope | None, name: str, since: float) -> Used:
+        """What was used since then, in the scope of this name or by everybody."""
+        rows = await self._rows(*usage.spent_query(scope, name, since))
+        return usage.used_of(rows[0]) if rows else NOTHING_USED
+
     async def counts(self) -> Counts:
         """Figures over all threads."""
 
@@ -404,12 +420,18 @@ class SqliteStore:
         found: dict[str, dict[str, int]] = {"refused": {}, **{table: {} for table, _ in groups}}
         for row in rows:
             found[row["name"]][row["value"]] = row["n"]
+        used = {
+            name: await self.spent(None, "", window_start(window, self._clock()))
+            for name, window in _SHOWN_WINDOWS.items()
+        }
         return Counts(
             threads=found["threads"],
             inbox=found["inbox"],
             refused=found["refused"],
             turns=found["turns"],
             open_requests=found["requests"].get("open", 0),
+            tokens={name: each.tokens for name, each in used.items()},
+            cost={name: each.cost for name, each in used.items()},
             outbox=found["outbox"],
         )
 

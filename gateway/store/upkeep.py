@@ -7,6 +7,7 @@ from __future__ import annotations
 import sqlite3
 
 from gateway.errors import NotFound
+from gateway.store import usage
 from gateway.store.protocols import TurnStatus
 from gateway.store.rows import OPEN_STATUSES
 
@@ -22,6 +23,7 @@ def delete_thread(connection: sqlite3.Connection, thread: str) -> None:
     """Remove a thread and every row that hangs on it. Raises NotFound."""
     if connection.execute("DELETE FROM threads WHERE id = ?", (thread,)).rowcount == 0:
         raise NotFound(f"There is no thread {thread!r}.")
+    usage.forget_thread(connection, thread)
 
 
 def last_status(connection: sqlite3.Connection, thread: str) -> TurnStatus | None:
@@ -61,9 +63,11 @@ def delete_person(connection: sqlite3.Connection, person: str) -> list[str]:
         "DELETE FROM inbox WHERE author = ?",
         "DELETE FROM grants WHERE person = ?",
         "DELETE FROM people WHERE person = ?",
+        "DELETE FROM feedback WHERE person = ?",
         "DELETE FROM pairing_codes WHERE person = ?",
     ):
         connection.execute(statement, (person,))
+    usage.forget_person(connection, person)
     return threads
 
 
@@ -85,4 +89,5 @@ def expire(connection: sqlite3.Connection, before: float) -> list[str]:
         delete_thread(connection, thread)
     connection.execute("DELETE FROM inbox WHERE thread IS NULL AND received_at < ?", (before,))
     connection.execute("DELETE FROM pairing_codes WHERE expires_at < ?", (before,))
+    usage.merge(connection, before)
     return threads

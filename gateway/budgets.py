@@ -1,0 +1,284 @@
+"""How much of its budgets each turn may still use: counted as models answer, looked at before each
+request to one.
+
+The store's rows are what counts; a `Ledger` keeps the sums that turns need in memory, so that turns
+which run side by side share them at once. A `Meter` belongs to one turn.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from math import inf
+from typing import TYPE_CHECKING, TypeAlias
+
+from gateway.budget_words import amounts, nearly_used, usage_text, used_up
+from gateway.calendar import CalendarWindow, window_end, window_start
+from gateway.config.budgets import Budget, Price
+from gateway.conversation import Author, ConversationKey
+from gateway.errors import BudgetSpent
+from gateway.model_clients import model_label
+from gateway.store.protocols import ModelUse, Scope, TellUsage, Thread, Used, Work
+
+if TYPE_CHECKING:
+    from teams.models import ChatCompletionClient, RequestUsage
+
+LOG = logging.getLogger("gateway")
+
+KEPT = 4096
+"""Sums that a ledger keeps; the one that was not needed for longest is read again when it is."""
+WARN_AT = 0.8
+"""The part of a budget at which the thread is told."""
+
+Read = Callable[[Scope, str, float], Awaitable[Used]]
+"""What was used in the scope of a name since a time."""
+
+
+def workspace_of(key: ConversationKey) -> str:
+    """The workspace that a conversation's use is counted for."""
+    return f"{key.platform}:{key.workspace}" if key.workspace else key.platform
+
+
+def _names(thread: Thread | None, asker: Author) -> dict[Scope, str]:
+    """What a turn is counted for: the thread's, and whose it is."""
+    return {
+        "thread": thread.id if thread else "",
+        "person": asker.id,
+        "team": thread.team if thread else "",
+        "workspace": workspace_of(thread.key) if thread else "",
+    }
+
+
+@dataclass(slots=True)
+class _Sum:
+    """What was used since `start`, until `end`; both in seconds since the epoch."""
+
+    start: float
+    end: float
+    tokens: int = 0
+    cost: float = 0.0
+    turns: int = 0
+
+    def roll(self, window: CalendarWindow, now: float) -> None:
+        """Begin with nothing once the window is over."""
+        if now >= self.end:
+            self.start, self.end = window_start(window, now), window_end(window, now)
+            self.tokens, self.cost, self.turns = 0, 0.0, 0
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A budget that a turn is held to, and what is counted against it, for whom."""
+
+    budget: Budget
+    name: str
+    sum: _Sum
+
+    def roll(self, now: float) -> None:
+        """Take the sum into the window of this moment."""
+        if self.budget.window != "turn":
+            self.sum.roll(self.budget.window, now)
+
+    @property
+    def ends(self) -> float:
+        """When the budget is whole again; infinity for that of one turn."""
+        return self.sum.end
+
+    def parts(self) -> Iterable[tuple[str, float, float]]:
+        """What it limits, what was used of that, and the limit."""
+        used = self.sum
+        return amounts(self.budget, used.tokens, used.cost, used.turns)
+
+
+_Key: TypeAlias = tuple[Scope, str, CalendarWindow]
+
+
+class Ledger:
+    """What is counted against the budgets of one gateway.
+
+    `read` sums what the store has; `exempt` says who has no budget as a person.
+    """
+
+    def __init__(
+        self,
+        read: Read,
+        *,
+        budgets: Iterable[Budget] = (),
+        prices: Mapping[str, Price] | None = None,
+        exempt: Callable[[Author], bool],
+        clock: Callable[[], float],
+    ) -> None:
+        self._read = read
+        self._exempt = exempt
+        self._clock = clock
+        self._sums: OrderedDict[_Key, _Sum] = OrderedDict()
+        self._unpriced: set[str] = set()
+        self.use(budgets, prices or {})
+
+    def use(self, budgets: Iterable[Budget], prices: Mapping[str, Price]) -> None:
+        """Hold turns that begin from now on to these budgets."""
+        self._budgets = tuple(budgets)
+        self._prices = prices
+
+    async def meter(self, work: Work) -> Meter:
+        """The meter of a turn that is about to run. Raises GatewayError where the store does."""
+        names = _names(work.thread, work.asker)
+        held = [
+            Held(budget, name, await self._sum(budget, name, work.used))
+            for budget, name in self._budgets_of(names, work.asker)
+        ]
+        return Meter(names, work, held, self._cost, self._clock)
+
+    def usage(self, thread: Thread | None, asker: Author, *, everybody: bool) -> TellUsage:
+        """What the asker is told of what was used, where they ask, and by `everybody`."""
+        names = _names(thread, asker)
+        budgets = list(self._budgets_of(names, asker)) if thread else []
+        now = self._clock()
+        return TellUsage(
+            tell=lambda spent: usage_text(spent, names, budgets, now=now, everybody=everybody)
+        )
+
+    def _budgets_of(
+        self, names: Mapping[Scope, str], asker: Author
+    ) -> Iterator[tuple[Budget, str]]:
+        """The budgets that hold, each with the name it is counted for."""
+        for budget in self._budgets:
+            name = names[budget.per]
+            if budget.per == "person" and self._exempt(asker):
+                continue
+            if not budget.only or not {name, name.rpartition(":")[2]}.isdisjoint(budget.only):
+                yield budget, name
+
+    async def _sum(self, budget: Budget, name: str, of_turn: Used) -> _Sum:
+        if budget.window == "turn":
+            return _Sum(0.0, inf, of_turn.tokens, of_turn.cost)
+        key: _Key = (budget.per, name, budget.window)
+        now = self._clock()
+        if (known := self._sums.get(key)) is None:
+            start = window_start(budget.window, now)
+            used = await self._read(budget.per, name, start)
+            read = _Sum(start, window_end(budget.window, now), used.tokens, used.cost, used.turns)
+            # Another turn may have read it meanwhile, and counted on.
+            known = self._sums.setdefault(key, read)
+        self._sums.move_to_end(key)
+        while len(self._sums) > KEPT:
+            self._sums.popitem(last=False)
+        known.roll(budget.window, now)
+        return known
+
+    def forget_person(self, person: str) -> None:
+        """Drop what is known of somebody who was deleted."""
+        for key in [key for key in self._sums if key[:2] == ("person", person)]:
+            del self._sums[key]
+
+    def _cost(self, model: str, usage: RequestUsage) -> float:
+        price = self._prices.get(model)
+        if price is None:
+            if self._prices and model not in self._unpriced:
+                self._unpriced.add(model)
+                LOG.warning("[prices] has no price for the model %r: it counts as free", model)
+            return 0.0
+        spent = usage.prompt_tokens * price.input + usage.completion_tokens * price.output
+        return spent / 1_000_000
+
+
+class Meter:
+    """Counts what one turn uses, and ends it where a budget is used up: the `ModelWatch` of its
+    run.
+    """
+
+    def __init__(
+        self,
+        names: Mapping[Scope, str],
+        work: Work,
+        held: list[Held],
+        cost: Callable[[str, RequestUsage], float],
+        clock: Callable[[], float],
+    ) -> None:
+        self._names = names
+        self._asker = work.asker
+        self._counted = bool(work.used.turns)
+        self._held = held
+        self._cost = cost
+        self._clock = clock
+        self._uses: dict[str, ModelUse] = {}
+        self._told: list[str] = []
+
+    @property
+    def seconds(self) -> float | None:
+        """How long the turn may run; None for any time."""
+        limits = [held.budget.seconds for held in self._held if held.budget.seconds is not None]
+        return min(limits, default=None)
+
+    def asks(self, client: ChatCompletionClient) -> None:
+        """Count the turn, once. Raises BudgetSpent where a budget is used up."""
+        now = self._clock()
+        for held in self._held:
+            held.roll(now)
+            for what, used, limit in held.parts():
+                if used >= limit and (what != "turns" or not self._counted):
+                    raise BudgetSpent(used_up(held, what, limit, self._asker), held.budget.per)
+        if not self._counted:
+            self._counted = True
+            for held in self._held:
+                self._add(held, 0, 0.0, 1)
+
+    def answered(self, client: ChatCompletionClient, usage: RequestUsage) -> None:
+        """Count what a model has read and written."""
+        model = model_label(client)
+        cost = self._cost(model, usage)
+        use = ModelUse(
+            model=model,
+            person=self._names["person"],
+            team=self._names["team"],
+            workspace=self._names["workspace"],
+            prompt_tokens=usage.prompt_tokens,
+            completion_tokens=usage.completion_tokens,
+            cost=cost,
+        )
+        self._note(use)
+        now, tokens = self._clock(), usage.prompt_tokens + usage.completion_tokens
+        for held in self._held:
+            held.roll(now)
+            self._add(held, tokens, cost, 0)
+
+    def _note(self, use: ModelUse) -> None:
+        if (other := self._uses.get(use.model)) is not None:
+            use = replace(
+                use,
+                prompt_tokens=use.prompt_tokens + other.prompt_tokens,
+                completion_tokens=use.completion_tokens + other.completion_tokens,
+                cost=use.cost + other.cost,
+            )
+        self._uses[use.model] = use
+
+    def _add(self, held: Held, tokens: int, cost: float, turns: int) -> None:
+        before = [used < WARN_AT * limit for _, used, limit in held.parts()]
+        held.sum.tokens += tokens
+        held.sum.cost += cost
+        held.sum.turns += turns
+        for (what, used, limit), below in zip(held.parts(), before, strict=True):
+            if below and WARN_AT * limit <= used < limit:
+                self._told.append(nearly_used(held, what, used, limit, self._asker))
+
+    def take(self) -> tuple[list[ModelUse], list[str]]:
+        """What was used, and what is to be told, since it was taken last."""
+        uses, told = list(self._uses.values()), self._told
+        self._uses, self._told = {}, []
+        return uses, told
+
+    def put_back(self, uses: Iterable[ModelUse], told: list[str]) -> None:
+        """Take back what could not be stored."""
+        for use in uses:
+            self._note(use)
+        self._told = told + self._told
+
+    def too_long(self) -> str:
+        """What people are told once the turn has taken all its seconds."""
+        held = min(
+            (held for held in self._held if held.budget.seconds is not None),
+            key=lambda held: held.budget.seconds or inf,
+        )
+        return used_up(held, "seconds", held.budget.seconds or 0.0, self._asker)

@@ -1,0 +1,37 @@
+"""The windows of the calendar that budgets are for: hours, days and months, in UTC."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Literal, TypeAlias
+
+CalendarWindow: TypeAlias = Literal["hour", "day", "month"]
+
+
+def window_start(window: CalendarWindow, at: float) -> float:
+    """When the window began that holds this time; seconds since the epoch."""
+    return _start(window, at).timestamp()
+
+
+def window_end(window: CalendarWindow, at: float) -> float:
+    """When the window ends that holds this time."""
+    start = _start(window, at)
+    match window:
+        case "hour":
+            end = start + timedelta(hours=1)
+        case "day":
+            end = start + timedelta(days=1)
+        case "month":
+            end = (start + timedelta(days=32)).replace(day=1)
+    return end.timestamp()
+
+
+def _start(window: CalendarWindow, at: float) -> datetime:
+    time = datetime.fromtimestamp(at, UTC).replace(minute=0, second=0, microsecond=0)
+    match window:
+        case "hour":
+            return time
+        case "day":
+            return time.replace(hour=0)
+        case "month":
+            return time.replace(day=1, hour=0)
