@@ -1,4 +1,6 @@
-"""Units of work around people: who was let in, and the one-time codes that let them in."""
+"""Units of work around people: who was let in, the one-time codes that let them in, and what they
+say about answers.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +10,7 @@ from collections.abc import Callable
 
 from gateway.conversation import Author
 from gateway.store.protocols import PairingCode, Person
+from gateway.store.rows import find_thread
 
 MAX_TRIES = 5
 """Wrong codes after which those that wait are void."""
@@ -50,6 +53,17 @@ def redeem(
         (row["person"], row["name"], now),
     )
     return Person(id=row["person"], name=row["name"], paired_at=now)
+
+
+def rate(  # noqa: PLR0913 (a row)
+    connection: sqlite3.Connection, thread: str, part: str, person: str, *, good: bool, now: float
+) -> None:
+    """Keep what a person says about a part of a thread's answer. Raises NotFound."""
+    find_thread(connection, thread)
+    connection.execute(
+        "INSERT OR REPLACE INTO feedback (part, person, thread, good, at) VALUES (?, ?, ?, ?, ?)",
+        (part, person, thread, good, now),
+    )
 
 
 def unpair(connection: sqlite3.Connection, person: str) -> bool:

@@ -6,3 +6,14 @@ CREATE TABLE marks (                            -- what an adapter keeps from on
     value    TEXT NOT NULL,
     PRIMARY KEY (platform, name)
 ) WITHOUT ROWID;
+
+CREATE TABLE feedback (                         -- what people say about an answer
+    part   TEXT NOT NULL,                       -- the key of what they say it about
+    person TEXT NOT NULL,
+    thread TEXT NOT NULL REFERENCES threads (id) ON DELETE CASCADE,
+    good   INTEGER NOT NULL,
+    at     REAL NOT NULL,
+    PRIMARY KEY (part, person)
+) WITHOUT ROWID;
+
+CREATE INDEX feedback_thread ON feedback (thread);
