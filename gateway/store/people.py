@@ -55,7 +55,7 @@ def redeem(
     return Person(id=row["person"], name=row["name"], paired_at=now)
 
 
-def rate(  # noqa: PLR0913 (a row)
+def rate(
     connection: sqlite3.Connection, thread: str, part: str, person: str, *, good: bool, now: float
 ) -> None:
     """Keep what a person says about a part of a thread's answer. Raises NotFound."""
