@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from gateway.calendar import CalendarWindow, window_end, window_start
+from gateway.counting import CalendarWindow, window_end, window_start
 from gateway.untrusted import plain_name
 
 if TYPE_CHECKING:
@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from gateway.budgets import Held
     from gateway.config.budgets import Budget, Window
     from gateway.conversation import Author
-    from gateway.store.protocols import Scope, Spent, Used
+    from gateway.counting import Scope
+    from gateway.store.protocols import Spent, Used
 
 GOES_ON = "What was said is kept: your next message, or /retry, goes on from here."
 

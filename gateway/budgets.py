@@ -15,12 +15,12 @@ from math import inf
 from typing import TYPE_CHECKING, TypeAlias
 
 from gateway.budget_words import amounts, nearly_used, usage_text, used_up
-from gateway.calendar import CalendarWindow, window_end, window_start
 from gateway.config.budgets import Budget, Price
 from gateway.conversation import Author, ConversationKey
+from gateway.counting import CalendarWindow, Scope, window_end, window_start
 from gateway.errors import BudgetSpent
 from gateway.model_clients import model_label
-from gateway.store.protocols import ModelUse, Scope, TellUsage, Thread, Used, Work
+from gateway.store.protocols import ModelUse, TellUsage, Thread, Used, Work
 
 if TYPE_CHECKING:
     from teams.models import ChatCompletionClient, RequestUsage

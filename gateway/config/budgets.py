@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from gateway.config.routes import Names
 from gateway.config.section import Section, setting_error
-from gateway.store.protocols import Scope
+from gateway.counting import Scope
 
 Window: TypeAlias = Literal["turn", "hour", "day", "month"]
 

@@ -15,6 +15,7 @@ from typing import Literal, Protocol, TypeAlias
 
 from gateway.client import Answer, AnswerKind, ThreadInfo
 from gateway.conversation import Author, ConversationKey, InboundMessage, Quote
+from gateway.counting import Scope
 from gateway.events import RequestKind, SessionEvent
 
 TurnStatus: TypeAlias = Literal[
@@ -25,9 +26,6 @@ InboxKind: TypeAlias = Literal["message", "edit", "answer", "command"]
 CallStatus: TypeAlias = Literal["shown", "started", "suspended", "finished", "unknown"]
 RequestState: TypeAlias = Literal["open", "answered", "expired", "closed"]
 PartStatus: TypeAlias = Literal["pending", "attempting", "delivered", "failed"]
-Scope: TypeAlias = Literal["thread", "person", "team", "workspace"]
-"""For what it is counted how much was used."""
-
 MAX_RESUMES = 3
 """A turn that a crash interrupted is tried this often again before its thread is parked."""
 
@@ -432,10 +430,10 @@ class Ignore:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Again:
-    """What the message with this number was edited to gets a turn of its own."""
+    """What the message with this number was edited to gets a turn of its own, as `enqueue` says."""
 
     inbox: int
-    mode: str
+    enqueue: Enqueue = Enqueue()
     anybody: bool = False
 
 

@@ -25,8 +25,8 @@ from typing import Any, TypeVar
 
 import aiosqlite
 
-from gateway.calendar import CalendarWindow, window_start
 from gateway.conversation import ConversationKey, InboundMessage
+from gateway.counting import CalendarWindow, Scope, window_start
 from gateway.errors import Closing, NotFound, StoreFull, StoreUnwritable
 from gateway.events import SessionEvent, load_event
 from gateway.store import inbox as messages
@@ -51,7 +51,6 @@ from gateway.store.protocols import (
     Recorded,
     Recovered,
     Request,
-    Scope,
     Succession,
     Thread,
     Used,

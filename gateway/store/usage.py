@@ -5,7 +5,8 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Collection, Mapping
 
-from gateway.store.protocols import Lease, ModelUse, Scope, Used
+from gateway.counting import Scope
+from gateway.store.protocols import Lease, ModelUse, Used
 
 DAY = 86400
 

@@ -1,10 +1,13 @@
-"""The windows of the calendar that budgets are for: hours, days and months, in UTC."""
+"""For what it is counted how much was used, and over which times: hours, days and months of the
+calendar, in UTC.
+"""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from typing import Literal, TypeAlias
 
+Scope: TypeAlias = Literal["thread", "person", "team", "workspace"]
 CalendarWindow: TypeAlias = Literal["hour", "day", "month"]
 
 
