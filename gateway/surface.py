@@ -88,6 +88,10 @@ class Activity:
 class Speech:
     """A piece of what an agent says. `text` is neutral already and fits one message.
 
+    While it grows it only gets longer, unless it is said anew: a fence that is open stays open, and
+    `gateway.render.split.closed` ends it for platforms that need it ended. `activity` comes before
+    the text, hand-offs after it.
+
     `first`: the agent's message begins here, so its name belongs to it. `growing`: more may come.
     `resuming`: an interruption has cut it off, and it will be said anew.
     """
@@ -119,8 +123,9 @@ class Card:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """A line of the gateway's own. `command` is what can be done about it, as something to type,
-    with `label` for a button. `mentions` are the people whom it is for (Author.id).
+    """A line of the gateway's own, neutral already. `command` is what can be done about it, as
+    something to type, with `label` for a button. `mentions` are the people whom it is for
+    (Author.id).
     """
 
     text: str

@@ -29,7 +29,9 @@ PUT = (
 def outbox_row_of(row: sqlite3.Row) -> OutboxRow:
     """A row of outbox."""
     values = {name: row[name] for name in _COLUMNS}
-    return OutboxRow(**{**values, **{name: bool(values[name]) for name in _FLAGS}})
+    for flag in _FLAGS:
+        values[flag] = bool(values[flag])
+    return OutboxRow(**values)
 
 
 def put(connection: sqlite3.Connection, row: OutboxRow) -> None:

@@ -1,0 +1,127 @@
+"""Writes threads to a chat platform: what happened there comes to stand there, in order, once.
+
+    async with delivering(gateway, surface):
+        ...                                   # take what people write, until cancelled
+
+What is not told yet when the context is entered is told then, after a crash, too. See
+`gateway.surface` for what a platform has to be able to do, and docs/delivery.md for the promise.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+from gateway.adapter import AuthError
+from gateway.delivery.clock import Clock, SystemClock
+from gateway.delivery.writer import Writer
+from gateway.errors import Closing, NotFound
+from gateway.surface import TextSurface
+
+if TYPE_CHECKING:
+    from gateway.bus import Stirs
+    from gateway.gateway import Gateway
+
+LOG = logging.getLogger("gateway.delivery")
+
+FOREIGN = 1000
+"""Threads of other platforms that are remembered."""
+
+
+@asynccontextmanager
+async def delivering(
+    gateway: Gateway, surface: TextSurface, *, clock: Clock | None = None
+) -> AsyncGenerator[None]:
+    """Write all threads of the surface's platform to it, for the length of the context.
+
+    Raises AuthError once the platform refuses the credentials.
+    """
+    writers = _Writers(gateway, surface, clock or SystemClock())
+    try:
+        async with asyncio.TaskGroup() as group:
+            serving = group.create_task(writers.serve(group), name=f"writes to {surface.platform}")
+            try:
+                yield
+            finally:
+                serving.cancel()
+                writers.cancel()
+    except BaseExceptionGroup as errors:
+        alone = list(_leaves(errors))
+        refused = next((error for error in alone if isinstance(error, AuthError)), None)
+        if refused is not None:
+            raise refused from errors
+        if len(alone) == 1:
+            raise alone[0] from errors
+        raise
+
+
+class _Writers:
+    """A writer for each thread of which something is not told."""
+
+    def __init__(self, gateway: Gateway, surface: TextSurface, clock: Clock) -> None:
+        self._gateway = gateway
+        self._surface = surface
+        self._clock = clock
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._again: set[str] = set()
+        self._foreign: dict[str, None] = {}
+
+    async def serve(self, group: asyncio.TaskGroup) -> None:
+        """Begin writers until cancelled, or until the gateway ends."""
+        with self._gateway.stirs() as stirs:
+            for thread in await self._gateway.store.untold(self._surface.platform):
+                self._begin(group, thread)
+            await self._hear(group, stirs)
+
+    async def _hear(self, group: asyncio.TaskGroup, stirs: Stirs) -> None:
+        while (threads := await stirs.take()) is not None:
+            for thread in threads:
+                if thread in self._tasks:
+                    self._again.add(thread)
+                elif thread not in self._foreign:
+                    self._begin(group, thread)
+
+    def _begin(self, group: asyncio.TaskGroup, thread: str) -> None:
+        self._tasks[thread] = group.create_task(self._write(thread), name=f"writes {thread}")
+
+    async def _write(self, thread: str) -> None:
+        try:
+            again = True
+            while again:
+                self._again.discard(thread)
+                found = await self._gateway.store.thread(thread)
+                if found.key.platform != self._surface.platform:
+                    self._remember_foreign(thread)
+                    return
+                await Writer(self._gateway, self._surface, found, self._clock).run()
+                again = thread in self._again
+        except (NotFound, Closing):
+            return
+        except BaseExceptionGroup as errors:
+            # One thread's mishap does not end the others; refused credentials end all.
+            if any(isinstance(error, AuthError) for error in _leaves(errors)):
+                raise
+            LOG.exception("thread %s: writing it to its platform failed", thread)
+        finally:
+            del self._tasks[thread]
+
+    def _remember_foreign(self, thread: str) -> None:
+        self._foreign[thread] = None
+        if len(self._foreign) > FOREIGN:
+            del self._foreign[next(iter(self._foreign))]
+
+    def cancel(self) -> None:
+        """Let go of all threads."""
+        for task in self._tasks.values():
+            task.cancel()
+
+
+def _leaves(errors: BaseExceptionGroup[BaseException]) -> Iterator[BaseException]:
+    for error in errors.exceptions:
+        if isinstance(error, BaseExceptionGroup):
+            yield from _leaves(error)  # pyright: ignore
+        else:
+            yield error

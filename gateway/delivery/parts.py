@@ -1,0 +1,168 @@
+"""From an item to the messages that show it, given those that stand there already. Pure."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from gateway.delivery.items import CardItem, FileItem, Item, LineItem, SpeechItem
+from gateway.render.outbound import label
+from gateway.render.split import Piece, split
+from gateway.store.protocols import OutboxRow
+from gateway.surface import Card, Content, Document, Line, Speech, TextSurface, Use
+
+WHOLE = 1000
+"""The number of the part that is a file with all of a text."""
+NAME = 80
+TAKEN_BACK = "(This was interrupted, and not said again.)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """A message as it should stand. Of a file, `content` has no data yet.
+
+    `lasting`: it is not about to change.
+    """
+
+    n: int
+    content: Content
+    first: int = 0
+    last: int = 0
+    body: str = ""
+    lasting: bool = True
+    use: Use = "post"
+    open: bool = False
+
+    @property
+    def digest(self) -> str:
+        """A hash of what it shows."""
+        return digest_of(repr(self.content))
+
+
+def digest_of(text: str) -> str:
+    """A hash that two different texts never share."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def key_of(thread: str, item: str, n: int, generation: int) -> str:
+    """The key of a part: unique for ever, and the same at every try."""
+    return digest_of(f"{thread}\n{item}\n{n}\n{generation}")[:24]
+
+
+def wanted(item: Item, surface: TextSurface, rows: Mapping[int, OutboxRow]) -> list[Wanted]:
+    """The messages that show an item, in order. `rows` are those that stand there, by number."""
+    match item:
+        case SpeechItem():
+            return _speech(item, surface, rows)
+        case CardItem():
+            return _card(item)
+        case LineItem():
+            line = item.line
+            neutral = Line(
+                text=surface.neutral(line.text),
+                level=line.level,
+                command=line.command,
+                label=line.label,
+                mentions=line.mentions,
+            )
+            return [Wanted(n=0, content=neutral)]
+        case FileItem():
+            name = label(PurePosixPath(item.path).name, NAME)
+            return [Wanted(n=0, content=Document(name=name, data=b"", text=""))]
+
+
+def whole_text(item: SpeechItem) -> bytes:
+    """All of what an agent says, as a file."""
+    return item.text.encode("utf-8", "replace")
+
+
+def _card(item: CardItem) -> list[Wanted]:
+    if item.request is None:  # it never stood there
+        return []
+    card = Card(
+        request=item.request,
+        outcome=item.outcome,
+        by=item.by,
+        mentions=item.mentions or (),
+        away=item.place is not None,
+        link=item.link,
+    )
+    return [Wanted(n=0, content=card, use="card", open=not item.outcome)]
+
+
+def _speech(item: SpeechItem, surface: TextSurface, rows: Mapping[int, OutboxRow]) -> list[Wanted]:
+    limits = surface.limits
+    text = surface.neutral(item.text)
+    pieces = split(text, limit=limits.message, length=surface.length, cuts=_cuts(text, rows))
+    if not pieces:
+        pieces = [Piece(first=0, last=0, body="")]
+    long = len(pieces) > limits.messages or surface.length(text) > limits.whole
+    if long:
+        pieces = _head(pieces, limits.messages, limits.whole)
+    parts = [_part(item, n, piece, last=n == len(pieces) - 1) for n, piece in enumerate(pieces)]
+    shown = [part for part in parts if part.n in rows or _says_something(part.content)]
+    if item.growing:
+        return shown
+    shown += [_taken_back(item, n) for n in sorted(rows) if len(pieces) <= n < WHOLE]
+    if long:
+        what = f"All of it, {len(item.text)} characters:"
+        whole = Document(name=f"{label(item.agent, NAME)}.md", data=b"", text=surface.neutral(what))
+        shown.append(Wanted(n=WHOLE, content=whole))
+    return shown
+
+
+def _head(pieces: list[Piece], messages: int, whole: int) -> list[Piece]:
+    head = [piece for piece in pieces[:messages] if piece.last <= whole]
+    return head or pieces[:1]
+
+
+def _part(item: SpeechItem, n: int, piece: Piece, *, last: bool) -> Wanted:
+    growing = item.growing and last
+    speech = Speech(
+        agent=item.agent,
+        text=f"{piece.before}{piece.body}" if growing else piece.text,
+        activity=(*(item.acts.values() if n == 0 else ()), *(item.leaves if last else ())),
+        first=n == 0,
+        growing=growing,
+        resuming=item.resuming,
+    )
+    if not speech.text.strip() and not speech.activity:
+        speech = _taken_back(item, n).content
+    return Wanted(
+        n=n,
+        content=speech,
+        first=piece.first,
+        last=piece.last,
+        body=digest_of(piece.body),
+        lasting=not growing and not item.resuming,
+        use="edit" if growing else "final",
+    )
+
+
+def _taken_back(item: SpeechItem, n: int) -> Wanted:
+    """For a message that stands there and has nothing left to say."""
+    speech = Speech(agent=item.agent, text=TAKEN_BACK, first=n == 0)
+    return Wanted(n=n, content=speech, use="final")
+
+
+def _says_something(content: Content) -> bool:
+    return not (isinstance(content, Speech) and content.text == TAKEN_BACK)
+
+
+def _cuts(text: str, rows: Mapping[int, OutboxRow]) -> list[int]:
+    """Where the messages that stand there end in the text, as far as they are still right."""
+    cuts: list[int] = []
+    at = 0
+    for n in range(len(rows)):
+        row = rows.get(n)
+        if row is None or row.first != at:
+            break
+        if row.closed or n + 1 in rows:
+            same = row.last <= len(text) and digest_of(text[at : row.last]) == row.body
+            if not same and not row.closed:
+                break
+            at = row.last if same else at
+            cuts.append(at)
+    return cuts

@@ -1,0 +1,283 @@
+"""From a thread's events to what is to stand on its platform, in order. Pure: it knows no surface.
+
+Each agent that says something has one message, sealed when it is finished. A tool call is told in
+the message that its agent is about to write, a hand-off in that of the agent who hands over, or
+else in the last one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from gateway.conversation import ConversationKey
+from gateway.delivery.items import CardItem, FileItem, Item, LineItem, SpeechItem
+from gateway.events import (
+    FileMade,
+    HandedOff,
+    InputRequested,
+    InputResolved,
+    MessageFinished,
+    Notice,
+    SessionEvent,
+    TextDelta,
+    ThreadRenamed,
+    ToolFinished,
+    ToolStarted,
+    TurnFinished,
+    TurnStarted,
+)
+from gateway.surface import Activity, BusyState, Line
+
+LONG = 120.0
+"""Seconds after which somebody who asked is told that there is an answer."""
+
+
+class View:
+    """What is to stand there, of the events since a point between two turns.
+
+    `muted`: nothing can be written there until a person writes there again. `away` are further
+    places for approvals.
+    """
+
+    def __init__(self, *, muted: bool = False, away: Collection[ConversationKey] = ()) -> None:
+        self.items: list[Item] = []
+        self.seq = 0
+        self.title = ""
+        """The newest one, "" if it is not new."""
+        self.busy: BusyState | None = None
+        """What the team does; None while nothing says so."""
+        self.muted = muted
+        self._away = tuple(away)
+        self._asker = ""
+        self._asked_at = 0.0
+        self._turning = False
+        self._resumed = False
+        self._failure_told = False
+        self._rests: list[int] = []
+        self._current: dict[str, SpeechItem] = {}
+        self._of_message: dict[str, SpeechItem] = {}
+        self._of_call: dict[str, SpeechItem] = {}
+        self._cards: dict[str, list[CardItem]] = {}
+        self._last: SpeechItem | None = None
+
+    @property
+    def resting(self) -> bool:
+        """The team does nothing."""
+        return not self._turning
+
+    @property
+    def asker(self) -> str:
+        """Whose message the team works on (Author.id)."""
+        return self._asker
+
+    def take(self, event: SessionEvent) -> None:
+        """Let an event change what is to stand there."""
+        if event.seq:
+            self.seq = event.seq
+        self._unmute(event)
+        match event:
+            case TurnStarted():
+                self._begin(event)
+            case TurnFinished():
+                self._end(event)
+            case ThreadRenamed():
+                self.title = event.title
+            case _ if not self.muted:
+                self._tell(event)
+            case _:
+                pass
+        if event.seq and not self._turning:
+            self._rests.append(event.seq)
+
+    def done_before(self, seq: int | None) -> int:
+        """Forget what came before the item that begins at `seq`, or everything, up to a point
+        between two turns: the seq of that point, 0 if there is none.
+        """
+        rests = [rest for rest in self._rests if seq is None or rest < seq]
+        if not rests:
+            return 0
+        told = rests[-1]
+        self._rests = self._rests[len(rests) :]
+        self.items = [item for item in self.items if item.seq > told]
+        self._cards = {
+            request: kept
+            for request, cards in self._cards.items()
+            if (kept := [card for card in cards if card.seq > told])
+        }
+        return told
+
+    def mute(self) -> None:
+        """Tell nothing more until a person writes there again."""
+        self.muted = True
+        self.items.clear()
+        self._forget_turn()
+        self._cards.clear()
+
+    def tell_after(self, item: Item, id: str, line: Line) -> None:
+        """Add a line of the gateway's own after an item."""
+        added = LineItem(id=id, seq=item.seq, asker=item.asker, line=line)
+        self.items.insert(self.items.index(item) + 1, added)
+
+    def _unmute(self, event: SessionEvent) -> None:
+        if isinstance(event, TurnStarted) and event.messages and not event.resumed:
+            self.muted = False
+
+    def _begin(self, event: TurnStarted) -> None:
+        self._turning, self._resumed, self._failure_told = True, event.resumed, False
+        self._asker, self._asked_at = event.asker, event.asked_at or event.at
+        self.busy = None if self.muted else "working"
+        for item in self.items:
+            if isinstance(item, SpeechItem) and item.growing and item.text:
+                item.resuming = True
+
+    def _end(self, event: TurnFinished) -> None:
+        self._turning = False
+        for item in self.items:
+            if isinstance(item, SpeechItem):
+                item.growing = False
+        self._forget_turn()
+        if self.muted:
+            return
+        self.busy = "waiting" if event.outcome == "waiting" else "idle"
+        late = bool(self._asker) and event.at - self._asked_at > LONG
+        line = _end_line(event, told=self._failure_told, mentions=(self._asker,) if late else ())
+        if line is not None:
+            self._add_line(event, line)
+
+    def _forget_turn(self) -> None:
+        self._current.clear()
+        self._of_message.clear()
+        self._of_call.clear()
+        self._last = None
+
+    def _tell(self, event: SessionEvent) -> None:
+        match event:
+            case TextDelta():
+                self._grow(event)
+            case MessageFinished():
+                item = self._speech(event.agent, event.message)
+                item.say(event.text, replace=True)
+                item.growing = item.resuming = False
+                self._current.pop(event.agent, None)
+            case ToolStarted():
+                self._of_call[event.call] = item = self._acting(event.agent, event.call)
+                item.act(event.call, event.tool, "running")
+            case ToolFinished():
+                self._finish_call(event)
+            case HandedOff():
+                self._hand_off(event)
+            case InputRequested():
+                self._ask(event)
+            case InputResolved():
+                self._settle(event)
+            case Notice():
+                self._failure_told = self._failure_told or event.level == "error"
+                self._add_line(event, _notice_line(event))
+            case FileMade():
+                self._add(
+                    FileItem(id=f"f:{event.seq}", seq=event.seq, asker=self._asker, path=event.path)
+                )
+            case _:
+                pass
+
+    def _add(self, item: Item) -> None:
+        self.items.append(item)
+
+    def _add_line(self, event: SessionEvent, line: Line) -> None:
+        self._add(LineItem(id=f"n:{event.seq}", seq=event.seq, asker=self._asker, line=line))
+
+    def _add_speech(self, agent: str, id: str) -> SpeechItem:
+        item = SpeechItem(id=id, seq=self.seq, asker=self._asker, agent=agent)
+        self._add(item)
+        self._last = item
+        return item
+
+    def _grow(self, delta: TextDelta) -> None:
+        known = delta.message in self._of_message
+        item = self._speech(delta.agent, delta.message)
+        item.say(delta.text, replace=delta.replace)
+        # What a resumed turn is known to have shown before stands until it is said anew.
+        item.resuming = not known and delta.replace and self._resumed
+
+    def _speech(self, agent: str, message: str) -> SpeechItem:
+        """The item in which this message stands: its own, or what its agent's calls have begun."""
+        if (item := self._of_message.get(message)) is not None:
+            return item
+        item = self._current.get(agent)
+        if item is None or any(item is begun for begun in self._of_message.values()):
+            item = self._current[agent] = self._add_speech(agent, f"m:{message}")
+        self._of_message[message] = item
+        return item
+
+    def _acting(self, agent: str, call: str) -> SpeechItem:
+        """The item in which an agent's tool call is told."""
+        if agent not in self._current:
+            self._current[agent] = self._add_speech(agent, f"a:{call}")
+        return self._current[agent]
+
+    def _finish_call(self, event: ToolFinished) -> None:
+        item = self._of_call.get(event.call) or self._acting(event.agent, event.call)
+        status = "unknown" if event.unknown else "failed" if event.failed else "done"
+        item.act(event.call, event.tool, status)
+
+    def _hand_off(self, event: HandedOff) -> None:
+        item = self._current.pop(event.agent, None) or self._last
+        if item is None:
+            item = self._add_speech(event.agent, f"h:{event.seq}")
+        item.leaves.append(
+            Activity(
+                id=f"h:{event.seq}",
+                kind="handoff",
+                title=f"{event.agent} handed over to {event.target}",
+            )
+        )
+        if item.agent == event.agent:
+            item.growing = False
+
+    def _ask(self, event: InputRequested) -> None:
+        if (asking := self._of_call.pop(event.call, None)) is not None:
+            asking.acts.pop(event.call, None)  # the card tells of it
+        if (current := self._current.pop(event.agent, None)) is not None:
+            current.growing = False
+        approval = event.request_kind == "approval"
+        for place in (None, *(self._away if approval else ())):
+            self._add_card(event.request, place).request = event
+
+    def _settle(self, event: InputResolved) -> None:
+        cards = self._cards.pop(event.request, None)
+        if cards is None:  # it was asked before the events that this view has seen
+            cards = [self._add_card(event.request, place) for place in (None, *self._away)]
+            self._cards.pop(event.request)
+        for card in cards:
+            card.outcome, card.by = event.outcome, event.by
+
+    def _add_card(self, request: str, place: ConversationKey | None) -> CardItem:
+        id = f"c:{request}" if place is None else f"c:{request}:{place}"
+        card = CardItem(id=id, seq=self.seq, asker=self._asker, request_id=request, place=place)
+        self._add(card)
+        self._cards.setdefault(request, []).append(card)
+        return card
+
+
+def _notice_line(event: Notice) -> Line:
+    text = f"{event.text} (id {event.incident})" if event.incident else event.text
+    if event.command or not event.retry:
+        return Line(text=text, level=event.level, command=event.command, label=event.label)
+    return Line(text=text, level=event.level, command="/retry", label="Try again")
+
+
+def _end_line(event: TurnFinished, *, told: bool, mentions: tuple[str, ...]) -> Line | None:
+    """What the end of a turn adds; None for nothing."""
+    match event.outcome:
+        case "waiting":
+            return None
+        case "stopped":
+            return Line(text="Stopped.", mentions=mentions)
+        case "failed" | "interrupted" if not told:
+            return Line(text=event.reason or "That failed.", level="error", mentions=mentions)
+        case "failed" | "interrupted":
+            return (
+                Line(text="It ends here.", level="error", mentions=mentions) if mentions else None
+            )
+        case "done":
+            return Line(text="Done.", mentions=mentions) if mentions else None
