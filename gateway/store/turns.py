@@ -258,9 +258,11 @@ def _asker(messages: tuple[QueuedMessage, ...], author: str) -> Author:
 
 
 def record(connection: sqlite3.Connection, lease: Lease, record: Record, now: float) -> Recorded:
-    """Add to a turn, all of it or nothing. Raises Fenced."""
+    """Add to a turn that runs, all of it or nothing. Raises Fenced."""
     current = connection.execute(
-        "SELECT 1 FROM threads WHERE id = ? AND epoch = ?", (lease.thread, lease.epoch)
+        "SELECT 1 FROM threads t JOIN turns u ON u.id = ? AND u.status = 'running'"
+        " WHERE t.id = ? AND t.epoch = ?",
+        (lease.turn, lease.thread, lease.epoch),
     ).fetchone()
     if current is None:
         raise Fenced(lease.thread)

@@ -246,7 +246,13 @@ def _translate(error: BaseException) -> BaseException:
     match code and code & 0xFF:
         case sqlite3.SQLITE_FULL:
             return StoreFull()
-        case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_PERM:
+        case (
+            sqlite3.SQLITE_READONLY
+            | sqlite3.SQLITE_CANTOPEN
+            | sqlite3.SQLITE_PERM
+            | sqlite3.SQLITE_IOERR
+            | sqlite3.SQLITE_BUSY
+        ):
             return StoreUnwritable(f"The store can't be written: {error}.")
         case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB:
             return StoreCorrupt(

@@ -15,7 +15,8 @@ from typing import Any
 from gateway.conversation import Author, ConversationKey, InboundMessage
 from gateway.store import SqliteStore
 from gateway.store.protocols import Enqueue, NewThread
-from tests.chaos import power_cut
+from tests.chaos.power_cut import Disk
+from tests.chaos.sqlite_layer import watched
 
 SENDERS = 12
 
@@ -64,13 +65,12 @@ async def send(store: SqliteStore, sender: int, chance: random.Random) -> None:
 async def main(folder: Path, survivors: Path, seed: int, writes: int) -> None:
     async with SqliteStore(folder).own():
         pass  # made, and whole on disk
-    kept = power_cut.install(power_cut.Disk(folder, survivors, seed=seed, writes=writes))
     store = SqliteStore(folder)
     chance = random.Random(seed)
-    async with store.own(), asyncio.TaskGroup() as group:
-        for sender in range(SENDERS):
-            group.create_task(send(store, sender, chance))
-    del kept
+    with watched(Disk(folder, survivors, seed=seed, writes=writes)):
+        async with store.own(), asyncio.TaskGroup() as group:
+            for sender in range(SENDERS):
+                group.create_task(send(store, sender, chance))
 
 
 if __name__ == "__main__":

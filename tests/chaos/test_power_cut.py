@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from gateway.store import SqliteStore
-from tests.chaos.power_cut import dynamic
 from tests.chaos.process import ROOT
+from tests.chaos.sqlite_layer import dynamic
 
 pytestmark = [
     pytest.mark.chaos,
