@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias, assert_never
+from typing import Any, TypeAlias
 
 from adapters.slack.actions import EVENT_TYPE, action_id, numbered
 from adapters.slack.text import length, mentions
@@ -240,19 +240,22 @@ def _buttons(request: InputRequested) -> list[Block]:
     """What may be answered."""
     match request.request_kind:
         case "approval":
-            buttons = [_button("Approve", action_id("approve"), request.request, style="primary")]
-            if request.always:
-                buttons.append(_button("Always", action_id("always"), request.request))
-            buttons.append(_button("Deny", action_id("deny"), request.request, style="danger"))
-            buttons.append(_button("Deny with a note", action_id("note"), request.request))
-            return [_actions(*buttons)]
+            return [_actions(*_verdicts(request))]
         case "choice":
             return [_actions(*_options(request))]
         case "text":
-            hint = "or just reply in this thread"
-            return [_actions(_button("Answer", action_id("text"), request.request)), context(hint)]
-        case kind:
-            assert_never(kind)
+            answer = _button("Answer", action_id("text"), request.request)
+            return [_actions(answer), context("or just reply in this thread")]
+
+
+def _verdicts(request: InputRequested) -> list[Block]:
+    always = _button("Always", action_id("always"), request.request)
+    return [
+        _button("Approve", action_id("approve"), request.request, style="primary"),
+        *([always] if request.always else []),
+        _button("Deny", action_id("deny"), request.request, style="danger"),
+        _button("Deny with a note", action_id("note"), request.request),
+    ]
 
 
 def _options(request: InputRequested) -> list[Block]:

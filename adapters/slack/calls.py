@@ -31,6 +31,7 @@ _DOWN = frozenset({"service_unavailable", "team_added_to_org"})
 _GONE = {
     "channel_not_found": "the bot can't see the channel, or it was deleted",
     "is_archived": "the channel is archived",
+    "is_inactive": "the channel is archived",
     "not_in_channel": "the bot is not in the channel: invite it again",
     "thread_not_found": "the thread was deleted",
     "cannot_reply_to_message": "the message can't be replied to",

@@ -1,0 +1,143 @@
+"""What Slack shows of a thread besides its messages: that the team works, and a title.
+
+An app that is declared as an agent has sessions (agents.sessions.*), with a Stop button; another
+has the line of assistant.threads.*, which fades after two minutes. Nobody waits for these calls,
+and only that a status is taken away is tried again.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Coroutine, Sequence
+from typing import Any
+
+from adapters.slack.sender import Sender
+from gateway.adapter import AuthError
+from gateway.errors import GatewayError
+from gateway.render.outbound import label
+from gateway.surface import BusyState, Place, RateLimited, Rejected, Unclear, Unreachable
+
+LOG = logging.getLogger("adapters.slack")
+
+SET_STATUS = "agents.sessions.setStatus"
+RENAME = "agents.sessions.rename"
+SET_NOTE = "assistant.threads.setStatus"
+SET_TITLE = "assistant.threads.setTitle"
+SET_PROMPTS = "assistant.threads.setSuggestedPrompts"
+
+TITLE = 200
+PROMPTS = 4
+_STATUS: dict[BusyState, str] = {"working": "processing", "waiting": "suspended", "idle": "active"}
+_NOTE: dict[BusyState, str] = {
+    "working": "is working\u2026",
+    "waiting": "waits for an answer\u2026",
+    "idle": "",
+}
+
+
+class Sessions:
+    """Statuses and titles."""
+
+    def __init__(self, sender: Sender) -> None:
+        self._sender = sender
+        self._plain: set[str] = set()
+        """Workspaces in which the app has no sessions."""
+        self._owed: dict[str, Place] = {}
+        """Places whose status is still to be taken away."""
+        self._shown: dict[str, Place] = {}
+
+    async def busy(self, place: Place, state: BusyState) -> None:
+        """Show what the team does. Raises AuthError."""
+        if not place.key.root:
+            return
+        name = str(place.key)
+        if state == "idle":
+            self._shown.pop(name, None)
+        else:
+            self._shown[name] = place
+            self._owed.pop(name, None)
+        if not await self._tried(self._set(place, state)) and state == "idle":
+            self._owed[name] = place
+
+    async def rename(self, place: Place, title: str) -> None:
+        """Give the thread a title. Raises AuthError."""
+        if place.key.root and (text := label(title, TITLE)):
+            await self._tried(self._rename(place, text))
+
+    async def suggest(self, place: Place, prompts: Sequence[str], *, title: str = "") -> None:
+        """Offer first messages in a direct conversation. Raises AuthError."""
+        offered = [{"title": label(each, 70), "message": each} for each in prompts[:PROMPTS]]
+        if offered:
+            await self._tried(
+                self._write(
+                    place,
+                    SET_PROMPTS,
+                    channel_id=place.key.channel,
+                    thread_ts=place.key.root or None,
+                    title=title or None,
+                    prompts=offered,
+                )
+            )
+
+    async def clear_owed(self) -> None:
+        """Take away what could not be taken away before."""
+        for name, place in [*self._owed.items()]:
+            if await self._tried(self._set(place, "idle")):
+                self._owed.pop(name, None)
+
+    async def clear_all(self) -> None:
+        """Take every status away: nobody works any more."""
+        for place in [*self._shown.values(), *self._owed.values()]:
+            await self._tried(self._set(place, "idle"))
+        self._shown.clear()
+
+    async def _set(self, place: Place, state: BusyState) -> None:
+        key = place.key
+        where: dict[str, Any] = {"channel_id": key.channel, "thread_ts": key.root}
+        if key.workspace not in self._plain:
+            _, user = self._sender.asker(place)
+            try:
+                await self._write(
+                    place,
+                    SET_STATUS,
+                    status=_STATUS[state],
+                    initiator_user_id=user if place.asker else None,
+                    **where,
+                )
+            except Rejected as error:
+                if error.gone:
+                    raise
+                LOG.info("workspace %s: no sessions of agents (%s)", key.workspace, error)
+                self._plain.add(key.workspace)
+            else:
+                return
+        await self._write(place, SET_NOTE, status=_NOTE[state], **where)
+
+    async def _rename(self, place: Place, title: str) -> None:
+        key = place.key
+        where: dict[str, Any] = {"channel_id": key.channel, "thread_ts": key.root, "title": title}
+        if key.workspace not in self._plain:
+            try:
+                await self._write(place, RENAME, **where)
+            except Rejected as error:
+                if error.gone:
+                    raise
+            else:
+                return
+        await self._sender.write_form(place, SET_TITLE, **where)
+
+    async def _write(self, place: Place, method: str, **arguments: Any) -> None:
+        await self._sender.write(place, method, urgent=True, **arguments)
+
+    async def _tried(self, call: Coroutine[Any, Any, None]) -> bool:
+        """Make a call that may fail; False if making it again could help."""
+        try:
+            await call
+        except AuthError:
+            raise
+        except (RateLimited, Unreachable, Unclear) as error:
+            LOG.info("a status or title was not set: %s", error)
+            return False
+        except GatewayError as error:
+            LOG.info("a status or title was refused: %s", error)
+        return True
