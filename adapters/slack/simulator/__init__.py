@@ -15,7 +15,8 @@ from adapters.slack.simulator.faults import (
 from adapters.slack.simulator.people import Person
 from adapters.slack.simulator.settings import AppSettings
 from adapters.slack.simulator.shown import Shown
-from adapters.slack.simulator.simulator import HOME, SlackSimulator
+from adapters.slack.simulator.simulator import SlackSimulator
+from adapters.slack.simulator.world import HOME
 
 __all__ = [
     "HOME",

@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, cast
 
-from aiohttp import web
+from aiohttp import BasicAuth, web
 
 from adapters.slack.simulator import methods
 from adapters.slack.simulator.call import METHODS, ApiError, Call, Method
@@ -58,6 +58,10 @@ class Api:
         elif request.method == "POST":
             arguments |= _fields(await request.post())
         header = request.headers.get("Authorization", "")
+        if header.startswith("Basic "):
+            client = BasicAuth.decode(header)
+            arguments |= {"client_id": client.login, "client_secret": client.password}
+            header = ""
         token = header.removeprefix("Bearer ") if header else str(arguments.pop("token", ""))
         arguments.pop("token", None)
         return Call(
@@ -100,7 +104,8 @@ class Api:
             provided = ",".join(sorted(grant.scopes))
             raise ApiError("missing_scope", needed=method.scopes[0], provided=provided)
         channel = call.text("channel")
-        wait = self._world.rates.wait(method.name, call.workspace_id, channel, method.per_minute)
+        rate = method.rate(outside_marketplace=self._world.app.outside_marketplace)
+        wait = self._world.rates.wait(method.name, call.workspace_id, channel, rate)
         if wait:
             call.status = 429
             raise ApiError("ratelimited", retry_after=wait)
@@ -120,7 +125,7 @@ class Api:
         return grant
 
     def _workspace(self, call: Call, grant: Grant) -> str:
-        """The workspace that a call is about; an organisation's token may leave it to the channel."""
+        """The workspace that a call is about: an organisation's token leaves it to the channel."""
         if grant.workspace:
             return grant.workspace
         of_it = [
@@ -134,32 +139,43 @@ class Api:
         return of_it[0].id
 
     async def _fail(self, request: web.Request, call: Call, fault: Fault) -> web.StreamResponse:
+        """Meet a fault: refuse, or answer badly before or after the effect."""
         match fault:
             case Refused(error, body):
-                call.error = error
-                return _answer(call, {"ok": False, "error": error, **body})
+                return _refuse(call, error, body)
             case Limited(retry_after, plainly):
-                call.error = "rate_limited" if plainly else "ratelimited"
                 call.status = 200 if plainly else 429
-                return _answer(call, {"ok": False, "error": call.error, "retry_after": retry_after})
-            case ServerError(status, applied):
+                error = "rate_limited" if plainly else "ratelimited"
+                return _refuse(call, error, {"retry_after": retry_after})
+            case ServerError(_, applied) | Reset(applied):
                 if applied:
                     self._run(call)
-                call.status = status
-                return web.Response(status=status, text="upstream failure")
-            case Reset(applied):
-                if applied:
-                    self._run(call)
-                return _cut(request)
             case Delay(seconds, applied):
                 body = self._run(call) if applied else None
                 await sleep(self._world.clock, seconds)
                 return _answer(call, self._run(call) if body is None else body)
+            case Truncated() | Garbled():
+                pass
+        return await self._break(request, call, fault)
+
+    async def _break(self, request: web.Request, call: Call, fault: Fault) -> web.StreamResponse:
+        """Answer so that no client can read it."""
+        match fault:
+            case ServerError(status):
+                call.status = status
+                return web.Response(status=status, text="upstream failure")
             case Truncated():
                 return await _truncate(request, json.dumps(self._run(call)))
             case Garbled():
                 self._run(call)
                 return web.Response(text="<html>down</html>", content_type="application/json")
+            case _:
+                return _cut(request)
+
+
+def _refuse(call: Call, error: str, body: Json) -> web.Response:
+    call.error = error
+    return _answer(call, {"ok": False, "error": error, **body})
 
 
 def _fields(form: Mapping[str, Any]) -> Json:

@@ -129,6 +129,11 @@ class Method:
     per_minute: int
     token: TokenKind
 
+    def rate(self, *, outside_marketplace: bool) -> int:
+        """Calls per minute, for an app that Slack has reviewed or not."""
+        reading = self.name in ("conversations.history", "conversations.replies")
+        return 1 if outside_marketplace and reading else self.per_minute
+
 
 METHODS: dict[str, Method] = {}
 

@@ -14,7 +14,7 @@ from adapters.slack.simulator.state import Channel, File, Json, Message, User
 from adapters.slack.simulator.world import ResponseUrl
 
 if TYPE_CHECKING:
-    from adapters.slack.simulator.simulator import SlackSimulator
+    from adapters.slack.simulator.stage import Stage
 
 MENTION = re.compile(r"(?<![\w<])@([\w-]+)")
 LINK = re.compile(r"<@(\w+)>")
@@ -27,9 +27,9 @@ class Person(Modals):
     action_id.
     """
 
-    def __init__(self, slack: SlackSimulator, user: User) -> None:
-        super().__init__(slack.world, user)
-        self._slack = slack
+    def __init__(self, stage: Stage, user: User) -> None:
+        super().__init__(stage.world, user)
+        self._stage = stage
 
     @property
     def id(self) -> str:
@@ -64,7 +64,7 @@ class Person(Modals):
 
     async def asks(self, channel: str, text: str, *, thread: str | Message = "") -> Message:
         """Mention the app, and say something to it."""
-        return await self.says(channel, f"{self._slack.bot.mention} {text}", thread=thread)
+        return await self.says(channel, f"{self._stage.bot.mention} {text}", thread=thread)
 
     async def tells(self, text: str, *, thread: str | Message = "") -> Message:
         """Write to the app directly."""
@@ -73,7 +73,7 @@ class Person(Modals):
     @property
     def direct(self) -> str:
         """The id of their direct messages with the app."""
-        return self._slack.direct(self.id, self._user.team).id
+        return self._stage.direct(self.id, self._user.team).id
 
     async def uploads(
         self,
@@ -87,7 +87,7 @@ class Person(Modals):
         external: str = "",
     ) -> Message:
         """Share a file; `external` is the URL of one that lies elsewhere."""
-        file = self._slack.file(
+        file = self._stage.file(
             name,
             data,
             user=self._user,
@@ -98,7 +98,7 @@ class Person(Modals):
 
     async def edits(self, message: str | Message, text: str) -> Message:
         """Change what they wrote."""
-        channel, found = self._slack.find(message)
+        channel, found = self._stage.find(message)
         before = found.json()
         found.text = self._resolved(text)
         found.blocks = _rich_text(found.text)
@@ -108,19 +108,19 @@ class Person(Modals):
 
     async def deletes(self, message: str | Message) -> None:
         """Delete what they wrote."""
-        channel, found = self._slack.find(message)
+        channel, found = self._stage.find(message)
         found.hidden = True
         self._world.deleted_message(channel, found)
 
     async def reacts(self, message: str | Message, name: str) -> None:
         """Add a reaction."""
-        channel, found = self._slack.find(message)
+        channel, found = self._stage.find(message)
         found.reactions.setdefault(name, []).append(self.id)
         self._reaction("reaction_added", channel, found, name)
 
     async def unreacts(self, message: str | Message, name: str) -> None:
         """Take a reaction back."""
-        channel, found = self._slack.find(message)
+        channel, found = self._stage.find(message)
         found.reactions[name].remove(self.id)
         self._reaction("reaction_removed", channel, found, name)
 
@@ -132,29 +132,30 @@ class Person(Modals):
         `values` is the state of the message's fields. Raises LookupError where there is no such
         button.
         """
-        channel, found = self._slack.find(message)
+        channel, found = self._stage.find(message)
         element, block = find_element(found.blocks, button)
+        container: Json = {
+            "type": "message",
+            "message_ts": found.ts,
+            "channel_id": channel.id,
+            "is_ephemeral": bool(found.ephemeral),
+        }
+        if found.thread_ts:
+            container["thread_ts"] = found.thread_ts
         payload = self._interaction("block_actions") | {
-            "container": {
-                "type": "message",
-                "message_ts": found.ts,
-                "channel_id": channel.id,
-                "is_ephemeral": bool(found.ephemeral),
-            },
+            "container": container,
             "channel": {"id": channel.id, "name": channel.name or "directmessage"},
             "state": {"values": values or {}},
             "response_url": self._response_url("actions", channel, found),
             "actions": [self._action(element, block, button)],
         }
-        if found.thread_ts:
-            payload["container"]["thread_ts"] = found.thread_ts
         if not found.ephemeral:
             payload["message"] = found.json()
         return self._interact(payload)
 
     async def commands(self, channel: str, command: str, text: str = "") -> Delivery:
         """Use a slash command."""
-        place = self._slack.channel(channel)
+        place = self._stage.channel(channel)
         workspace = self._world.workspaces[self._user.team]
         reply = ResponseUrl(
             workspace=workspace.id, channel=place.id, user=self.id, at=self._world.clock.time()
@@ -177,12 +178,12 @@ class Person(Modals):
         if command not in self._world.app.commands:
             raise LookupError(f"the app has no command {command!r}")
         return self._world.deliver(
-            "slash_commands", payload, lambda done: self._slack.respond(reply, done.response)
+            "slash_commands", payload, lambda done: self._stage.respond(reply, done.response)
         )
 
     async def uses_shortcut(self, message: str | Message, callback_id: str) -> Delivery:
         """Use a message's shortcut."""
-        channel, found = self._slack.find(message)
+        channel, found = self._stage.find(message)
         payload = self._interaction("message_action") | {
             "callback_id": callback_id,
             "action_ts": self._world.new_ts(),
@@ -195,7 +196,7 @@ class Person(Modals):
 
     async def stops(self, channel: str, thread: str | Message) -> Delivery | None:
         """Press Stop, which a thread shows while the agent works in it."""
-        place, root = self._slack.channel(channel), _ts(thread)
+        place, root = self._stage.channel(channel), _ts(thread)
         session = self._world.workspaces[place.team].sessions.get((place.id, root))
         if session is None or session.status != "processing":
             raise LookupError("there is no Stop button: the session is not processing")
@@ -216,7 +217,7 @@ class Person(Modals):
 
     async def renames(self, channel: str, thread: str | Message, title: str) -> Delivery | None:
         """Give a session another title."""
-        place, root = self._slack.channel(channel), _ts(thread)
+        place, root = self._stage.channel(channel), _ts(thread)
         session = self._world.workspaces[place.team].sessions[place.id, root]
         session.title = title
         event: Json = {
@@ -250,7 +251,7 @@ class Person(Modals):
         client_msg_id: str = "",
         files: list[File] | None = None,
     ) -> Message:
-        place = self._slack.channel(channel)
+        place = self._stage.channel(channel)
         if self.id not in place.members:
             raise LookupError(f"{self._user.name} is not in {place.name or place.id}")
         resolved = self._resolved(text)
@@ -264,7 +265,9 @@ class Person(Modals):
             blocks=_rich_text(resolved) if resolved else [],
             files=files or [],
             subtype=subtype,
-            client_msg_id=client_msg_id or str(uuid.uuid4()),
+            bot_id=self._user.bot_id,
+            app_id=self._user.app_id,
+            client_msg_id="" if self._user.bot_id else client_msg_id or str(uuid.uuid4()),
         )
         place.messages[message.ts] = message
         self._world.new_message(place, message)
@@ -273,7 +276,7 @@ class Person(Modals):
 
     def _mentioned(self, place: Channel, message: Message) -> None:
         """Tell of a mention a second time, as Slack does; direct messages have none."""
-        team = self._slack.home_of(place)
+        team = self._stage.home_of(place)
         bot = self._world.bot(team)
         if place.kind == "im" or bot.id not in LINK.findall(message.text):
             return
@@ -285,7 +288,7 @@ class Person(Modals):
         self._world.emit(team, event, about=place)
 
     def _resolved(self, text: str) -> str:
-        return MENTION.sub(lambda found: self._slack.mention_of(found[1]) or found[0], text)
+        return MENTION.sub(lambda found: self._stage.mention_of(found[1]) or found[0], text)
 
     def _reaction(self, kind: str, channel: Channel, message: Message, name: str) -> None:
         event: Json = {
@@ -296,7 +299,7 @@ class Person(Modals):
             "item": {"type": "message", "channel": channel.id, "ts": message.ts},
             "event_ts": self._world.new_ts(),
         }
-        self._world.emit(self._slack.home_of(channel), event, about=channel)
+        self._world.emit(self._stage.home_of(channel), event, about=channel)
 
     def _response_url(self, kind: str, channel: Channel, message: Message) -> str:
         reply = ResponseUrl(

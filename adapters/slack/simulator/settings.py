@@ -73,6 +73,9 @@ class AppSettings:
     url: str = ""
     redirects: tuple[str, ...] = ()
     rotation: bool = False
+    outside_marketplace: bool = False
+    """Whether it is distributed without Slack's review, which lets it read threads once a minute.
+    """
     commands: frozenset[str] = field(default=frozenset({"/parley"}))
 
     def with_manifest(self, manifest: dict[str, Any]) -> AppSettings:

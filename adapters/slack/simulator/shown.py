@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,31 +55,35 @@ def show(message: Message, name: str) -> Shown:
 
 def _lines(blocks: Iterable[Json]) -> Iterable[str]:
     for block in blocks:
-        match block.get("type"):
-            case "section":
-                for part in [block.get("text"), *(block.get("fields") or ())]:
-                    if part:
-                        yield part["text"]
-            case "header":
-                yield block["text"]["text"]
-            case "markdown":
-                yield block["text"]
-            case "context":
-                yield " ".join(each.get("text", "") for each in block["elements"])
-            case "divider":
-                yield "---"
-            case "rich_text":
-                yield _rich(block)
-            case "task_card":
-                yield f"[{block['status']}] {block['title']}"
-            case "plan":
-                yield block["title"]
-                yield from _lines(block["tasks"])
-            case "table":
-                for row in block.get("rows", ()):
-                    yield " | ".join(_cell(cell) for cell in row)
-            case _:
-                pass
+        if (read := _READ.get(str(block.get("type")))) is not None:
+            yield from read(block)
+
+
+def _section(block: Json) -> Iterable[str]:
+    parts = [block.get("text"), *(block.get("fields") or ())]
+    return [part["text"] for part in parts if part]
+
+
+def _plan(block: Json) -> Iterable[str]:
+    return [block["title"], *_lines(block["tasks"])]
+
+
+def _table(block: Json) -> Iterable[str]:
+    return [" | ".join(_cell(cell) for cell in row) for row in block.get("rows", ())]
+
+
+_READ: dict[str, Callable[[Json], Iterable[str]]] = {
+    "context": lambda block: [" ".join(each.get("text", "") for each in block["elements"])],
+    "divider": lambda _: ["---"],
+    "header": lambda block: [block["text"]["text"]],
+    "input": lambda block: [block["label"]["text"]],
+    "markdown": lambda block: [block["text"]],
+    "plan": _plan,
+    "rich_text": lambda block: [_rich(block)],
+    "section": _section,
+    "table": _table,
+    "task_card": lambda block: [f"[{block['status']}] {block['title']}"],
+}
 
 
 def _cell(cell: Json) -> str:

@@ -7,6 +7,9 @@ from typing import Any, Literal, TypeAlias
 
 Json: TypeAlias = dict[str, Any]
 ChannelKind: TypeAlias = Literal["channel", "group", "im", "mpim"]
+NOTE_LIFE = 120.0
+PROCESSING_LIFE = 3600.0
+
 StreamState: TypeAlias = Literal["streaming", "stopped", "stopped_by_user", "expired"]
 SessionStatus: TypeAlias = Literal["processing", "active", "suspended", "closed"]
 
@@ -124,6 +127,12 @@ class Stream:
     def text(self) -> str:
         """The text so far."""
         return "".join(piece for piece in self.pieces if isinstance(piece, str))
+
+    def sent_blocks(self) -> list[Json]:
+        """The blocks that were sent as chunks."""
+        return [
+            piece for piece in self.pieces if not isinstance(piece, str) and "task" not in piece
+        ]
 
     def blocks(self) -> list[Json]:
         """What it shows, as blocks."""
@@ -278,6 +287,11 @@ class Session:
     loading: list[str] = field(default_factory=list)
     prompts: list[Json] = field(default_factory=list)
 
+    def looks_busy(self, now: float) -> bool:
+        """Whether people see that the agent works; Slack gives up both signs after a while."""
+        noted = bool(self.note) and now - self.note_since < NOTE_LIFE
+        return noted or (self.status == "processing" and now - self.since < PROCESSING_LIFE)
+
 
 @dataclass(kw_only=True)
 class View:
@@ -296,6 +310,15 @@ class View:
 
 
 @dataclass(kw_only=True)
+class UserGroup:
+    """People who are mentioned together."""
+
+    id: str
+    handle: str
+    members: list[str]
+
+
+@dataclass(kw_only=True)
 class Workspace:
     """A workspace. `agents`: whether apps may show sessions and their Stop button here."""
 
@@ -309,3 +332,4 @@ class Workspace:
     files: dict[str, File] = field(default_factory=dict)
     views: dict[str, View] = field(default_factory=dict)
     sessions: dict[tuple[str, str], Session] = field(default_factory=dict)
+    groups: dict[str, UserGroup] = field(default_factory=dict)

@@ -16,6 +16,7 @@ from adapters.slack.simulator.rates import Rates
 from adapters.slack.simulator.settings import AppSettings
 from adapters.slack.simulator.state import Channel, Json, Message, Stream, User, View, Workspace
 
+HOME = "T0HOME"
 MESSAGE_EVENTS = {
     "channel": "message.channels",
     "group": "message.groups",

@@ -35,10 +35,8 @@ def post_message(call: Call) -> Json:
     signed(call, message)
     if call.flag("reply_broadcast") and message.thread_ts:
         message.subtype = "thread_broadcast"
-    message.ts = call.world.new_ts()
     message.client_msg_id = call.text("client_msg_id")
-    channel.messages[message.ts] = message
-    call.world.new_message(channel, message)
+    posted(call, channel, message)
     return {"channel": channel.id, "ts": message.ts, "message": message.json(metadata=True)}
 
 
@@ -172,8 +170,10 @@ def numbered(blocks: list[Json]) -> list[Json]:
 
 
 def posted(call: Call, channel: Channel, message: Message) -> Message:
-    """Keep a message of the app that is new, and tell of it."""
+    """Keep a message of the app that is new, and tell of it; it ends the note in its thread."""
     message.ts = call.world.new_ts()
     channel.messages[message.ts] = message
+    if (session := call.workspace.sessions.get((channel.id, message.root))) is not None:
+        session.note = ""
     call.world.new_message(channel, message)
     return message

@@ -12,6 +12,7 @@ from adapters.slack.simulator.state import Channel, Json, Message
 T = TypeVar("T")
 
 KINDS = {"public_channel": "channel", "private_channel": "group", "im": "im", "mpim": "mpim"}
+MOST_OUTSIDE_MARKETPLACE = 15
 READ = ("channels:read", "groups:read", "im:read", "mpim:read")
 HISTORY = ("channels:history", "groups:history", "im:history", "mpim:history")
 
@@ -79,8 +80,7 @@ def history(call: Call) -> Json:
         if message.root == message.ts or message.subtype == "thread_broadcast"
     ]
     found = _within(call, roots)[::-1]
-    page, cursor = _page(call, found)
-    return _messages(call, channel, page, cursor)
+    return _messages(call, channel, found)
 
 
 @method("conversations.replies", *HISTORY)
@@ -92,8 +92,7 @@ def replies(call: Call) -> Json:
         raise ApiError("thread_not_found")
     thread = channel.thread(asked.root)
     found = thread[:1] + _within(call, thread[1:])
-    page, cursor = _page(call, found)
-    return _messages(call, channel, page, cursor)
+    return _messages(call, channel, found)
 
 
 def thread_json(channel: Channel, message: Message, *, metadata: bool = False) -> Json:
@@ -132,7 +131,9 @@ def _within(call: Call, messages: list[Message]) -> list[Message]:
     return [each for each in messages if oldest < float(each.ts) < latest]
 
 
-def _messages(call: Call, channel: Channel, page: Sequence[Message], cursor: str) -> Json:
+def _messages(call: Call, channel: Channel, found: Sequence[Message]) -> Json:
+    most = MOST_OUTSIDE_MARKETPLACE if call.world.app.outside_marketplace else None
+    page, cursor = _page(call, found, most)
     metadata = call.flag("include_all_metadata")
     answer: Json = {
         "messages": [thread_json(channel, each, metadata=metadata) for each in page],
@@ -143,7 +144,7 @@ def _messages(call: Call, channel: Channel, page: Sequence[Message], cursor: str
     return answer
 
 
-def _page(call: Call, items: Sequence[T]) -> tuple[Sequence[T], str]:
+def _page(call: Call, items: Sequence[T], most: int | None = None) -> tuple[Sequence[T], str]:
     """The part of the items that is asked for, and the cursor of the next one."""
     cursor = call.text("cursor")
     if cursor and not cursor.isdigit():
@@ -151,5 +152,7 @@ def _page(call: Call, items: Sequence[T]) -> tuple[Sequence[T], str]:
     start, limit = int(cursor or 0), call.number("limit", 100)
     if not 0 < limit <= 1000:  # noqa: PLR2004
         raise ApiError("invalid_limit")
+    if most is not None:
+        limit = min(limit, most)
     end = start + limit
     return items[start:end], str(end) if end < len(items) else ""

@@ -133,9 +133,8 @@ def _append(call: Call, stream: Stream) -> None:
         chunks = [{"type": "markdown_text", "text": text}]
     for chunk in chunks:
         _check(chunk)
-    pieces = [piece for piece in stream.pieces if isinstance(piece, dict) and "task" not in piece]
-    added = [block for chunk in chunks for block in chunk.get("blocks", ())]
-    check_blocks([*pieces, *added])
+    added: list[Json] = [block for chunk in chunks for block in chunk.get("blocks", ())]
+    check_blocks([*stream.sent_blocks(), *added])
     for chunk in chunks:
         _take(stream, chunk)
 

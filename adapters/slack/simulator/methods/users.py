@@ -58,3 +58,30 @@ def team(call: Call) -> Json:
     if workspace.enterprise:
         body |= {"enterprise_id": workspace.enterprise, "enterprise_name": "Simulated"}
     return {"team": body}
+
+
+@method("usergroups.list", "usergroups:read", per_minute=20)
+def groups(call: Call) -> Json:
+    """The user groups of a workspace, with their people where `include_users` is set."""
+    found = [
+        {
+            "id": group.id,
+            "team_id": call.workspace_id,
+            "is_usergroup": True,
+            "name": group.handle,
+            "handle": group.handle,
+            "user_count": len(group.members),
+            "users": group.members if call.flag("include_users") else [],
+        }
+        for group in call.workspace.groups.values()
+    ]
+    return {"usergroups": found}
+
+
+@method("usergroups.users.list", "usergroups:read", per_minute=20)
+def group_members(call: Call) -> Json:
+    """The people of a user group."""
+    group = call.workspace.groups.get(call.need("usergroup"))
+    if group is None:
+        raise ApiError("no_such_subteam")
+    return {"users": group.members}

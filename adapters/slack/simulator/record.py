@@ -1,0 +1,86 @@
+"""What a test or a person can see of a simulated workspace."""
+
+from __future__ import annotations
+
+from adapters.slack.simulator.call import METHODS, Call
+from adapters.slack.simulator.deliveries import Delivery
+from adapters.slack.simulator.people import Person
+from adapters.slack.simulator.shown import Shown, show
+from adapters.slack.simulator.stage import Stage
+from adapters.slack.simulator.state import Message, Session
+
+
+class Record(Stage):
+    """The part of the simulator that is read."""
+
+    def messages(self, channel: str, thread: str | Message = "") -> list[Shown]:
+        """What a channel shows, or one of its threads, the oldest first."""
+        place = self.channel(channel)
+        root = thread.root if isinstance(thread, Message) else thread
+        found = place.thread(root) if root else place.visible()
+        return [show(each, self.world.user(each.user).name) for each in found]
+
+    def private(self, person: Person) -> list[Shown]:
+        """What one person alone was shown."""
+        return [
+            show(message, self.world.user(message.user).name)
+            for workspace in self.world.workspaces.values()
+            for channel in workspace.channels.values()
+            for message in channel.messages.values()
+            if message.ephemeral == person.id and not message.hidden
+        ]
+
+    def calls(self, method: str = "") -> list[Call]:
+        """The calls of the Web API, of one method or of all."""
+        return [each for each in self.world.calls if method in ("", each.method)]
+
+    @property
+    def deliveries(self) -> list[Delivery]:
+        """What was sent to the app."""
+        return self.world.deliveries.all
+
+    @property
+    def unacknowledged(self) -> list[Delivery]:
+        """What the app has not acknowledged."""
+        return [each for each in self.deliveries if not each.acked]
+
+    @property
+    def open_streams(self) -> list[Message]:
+        """The streams that still run."""
+        return [
+            message
+            for workspace in self.world.workspaces.values()
+            for channel in workspace.channels.values()
+            for message in channel.visible()
+            if message.stream is not None and message.stream.state == "streaming"
+        ]
+
+    @property
+    def busy(self) -> list[Session]:
+        """The sessions that look as if the app worked in them: people see that it does."""
+        now = self.world.clock.time()
+        return [
+            session
+            for workspace in self.world.workspaces.values()
+            for session in workspace.sessions.values()
+            if session.looks_busy(now)
+        ]
+
+    def session(self, channel: str, thread: str | Message) -> Session | None:
+        """The session of a thread."""
+        place = self.channel(channel)
+        root = thread.root if isinstance(thread, Message) else thread
+        return self.world.workspaces[place.team].sessions.get((place.id, root))
+
+    def per_minute(self, method: str) -> int:
+        """The most calls of a method within any 60 seconds."""
+        times = [each.at for each in self.calls(method)]
+        return max((sum(start <= at < start + 60 for at in times) for start in times), default=0)
+
+    def over_tier(self) -> dict[str, int]:
+        """The methods that were called more often within 60 seconds than their tier says, with
+        how often.
+        """
+        called = {each.method for each in self.world.calls} & METHODS.keys()
+        counts = {name: self.per_minute(name) for name in called}
+        return {name: most for name, most in counts.items() if most > METHODS[name].per_minute}

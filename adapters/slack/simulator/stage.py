@@ -1,0 +1,243 @@
+"""The stage of a simulated workspace: people, places, and what happens to the app in it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from adapters.slack.simulator.deliveries import Delivery
+from adapters.slack.simulator.installs import issue, revoke, uninstall
+from adapters.slack.simulator.people import Person
+from adapters.slack.simulator.response_urls import ResponseUrls
+from adapters.slack.simulator.state import (
+    Channel,
+    ChannelKind,
+    File,
+    Json,
+    Message,
+    User,
+    UserGroup,
+    Workspace,
+)
+from adapters.slack.simulator.world import HOME, Grant, ResponseUrl, World
+
+
+class Stage:
+    """The part of the simulator that sets the scene."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self._people: dict[str, Person] = {}
+        self.responses = ResponseUrls(world)
+
+    @property
+    def bot(self) -> Person:
+        """The app's bot, for its id and mention."""
+        return Person(self, self.world.bot(HOME))
+
+    def person(
+        self, name: str, *, guest: bool = False, workspace: str = HOME, timezone: str = ""
+    ) -> Person:
+        """Somebody, made at first mention, and a member of the workspace's public channels."""
+        if name not in self._people:
+            user = User(
+                id=f"U0{name.upper().replace('-', '')}",
+                name=name,
+                team=workspace,
+                real_name=name.title(),
+                guest=guest,
+                timezone=timezone or "Europe/Berlin",
+            )
+            self.world.workspaces[workspace].users[user.id] = user
+            for channel in self.world.workspaces[workspace].channels.values():
+                if channel.kind == "channel" and not guest:
+                    channel.members.add(user.id)
+            self._people[name] = Person(self, user)
+        return self._people[name]
+
+    def add_workspace(self, identity: str, name: str, *, enterprise: str = "") -> Workspace:
+        """Another workspace; `enterprise` is the organisation that it is part of."""
+        workspace = Workspace(
+            id=identity, name=name, domain=name.lower().replace(" ", "-"), enterprise=enterprise
+        )
+        app = self.world.app
+        suffix = "" if identity == HOME else identity[1:]
+        bot = User(
+            id=f"U0PARLEY{suffix}",
+            name=app.name,
+            team=identity,
+            real_name=app.name.title(),
+            bot_id=f"B0PARLEY{suffix}",
+            app_id=app.id,
+        )
+        workspace.users[bot.id] = bot
+        self.world.workspaces[identity] = workspace
+        return workspace
+
+    def add_channel(
+        self,
+        name: str,
+        kind: ChannelKind = "channel",
+        *,
+        members: Sequence[Person] | None = None,
+        workspace: str = HOME,
+        shared_with: str = "",
+        with_app: bool = True,
+    ) -> Channel:
+        """A channel, by default with everybody and the app in it."""
+        home = self.world.workspaces[workspace]
+        people = (
+            {each.id for each in members}
+            if members is not None
+            else {user.id for user in home.users.values() if not user.bot_id and not user.guest}
+        )
+        if with_app:
+            people.add(self.world.bot(workspace).id)
+        suffix = "" if workspace == HOME else workspace[1:]
+        channel = Channel(
+            id=f"{'G' if kind == 'group' else 'C'}0{name.upper().replace('-', '')}{suffix}",
+            name=name,
+            team=workspace,
+            kind=kind,
+            members=people,
+            shared={shared_with} if shared_with else set(),
+        )
+        home.channels[channel.id] = channel
+        return channel
+
+    def join(self, channel: str, *people: Person) -> None:
+        """Let people into a channel, those of another workspace too where it is shared."""
+        self.channel(channel).members.update(each.id for each in people)
+
+    def channel(self, name: str) -> Channel:
+        """A channel by its name or id. Raises LookupError."""
+        wanted = name.removeprefix("#")
+        for workspace in self.world.workspaces.values():
+            for channel in workspace.channels.values():
+                if wanted in (channel.id, channel.name):
+                    return channel
+        raise LookupError(f"there is no channel {name!r}")
+
+    def direct(self, user: str, workspace: str = HOME) -> Channel:
+        """The direct messages of the app with somebody."""
+        members = {user, self.world.bot(workspace).id}
+        home = self.world.workspaces[workspace]
+        for channel in home.channels.values():
+            if channel.kind == "im" and channel.members == members:
+                return channel
+        channel = Channel(
+            id=self.world.new_id("D"), name="", team=workspace, kind="im", members=members
+        )
+        home.channels[channel.id] = channel
+        return channel
+
+    def home_of(self, channel: Channel) -> str:
+        """The workspace through which the app is in a channel."""
+        teams = (channel.team, *sorted(channel.shared))
+        return next((each for each in teams if self.world.installed(each)), channel.team)
+
+    def mention_of(self, name: str) -> str:
+        """What mentions who has that name; "" if nobody has."""
+        for workspace in self.world.workspaces.values():
+            for user in workspace.users.values():
+                if user.name == name:
+                    return f"<@{user.id}>"
+        return ""
+
+    def user_group(self, handle: str, *members: Person, workspace: str = HOME) -> str:
+        """A user group; its id."""
+        group = UserGroup(
+            id=f"S0{handle.upper()}", handle=handle, members=[each.id for each in members]
+        )
+        self.world.workspaces[workspace].groups[group.id] = group
+        return group.id
+
+    def file(
+        self, name: str, data: bytes, *, user: User, mimetype: str, external: str = ""
+    ) -> File:
+        """A file that somebody has uploaded."""
+        identity = self.world.new_id("F")
+        file = File(
+            id=identity,
+            name=name,
+            user=user.id,
+            team=user.team,
+            mimetype=mimetype,
+            data=data,
+            url=external or f"{self.world.base}/files-pri/{user.team}-{identity}/{name}",
+            external=bool(external),
+            created=int(self.world.clock.time()),
+        )
+        self.world.workspaces[user.team].files[identity] = file
+        return file
+
+    def find(self, message: str | Message) -> tuple[Channel, Message]:
+        """A message and its channel, by its ts. Raises LookupError."""
+        ts = message if isinstance(message, str) else message.ts
+        for workspace in self.world.workspaces.values():
+            for channel in workspace.channels.values():
+                if ts in channel.messages:
+                    return channel, channel.messages[ts]
+        raise LookupError(f"there is no message {ts}")
+
+    def install(self, workspace: str = HOME, *, enterprise: str = "") -> Grant:
+        """Install the app, into a workspace or a whole organisation, without its OAuth dance."""
+        return issue(self.world, workspace="" if enterprise else workspace, enterprise=enterprise)
+
+    def revoke(self, workspace: str = HOME) -> None:
+        """Take the app's tokens away."""
+        revoke(self.world, workspace)
+
+    def uninstall(self, workspace: str = HOME) -> None:
+        """Remove the app."""
+        uninstall(self.world, workspace)
+
+    def archive(self, channel: str) -> None:
+        """Archive a channel."""
+        place = self.channel(channel)
+        event: Json = {"type": "channel_archive", "channel": place.id, "user": "U0ADMIN"}
+        self.world.emit(self.home_of(place), event, about=place)
+        place.archived = True
+
+    def remove_app_from(self, channel: str) -> None:
+        """Remove the app from a channel."""
+        place = self.channel(channel)
+        home = self.home_of(place)
+        bot = self.world.bot(home).id
+        event: Json = {"type": "member_left_channel", "user": bot, "channel": place.id}
+        self.world.emit(home, event | {"channel_type": place.id[0], "team": home}, about=place)
+        place.members.discard(bot)
+
+    async def bot_says(
+        self, name: str, channel: str, text: str, *, thread: str | Message = ""
+    ) -> Message:
+        """Let another app's bot write."""
+        place = self.channel(channel)
+        bot = self.person(name, workspace=place.team)
+        user = self.world.user(bot.id)
+        user.bot_id, user.app_id = f"B0{name.upper()}", f"A0{name.upper()}"
+        place.members.add(bot.id)
+        return await bot.says(channel, text, thread=thread)
+
+    def hold(self) -> None:
+        """Send nothing to the app until `release`."""
+        self.world.deliveries.held = True
+
+    def release(self, *, backwards: bool = False) -> None:
+        """Send what was held back; `backwards` in the wrong order."""
+        self.world.deliveries.release(backwards=backwards)
+
+    def repeat(self, delivery: Delivery) -> Delivery:
+        """Send the same payload once more, in an envelope of its own."""
+        return self.world.deliver(delivery.kind, delivery.payload)
+
+    async def unfurls(self, message: str | Message, url: str = "https://example.com/") -> None:
+        """Let Slack add the preview of a link, which changes a message that nobody has edited."""
+        channel, found = self.find(message)
+        before = found.json()
+        found.attachments.append({"from_url": url, "title": "A page", "id": 1})
+        self.world.changed_message(channel, found, before)
+
+    def respond(self, reply: ResponseUrl, response: Json | None) -> None:
+        """Show what the app answered to a command in its acknowledgement."""
+        if response:
+            self.responses.show(reply, response)
