@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from gateway.counting import Scope
     from gateway.store.protocols import Spent, Used
 
-GOES_ON = "What was said is kept: your next message, or /retry, goes on from here."
+KEPT = "What was said is kept: your next message{} goes on from here."
 
 _FOR: dict[Window, str] = {
     "turn": "for one turn",
@@ -31,7 +31,8 @@ def used_up(held: Held, what: str, limit: float, asker: Author) -> str:
     """Why a turn ends before its next request to a model."""
     budget = held.budget
     said = f"{_whose(budget, held.name, asker)} {_FOR[budget.window]} is used up"
-    return f"{said} ({_amount(what, limit)}). {_whole_again(budget, held.ends)} {GOES_ON}"
+    goes_on = KEPT.format("" if what == "seconds" else ", or /retry,")
+    return f"{said} ({_amount(what, limit)}). {_whole_again(budget, held.ends)} {goes_on}"
 
 
 def nearly_used(held: Held, what: str, used: float, limit: float, asker: Author) -> str:
@@ -69,7 +70,13 @@ def _amount(what: str, value: float) -> str:
 
 
 def _plain(what: str, value: float) -> str:
-    return f"{value:,.2f}" if what == "cost" else f"{value:,.0f}"
+    match what:
+        case "cost":
+            return f"{value:,.2f}"
+        case "seconds":
+            return f"{value:g}"
+        case _:
+            return f"{value:,.0f}"
 
 
 def usage_text(

@@ -35,6 +35,8 @@ from teams.messages import (
 SHOW_EVERY = 2.0
 """Seconds between two writes of the text of a message that still grows."""
 
+TRY_AGAIN = "/retry"
+
 Build = Callable[[], Awaitable[LiveTeam]]
 
 
@@ -235,14 +237,25 @@ class Turn:
         """End where the run stands: the next message goes on from there, and so does /retry."""
         calls, lost = self._journal.given_up(stopped=False)
         text = str(spent)
-        self._unwritten += [*self._transcript.close(done=False), *lost, self._notice(text)]
+        self._unwritten += [
+            *self._transcript.close(done=False),
+            *lost,
+            self._notice(text, TRY_AGAIN),
+        ]
         checkpoint = await self._last_checkpoint(live)
         again = await self._write(checkpoint, TurnEnd(status="failed", reason=text), calls)
         self.ended = "over budget"
         return again
 
-    def _notice(self, text: str) -> Notice:
-        return Notice(thread=self._log.thread, turn=self._log.turn, text=text, level="warning")
+    def _notice(self, text: str, command: str = "") -> Notice:
+        return Notice(
+            thread=self._log.thread,
+            turn=self._log.turn,
+            text=text,
+            level="warning",
+            command=command,
+            label="Try again" if command else "",
+        )
 
     async def _cut_short(self) -> None:
         """The process can't wait any longer: the next one goes on from the last checkpoint."""
