@@ -1,0 +1,352 @@
+"""What models are used for is counted, told, and ends where a budget does."""
+
+import asyncio
+from contextlib import asynccontextmanager
+
+import pytest
+
+from gateway.access import Allowed, OperatorsOnly
+from gateway.config import Budget, Price
+from gateway.conversation import Author, ConversationKey, InboundMessage
+from gateway.events import InputRequested, MessageFinished, Notice, TurnFinished
+from gateway.gateway import Gateway, Limits
+from gateway.local_client import LocalClient
+from gateway.registry import ToolRule
+from gateway.store import SqliteStore
+from gateway.store.protocols import Used
+from teams.core import FunctionCall
+from teams.models import CreateResult, RequestUsage
+from tests.gateway.scripted import ScriptedTeams, ends, model, of, solo, until
+
+ANN, BEN = Author(id="slack:T1:ANN", name="Ann"), Author(id="slack:T1:BEN", name="Ben")
+NOON = 1_800_014_400.0
+"""A time at 12:00 UTC."""
+DAY = 86400.0
+MODEL = "ReplayChatCompletionClient"
+
+
+def answer(text: str = "fine", *, read: int = 60, written: int = 40) -> CreateResult:
+    return CreateResult(
+        finish_reason="stop",
+        content=text,
+        usage=RequestUsage(prompt_tokens=read, completion_tokens=written),
+        cached=False,
+    )
+
+
+def call(name: str) -> CreateResult:
+    return CreateResult(
+        finish_reason="function_calls",
+        content=[FunctionCall(id="1", name=name, arguments="{}")],
+        usage=RequestUsage(prompt_tokens=60, completion_tokens=40),
+        cached=False,
+    )
+
+
+class Counting:
+    """A model whose every answer counts for a hundred tokens, sixty of them read."""
+
+    def __init__(self, answers: int = 100, *more: CreateResult) -> None:
+        self.client = model(*more, *[answer() for _ in range(answers)])
+        self.client._result = lambda found, _: found  # pyright: ignore[reportAttributeAccessIssue]
+
+    @property
+    def asked(self) -> int:
+        return len(self.client.create_calls)
+
+
+class Everybody(OperatorsOnly):
+    def judge(self, message):
+        return Allowed()
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = NOON
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class World:
+    """A gateway, people who write in it, and what they see."""
+
+    def __init__(self, gateway: Gateway, clock: Clock) -> None:
+        self.gateway = gateway
+        self.clock = clock
+        self.seen: dict[str, int] = {}
+
+    async def say(self, text: str = "go", *, author: Author = ANN, root: str = "1", workspace="T1"):
+        """What happens until the turn has ended."""
+        receipt = await self.gateway.accept(
+            InboundMessage(
+                key=ConversationKey(platform="slack", workspace=workspace, channel="C", root=root),
+                author=author,
+                text=text,
+            )
+        )
+        if receipt.outcome == "command":
+            return receipt.reply
+        after = self.seen.get(receipt.thread, 0)
+        events = await until(LocalClient(self.gateway), receipt.thread, ends, after)
+        self.seen[receipt.thread] = events[-1].seq
+        return events
+
+
+@asynccontextmanager
+async def world(folder, teams, *budgets: Budget, clock: Clock | None = None, **limits):
+    clock = clock or Clock()
+    teams = teams if isinstance(teams, ScriptedTeams) else ScriptedTeams(teams)
+    more = Limits(budgets=budgets, **limits)
+    store = SqliteStore(folder, clock=clock)
+    async with Gateway(store, teams, access=Everybody(), limits=more, clock=clock) as gateway:
+        yield World(gateway, clock)
+
+
+def outcome(events) -> str:
+    return of(TurnFinished, events)[-1].outcome
+
+
+def told(events) -> list[str]:
+    return [notice.text for notice in of(Notice, events)]
+
+
+async def test_a_turn_over_budget_ends_before_the_model_is_asked_and_says_when_it_can_go_on(
+    tmp_path,
+):
+    counting = Counting()
+    daily = Budget(per="thread", tokens=250)
+    async with world(tmp_path, lambda: solo(counting.client), daily) as here:
+        for _ in range(3):
+            assert outcome(await here.say()) == "done"
+        refused = await here.say("and this?")
+        assert outcome(refused) == "failed"
+        assert told(refused) == [
+            "The budget of this thread for today is used up (250 tokens). It is whole again at"
+            " 00:00 UTC; an operator can raise it. What was said is kept: your next message, or"
+            " /retry, goes on from here."
+        ]
+        assert counting.asked == 3
+        assert outcome(await here.say(root="another thread")) == "done"
+        here.clock.now += DAY
+        assert outcome(await here.say("still there?")) == "done"
+    # What was said meanwhile was not lost.
+    words = [m.content for m in counting.client.create_calls[-1]["messages"]]
+    assert "and this?" in words
+    assert "still there?" in words
+
+
+async def test_retry_goes_on_once_the_budget_allows_it(tmp_path):
+    counting = Counting()
+    async with world(
+        tmp_path, lambda: solo(counting.client), Budget(per="thread", turns=1)
+    ) as here:
+        await here.say()
+        assert outcome(await here.say("second")) == "failed"
+        here.clock.now += DAY
+        reply = await here.say("/retry")
+        assert "tried again" in reply
+        (thread,) = here.seen
+        events = await until(LocalClient(here.gateway), thread, ends, here.seen[thread])
+        assert outcome(events) == "done"
+
+
+async def test_a_budget_ends_a_turn_in_its_midst_and_the_next_message_goes_on_from_there(tmp_path):
+    async def look() -> str:
+        """Look."""
+        return "a result"
+
+    counting = Counting(5, call("look"))
+    budget = Budget(per="thread", window="hour", tokens=100)
+    team = lambda: solo(counting.client, tools=[look], messages=3)  # noqa: E731
+    async with world(tmp_path, team, budget) as here:
+        first = await here.say()
+        assert outcome(first) == "failed"
+        assert "for this hour is used up (100 tokens)" in told(first)[0]
+        assert counting.asked == 1
+        here.clock.now += 3600
+        second = await here.say("go on")
+    assert outcome(second) == "done"
+    assert of(MessageFinished, second)[-1].text == "fine"
+    sent = counting.client.create_calls[1]["messages"]
+    assert "a result" in str(sent)
+    assert "go on" in str(sent)
+
+
+@pytest.mark.parametrize(
+    ("budget", "shared_by"),
+    [
+        (Budget(per="person", tokens=100), {"author": ANN}),
+        (Budget(per="team", tokens=100), {}),
+        (Budget(per="workspace", tokens=100), {"workspace": "T1"}),
+    ],
+    ids=["person", "team", "workspace"],
+)
+async def test_each_scope_counts_for_itself_over_all_threads(tmp_path, budget, shared_by):
+    counting = Counting()
+    async with world(tmp_path, lambda: solo(counting.client), budget) as here:
+        assert outcome(await here.say(root="1")) == "done"
+        assert outcome(await here.say(root="2")) == "failed"
+        if shared_by:
+            other = {"author": BEN} if "author" in shared_by else {"workspace": "T2"}
+            assert outcome(await here.say(root="3", **other)) == "done"
+
+
+async def test_operators_have_no_budget_as_persons_and_may_be_named_for_none(tmp_path):
+    class Ann(Everybody):
+        def __init__(self):
+            super().__init__([ANN.id])
+
+    counting = Counting()
+    budgets = [Budget(per="person", tokens=1), Budget(per="person", tokens=1, only=["ANN"])]
+    store = SqliteStore(tmp_path)
+    limits = Limits(budgets=budgets)
+    teams = ScriptedTeams(lambda: solo(counting.client))
+    async with Gateway(store, teams, access=Ann(), limits=limits) as gateway:
+        here = World(gateway, Clock())
+        for _ in range(3):
+            assert outcome(await here.say()) == "done"
+
+
+async def test_a_budget_holds_only_for_whom_it_names(tmp_path):
+    counting = Counting()
+    budget = Budget(per="person", turns=1, only=["ANN"])
+    async with world(tmp_path, lambda: solo(counting.client), budget) as here:
+        outcomes = [outcome(await here.say(author=who)) for who in (ANN, BEN, ANN, BEN)]
+    assert outcomes == ["done", "done", "failed", "done"]
+
+
+async def test_cost_follows_the_prices_and_is_told_at_four_fifths(tmp_path):
+    counting = Counting()
+    prices = {MODEL: Price(input=5_000, output=10_000)}  # 0.30 + 0.40 for each answer
+    budget = Budget(per="workspace", window="month", cost=1.5)
+    team = lambda: solo(counting.client)  # noqa: E731
+    async with world(tmp_path, team, budget, prices=prices) as here:
+        assert told(await here.say(root="1")) == []
+        assert told(await here.say(root="2")) == [
+            "The budget of this workspace for this month is used to 93%: 1.40 of a cost of 1.50."
+            " It is whole again on 2027-02-01 UTC; an operator can raise it."
+        ]
+        assert told(await here.say(root="3")) == []  # beyond it
+        assert "is used up (a cost of 1.50)" in told(await here.say(root="4"))[0]
+        spent = await here.gateway.store.spent("workspace", "slack:T1", 0.0)
+        assert spent.cost == pytest.approx(2.1)
+        counts = (await here.gateway.status()).counts
+        assert counts.tokens == {"today": 300, "this month": 300}
+        assert counts.cost["today"] == pytest.approx(2.1)
+
+
+async def test_one_turn_has_a_budget_of_its_own_also_over_a_wait_for_people(tmp_path):
+    async def tell() -> str:
+        """Tell."""
+        return "told"
+
+    counting = Counting(5, call("tell"))
+    teams = ScriptedTeams(
+        lambda: solo(counting.client, tools=[tell], messages=3),
+        rules={"tell": ToolRule(action="ask")},
+    )
+    budget = Budget(per="thread", window="turn", tokens=100)
+    clock = Clock()
+    async with world(tmp_path, teams, budget, clock=clock) as here:
+        waiting = await here.say()
+        (asked,) = of(InputRequested, waiting)
+        (thread,) = here.seen
+    # Another process goes on with it.
+    async with world(tmp_path, teams, budget, clock=clock) as again:
+        await LocalClient(again.gateway).send(thread, f"/approve {asked.request}")
+        events = await until(LocalClient(again.gateway), thread, ends, waiting[-1].seq)
+        assert outcome(events) == "failed"
+        assert "for one turn is used up (100 tokens). An operator can raise it." in told(events)[0]
+        assert counting.asked == 1
+        again.seen[thread] = events[-1].seq
+        assert outcome(await again.say("a new turn")) == "done"
+
+
+async def test_a_turn_that_takes_too_long_is_stopped(tmp_path):
+    reached = asyncio.Event()
+
+    async def hang() -> str:
+        """Hang."""
+        reached.set()
+        await asyncio.Event().wait()
+        return ""
+
+    counting = Counting(5, call("hang"))
+    budget = Budget(per="team", window="turn", seconds=0.2)
+    team = lambda: solo(counting.client, tools=[hang], messages=4)  # noqa: E731
+    async with world(tmp_path, team, budget) as here:
+        events = await here.say()
+        assert outcome(events) == "stopped"
+        assert reached.is_set()
+        assert "for one turn is used up (0.2 seconds)" in told(events)[0]
+        assert outcome(await here.say("go on")) == "done"
+
+
+async def test_what_was_used_survives_a_restart(tmp_path):
+    counting = Counting()
+    budget = Budget(per="person", tokens=150)
+    clock = Clock()
+    for expected in ("done", "done", "failed"):
+        async with world(tmp_path, lambda: solo(counting.client), budget, clock=clock) as here:
+            assert outcome(await here.say(root=expected + str(counting.asked))) == expected
+    assert counting.asked == 2
+
+
+async def test_usage_tells_the_thread_s_and_the_person_s_own_and_operators_everybody_s(tmp_path):
+    counting = Counting()
+    budget = Budget(per="person", tokens=1000)
+    async with world(tmp_path, lambda: solo(counting.client), budget) as here:
+        assert await here.say("/usage", root="elsewhere") == (
+            "You, today: 0 tokens (0 read, 0 written) in 0 turns.\n"
+            "You, this month: 0 tokens (0 read, 0 written) in 0 turns."
+        )
+        await here.say()
+        await here.say(author=BEN)
+        assert await here.say("/usage") == (
+            "This thread: 200 tokens (120 read, 80 written) in 2 turns.\n"
+            "You, today: 100 tokens (60 read, 40 written) in 1 turn.\n"
+            "You, this month: 100 tokens (60 read, 40 written) in 1 turn.\n"
+            "Your budget for today: 100 of 1,000 tokens. It is whole again at 00:00 UTC;"
+            " an operator can raise it."
+        )
+        (thread,) = here.seen
+        operator = await LocalClient(here.gateway).send(thread, "/usage")
+        assert "Everybody, today: 200 tokens (120 read, 80 written) in 2 turns." in operator.reply
+
+
+async def test_what_is_deleted_stays_in_the_sums_without_names(tmp_path):
+    counting = Counting()
+    budget = Budget(per="person", turns=2)
+    async with world(tmp_path, lambda: solo(counting.client), budget) as here:
+        store = here.gateway.store
+        assert isinstance(store, SqliteStore)
+        await here.say(root="1")
+        await here.say(root="2")
+        first, second = here.seen
+        await here.gateway.delete_thread(first)
+        # Who has a thread deleted gets no new budget by that.
+        assert outcome(await here.say(root="3")) == "failed"
+        whole = Used(prompt_tokens=120, completion_tokens=80, turns=2)
+        assert await store.spent("workspace", "slack:T1", 0.0) == whole
+        await here.gateway.delete_person(ANN.id)
+        assert outcome(await here.say(root="4")) == "done"
+        everything = await store.write(lambda c: c.execute("SELECT * FROM usage").fetchall())
+        assert {row["thread"] for row in everything if row["person"] == ""} == {""}
+        await store.expire(NOON + 1)
+        merged = await store.write(
+            lambda c: c.execute("SELECT * FROM usage WHERE person = ''").fetchall()
+        )
+        assert [(row["prompt_tokens"], row["turns"]) for row in merged] == [(180, 3)]
+        assert (await store.spent("team", "demo", 0.0)).turns == 3
+        assert second not in str([tuple(row) for row in merged])
+
+
+async def test_turns_of_one_budget_that_run_side_by_side_share_it_at_once(tmp_path):
+    counting = Counting()
+    budget = Budget(per="team", turns=3)
+    async with world(tmp_path, lambda: solo(counting.client), budget) as here:
+        seen = await asyncio.gather(*(here.say(root=str(n)) for n in range(8)))
+    outcomes = [outcome(events) for events in seen]
+    assert outcomes.count("done") == counting.asked == 3
+    assert outcomes.count("failed") == 5
