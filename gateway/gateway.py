@@ -52,7 +52,7 @@ from gateway.store.protocols import (
 )
 from gateway.store.rows import new_id
 from gateway.succession import Fate, affected
-from gateway.upkeep import Upkeep
+from gateway.upkeep import Trust, Upkeep
 from gateway.vitals import Vitals
 from gateway.watch import watch
 
@@ -125,6 +125,7 @@ class Gateway:
         self._access = access or OperatorsOnly()
         self._limits = limits or Limits()
         self._clock = clock
+        self._trust = Trust(clock)
         self._boot = new_id()
         self._bus = LocalBus()
         self.vitals = Vitals()
@@ -236,7 +237,7 @@ class Gateway:
     async def _tidy(self) -> None:
         """Let go of what was not used for long."""
         self._sessions.evict(self._limits.idle)
-        if self._limits.retention is not None:
+        if self._limits.retention is not None and self._trust.holds():
             for thread in await self._store.expire(self._clock() - self._limits.retention):
                 LOG.info("thread %s: deleted, nothing had happened in it for long", thread)
                 self._gone(thread)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Awaitable, Callable
 
 from gateway.errors import GatewayError
@@ -12,6 +13,38 @@ LOG = logging.getLogger("gateway")
 
 EVERY = 60.0
 """Seconds between two rounds."""
+
+JUMP = 300.0
+"""Seconds that a clock may be set forward by without a doubt."""
+DOUBT = 6 * 3600.0
+"""Seconds for which a clock that jumped ahead is not believed: somebody may put it right."""
+
+
+class Trust:
+    """Whether the time of day can be believed far enough to delete by it.
+
+    `clock` is the time of day, `steady` never jumps; both in seconds.
+    """
+
+    def __init__(
+        self, clock: Callable[[], float], steady: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._clock = clock
+        self._steady = steady
+        self._offset = clock() - steady()
+        self._doubted_at: float | None = None
+
+    def holds(self) -> bool:
+        """Ask now and then: what lies between two questions is what a jump is seen by."""
+        steady = self._steady()
+        offset = self._clock() - steady
+        if offset - self._offset > JUMP:
+            LOG.warning("the clock jumped ahead: nothing is deleted by age for some hours")
+            self._doubted_at = steady
+        self._offset = offset
+        if self._doubted_at is not None and steady - self._doubted_at >= DOUBT:
+            self._doubted_at = None
+        return self._doubted_at is None
 
 
 class Upkeep:
