@@ -119,7 +119,7 @@ def _told(activity: Activity) -> str:
 def _line(line: Line) -> Message:
     users = people(line.mentions)
     text = f"{_pings(users)}-# {LEVELS[line.level]}" + clip(
-        "\n-# ".join(markdown(line.text).splitlines()), 1500
+        "\n-# ".join(line.text.splitlines()), 1500
     )
     action = Action(kind="command", what=line.command)
     buttons: tuple[dict[str, Any], ...] = ()

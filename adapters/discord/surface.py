@@ -42,8 +42,8 @@ LOG = logging.getLogger("adapters.discord")
 
 LIMITS = TextLimits(message=MESSAGE, messages=3, whole=6000, file=10_000_000, edit_within=3600)
 
-NONCE_SECONDS = 120.0
-"""How long Discord certainly knows the nonce of a message: the same one again makes no second."""
+NONCE_SECONDS = 180.0
+"""How long Discord knows the nonce of a message: the same one again makes no second message."""
 TRIES = (0.5, 2.0)
 """Seconds before each further try of a post that may have arrived."""
 TYPING_SECONDS = 9.0

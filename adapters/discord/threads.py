@@ -71,15 +71,25 @@ class Spots:
         self._known = Recent[Spot](10_000)
         self._private: dict[str, str] = {}
         self._roots: dict[str, str] = {}
+        self.direct: set[str] = set()
+        """Direct channels in which somebody has written."""
         self._begun = Recent[Beginning](1_000)
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def load(self) -> None:
-        """Remember the private threads of earlier runs."""
-        for name, thread in (await self._marks.marks(PLATFORM)).items():
-            kind, _, root = name.partition(":")
+        """Remember the private threads and direct channels of earlier runs."""
+        for name, value in (await self._marks.marks(PLATFORM)).items():
+            kind, _, what = name.partition(":")
             if kind == "thread":
-                self._remember(root, thread)
+                self._remember(what, value)
+            elif kind == "direct":
+                self.direct.add(what)
+
+    async def note_direct(self, channel: str) -> None:
+        """Somebody writes in a direct channel: Discord lists none of them."""
+        if channel not in self.direct:
+            await self._marks.mark(PLATFORM, f"direct:{channel}", "")
+            self.direct.add(channel)
 
     def root_of(self, thread: str) -> str:
         """The root of the conversation that stands in a thread."""

@@ -1,0 +1,94 @@
+"""What is known of channels: their kind, and the channel that a thread belongs to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from time import monotonic
+from typing import Any
+
+from adapters.discord.recent import Recent
+from adapters.discord.rest import Rest
+from adapters.discord.threads import PLATFORM, THREADS, Spot, Spots
+from gateway.conversation import ConversationKey
+
+KNOWN_SECONDS = 600.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Channel:
+    """A channel. `parent` is that of a thread."""
+
+    id: str
+    type: int
+    guild: str = ""
+    parent: str = ""
+    name: str = ""
+    owner: str = ""
+
+    @property
+    def is_thread(self) -> bool:
+        """Whether it is a thread or a post in a forum."""
+        return self.type in THREADS
+
+
+def channel_of(payload: Mapping[str, Any], guild: str = "") -> Channel:
+    """The channel of a payload. Raises KeyError for what is none."""
+    return Channel(
+        id=str(payload["id"]),
+        type=int(payload["type"]),
+        guild=str(payload.get("guild_id") or guild),
+        parent=str(payload.get("parent_id") or ""),
+        name=str(payload.get("name") or ""),
+        owner=str(payload.get("owner_id") or ""),
+    )
+
+
+class Channels:
+    """Knows channels from events, and asks for others. `cached` is what the connection knows."""
+
+    def __init__(self, rest: Rest, cached: Callable[[str], Channel | None]) -> None:
+        self._rest = rest
+        self._cached = cached
+        self._known = Recent[tuple[float, Channel]](10_000)
+
+    async def get(self, channel: str) -> Channel:
+        """A channel. Raises what a call raises."""
+        if cached := self._cached(channel):
+            return cached
+        known = self._known.get(channel)
+        if known is not None and monotonic() - known[0] < KNOWN_SECONDS:
+            return known[1]
+        found = channel_of(await self._rest.call("GET", f"/channels/{channel}"))
+        self.learn(found)
+        return found
+
+    def learn(self, channel: Channel) -> None:
+        """Note a channel that an event tells of."""
+        self._known.put(channel.id, (monotonic(), channel))
+
+    def name(self, channel: str) -> str:
+        """Its name as far as it is known already."""
+        if cached := self._cached(channel):
+            return cached.name
+        known = self._known.get(channel)
+        return known[1].name if known else ""
+
+
+async def conversation(
+    channels: Channels, spots: Spots, channel: str, guild: str, root: str
+) -> tuple[ConversationKey, bool]:
+    """The conversation of what was said in a channel, and whether that is a thread.
+
+    `root` is what a conversation hangs on that stands in no thread. Raises what a call raises.
+    """
+    if not guild:
+        return ConversationKey(platform=PLATFORM, channel=channel), False
+    found = await channels.get(channel)
+    if not found.is_thread:
+        key = ConversationKey(platform=PLATFORM, workspace=guild, channel=channel, root=root)
+        return key, False
+    root = spots.root_of(channel)
+    key = ConversationKey(platform=PLATFORM, workspace=guild, channel=found.parent, root=root)
+    spots.stands(key, Spot(channel, thread=True))
+    return key, True

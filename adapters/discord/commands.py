@@ -1,0 +1,101 @@
+"""The commands that Discord offers people, and how they become what the gateway understands."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from adapters.discord.rest import Rest
+from adapters.discord.threads import PLATFORM, Marks
+from gateway.client import CommandInfo
+
+LOG = logging.getLogger("adapters.discord")
+
+ON_MESSAGE = "Ask the team"
+"""The entry in a message's menu."""
+
+SEND_MESSAGES = 1 << 11
+"""The permission that a member needs for a command, unless a server's admins say otherwise."""
+
+DESCRIPTION = 100
+TEXT, BOOLEAN = 3, 5
+
+MARK = "commands"
+
+_OPTIONS: Mapping[str, Sequence[tuple[int, str, str, bool]]] = {
+    "approve": (
+        (TEXT, "id", "Which request; may be left out where only one is open", False),
+        (BOOLEAN, "always", "For the rest of this thread", False),
+    ),
+    "deny": (
+        (TEXT, "id", "Which request; may be left out where only one is open", False),
+        (TEXT, "note", "Why, for the team", False),
+    ),
+    "queue": ((TEXT, "what", "What to do with the messages that wait", False),),
+}
+
+
+def payloads(ask: str, infos: Sequence[CommandInfo]) -> list[dict[str, Any]]:
+    """All commands, as Discord is told of them."""
+    asking = [_option(TEXT, "text", "What the team is to do", required=True)]
+    slashes = [_command(ask, "Ask the team", asking)]
+    slashes += [
+        _command(
+            info.name, info.description, [_option(*each) for each in _OPTIONS.get(info.name, ())]
+        )
+        for info in infos
+        if info.name != ask
+    ]
+    return [*slashes, {**_everywhere(), "type": 3, "name": ON_MESSAGE}]
+
+
+def as_typed(name: str, options: Mapping[str, str]) -> str:
+    """A slash command as the text that stands for it."""
+    match name:
+        case "approve":
+            always = "always" if options.get("always") == "true" else ""
+            return _line(name, options.get("id", ""), always)
+        case "deny":
+            return _line(name, options.get("id", ""), options.get("note", ""))
+        case _:
+            return _line(name, *options.values())
+
+
+async def sync(rest: Rest, marks: Marks, application: str, wanted: list[dict[str, Any]]) -> bool:
+    """Tell Discord of the commands, if they are others than the last time; whether that was so.
+
+    Raises what a call raises.
+    """
+    text = json.dumps([application, wanted], sort_keys=True)
+    digest = hashlib.sha256(text.encode()).hexdigest()[:32]
+    if (await marks.marks(PLATFORM)).get(MARK) == digest:
+        return False
+    await rest.call("PUT", f"/applications/{application}/commands", json=wanted)
+    await marks.mark(PLATFORM, MARK, digest)
+    LOG.info("Discord knows the commands now")
+    return True
+
+
+def _line(name: str, *words: str) -> str:
+    return " ".join(filter(None, (f"/{name}", *(word.strip() for word in words))))
+
+
+def _command(name: str, description: str, options: list[dict[str, Any]]) -> dict[str, Any]:
+    text = description[:1].upper() + description[1:]
+    told = text if len(text) <= DESCRIPTION else f"{text[: DESCRIPTION - 1]}\u2026"
+    return {**_everywhere(), "type": 1, "name": name, "description": told, "options": options}
+
+
+def _everywhere() -> dict[str, Any]:
+    return {
+        "contexts": [0, 1],
+        "integration_types": [0],
+        "default_member_permissions": str(SEND_MESSAGES),
+    }
+
+
+def _option(kind: int, name: str, description: str, required: bool) -> dict[str, Any]:
+    return {"type": kind, "name": name, "description": description, "required": required}

@@ -1,0 +1,199 @@
+"""The connection to Discord's gateway: kept by discord.py, and by us wherever that gives up.
+
+An event that its parsers can't read ends discord.py's connection while it still says that it is
+ready. So it runs in a task of its own, and is replaced by a new one when it ends or falls silent.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from collections.abc import Callable
+from time import monotonic
+from typing import Any
+
+import yarl
+from discord.client import Client as DiscordClient
+from discord.errors import (
+    ConnectionClosed,
+    DiscordException,
+    LoginFailure,
+    PrivilegedIntentsRequired,
+)
+from discord.flags import Intents, MemberCacheFlags
+from discord.gateway import DiscordWebSocket
+from discord.http import Route
+from discord.mentions import AllowedMentions
+from discord.shard import AutoShardedClient
+
+from adapters.discord.config import Config
+from gateway.adapter import AuthError
+
+LOG = logging.getLogger("adapters.discord")
+
+SILENT = 100.0
+"""Seconds without any frame after which a connection is dead; a heartbeat is answered every 41."""
+LOOKS = 5.0
+CLOSES = 10.0
+FIRST_WAIT = 1.0
+LONGEST_WAIT = 60.0
+STEADY = 60.0
+"""Seconds after which a connection counts as one that had been good."""
+
+BAD_TOKEN = 4004
+BAD_INTENTS = (4013, 4014)
+
+Frame = Callable[[str], None]
+
+
+class Client(DiscordClient):
+    """discord.py's client, which passes on each frame as it came."""
+
+    def __init__(self, frame: Frame, **options: Any) -> None:
+        super().__init__(**options)
+        self._frame = frame
+
+    async def on_socket_raw_receive(self, message: str) -> None:
+        """A frame, before anything was read out of it."""
+        self._frame(message)
+
+
+class ShardedClient(AutoShardedClient):
+    """The same with several connections."""
+
+    def __init__(self, frame: Frame, **options: Any) -> None:
+        super().__init__(**options)
+        self._frame = frame
+
+    async def on_socket_raw_receive(self, message: str) -> None:
+        """A frame, before anything was read out of it."""
+        self._frame(message)
+
+
+def intents_of(config: Config) -> Intents:
+    """What the bot asks to be told of."""
+    intents = Intents.none()
+    intents.guilds = True
+    intents.guild_messages = True
+    intents.dm_messages = True
+    intents.message_content = config.message_content
+    return intents
+
+
+def client_of(config: Config, shards: int, frame: Frame) -> DiscordClient:
+    """A new client; nothing is connected yet."""
+    # discord.py has one address for a whole process.
+    Route.BASE = config.api_url.rstrip("/")
+    DiscordWebSocket.DEFAULT_GATEWAY = yarl.URL(config.gateway_url)
+    options: dict[str, Any] = {
+        "intents": intents_of(config),
+        "max_messages": None,
+        "member_cache_flags": MemberCacheFlags.none(),
+        "chunk_guilds_at_startup": False,
+        "allowed_mentions": AllowedMentions.none(),
+        "enable_debug_events": True,
+    }
+    if shards > 1:
+        return ShardedClient(frame, shard_count=shards, **options)
+    return Client(frame, **options)
+
+
+class Connection:
+    """Keeps a connection until it is cancelled, each with a new client of `make`.
+
+    `client` is the one of now. Raises AuthError for a token or intents that Discord refuses.
+    """
+
+    def __init__(
+        self,
+        make: Callable[[Frame], DiscordClient],
+        token: str,
+        frame: Frame,
+        *,
+        silent: float = SILENT,
+        first_wait: float = FIRST_WAIT,
+    ) -> None:
+        self._make = make
+        self._token = token
+        self._frame = frame
+        self._silent = silent
+        self._first_wait = first_wait
+        self._heard_at = 0.0
+        self.client: DiscordClient | None = None
+        self.replaced = 0
+        """How many clients were given up."""
+
+    async def run(self) -> None:
+        """Connect, and again whenever that ends."""
+        wait = self._first_wait
+        while True:
+            began = monotonic()
+            why = await self._live()
+            if monotonic() - began > STEADY:
+                wait = self._first_wait
+            self.replaced += 1
+            delay = wait * random.uniform(0.5, 1.5)
+            LOG.warning("the connection to Discord ended (%s); a new one in %.1f s", why, delay)
+            await asyncio.sleep(delay)
+            wait = min(wait * 2, LONGEST_WAIT)
+
+    async def _live(self) -> str:
+        """One client's life; why it ended."""
+        client = self._make(self._received)
+        self.client = client
+        self._heard_at = monotonic()
+        connecting = asyncio.get_running_loop().create_task(
+            client.start(self._token), name="connection to Discord"
+        )
+        try:
+            while not connecting.done():
+                await asyncio.wait([connecting], timeout=min(LOOKS, self._silent / 4))
+                if monotonic() - self._heard_at > self._silent:
+                    return f"silent for {self._silent:.0f} s"
+        finally:
+            await _end(client, connecting)
+        return self._judged(connecting)
+
+    def _received(self, message: str) -> None:
+        self._heard_at = monotonic()
+        self._frame(message)
+
+    def _judged(self, connecting: asyncio.Task[None]) -> str:
+        if connecting.cancelled():
+            return "cancelled"
+        match connecting.exception():
+            case None:
+                return "closed"
+            case LoginFailure() as error:
+                raise AuthError(
+                    "Discord refused the bot's token: copy it anew from the developer portal, page "
+                    '"Bot".'
+                ) from error
+            case ConnectionClosed(code=code) as error if code == BAD_TOKEN:
+                raise AuthError("Discord refused the bot's token (4004).") from error
+            case PrivilegedIntentsRequired() as error:
+                raise _bad_intents() from error
+            case ConnectionClosed(code=code) as error if code in BAD_INTENTS:
+                raise _bad_intents() from error
+            case error:
+                LOG.error("the client of Discord ended with an error", exc_info=error)
+                return type(error).__name__
+
+
+def _bad_intents() -> AuthError:
+    return AuthError(
+        "Discord does not let the bot read messages' text: switch on Message Content Intent in the "
+        'developer portal, page "Bot", or set message_content = false.'
+    )
+
+
+async def _end(client: DiscordClient, connecting: asyncio.Task[None]) -> None:
+    """Close a client, whatever state it is in, within a bounded time."""
+    try:
+        async with asyncio.timeout(CLOSES):
+            await client.close()
+    except (TimeoutError, OSError, DiscordException) as error:
+        LOG.warning("a client of Discord did not close: %r", error)
+    connecting.cancel()
+    await asyncio.wait([connecting], timeout=CLOSES)

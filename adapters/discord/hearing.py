@@ -1,0 +1,185 @@
+"""From what was said on Discord to what the gateway takes: who, where, with which files."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from adapters.discord.attachments import Files
+from adapters.discord.channels import Channels, conversation
+from adapters.discord.inbound import (
+    FileRef,
+    Foreign,
+    Me,
+    Removed,
+    Said,
+    parse_files,
+    readable,
+)
+from adapters.discord.payloads import CONTENT, Message, clip
+from adapters.discord.people import People, as_author
+from adapters.discord.rest import Rest
+from adapters.discord.threads import Spots
+from gateway.client import Receipt
+from gateway.conversation import Author, ConversationKey, InboundMessage, Quote, order_key
+from gateway.gateway import Gateway
+
+LOG = logging.getLogger("adapters.discord")
+
+SITE = "https://discord.com/channels"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Knowledge:
+    """What hearing needs to know of Discord. `roles` gives a role's name, "" for an unknown one."""
+
+    rest: Rest
+    spots: Spots
+    channels: Channels
+    people: People
+    files: Files
+    roles: Callable[[str], str]
+
+
+class Hearing:
+    """Hands what was said to the gateway, if it is meant for the team."""
+
+    def __init__(self, gateway: Gateway, knowledge: Knowledge) -> None:
+        self._gateway = gateway
+        self._known = knowledge
+
+    async def hear(self, said: Said, me: Me) -> Receipt | None:
+        """Take a message; None if it was not meant for the team. Raises GatewayError."""
+        if not (said.text.strip() or said.files or said.foreign):
+            return None
+        key, in_thread = await self.where(said)
+        author = await self._known.people.author(said.sender, said.guild)
+        going_on = await self._goes_on(said, key, in_thread=in_thread)
+        direct = not said.guild
+        if not self._gateway.addressed(
+            key, author, direct=direct, mentioned=said.mentioned, in_thread=going_on
+        ):
+            return None
+        message = self._message(said, key, author, me)
+        if self._gateway.allows(message):  # nobody else makes the bot read files
+            message = await self._with_what_came(message, said)
+        if said.guild and not in_thread:
+            self._known.spots.begins(key, message.text, said.sender.id)
+        if direct:
+            await self._known.spots.note_direct(key.channel)
+        receipt = await self._gateway.accept(message)
+        await self._reply(receipt, said)
+        return receipt
+
+    async def hear_edit(self, said: Said, me: Me) -> None:
+        """Take the new text of a message."""
+        if not said.edited:
+            return
+        key, _ = await self.where(said)
+        if await self._gateway.store.thread_at(key) is None:
+            return
+        author = await self._known.people.author(said.sender, said.guild)
+        message = replace(
+            self._message(said, key, author, me),
+            event="edit",
+            dedupe=(key.dedupe("edit", said.id, said.edited),),
+        )
+        if self._gateway.allows(message):
+            message = await self._with_what_came(message, said)
+        await self._gateway.accept(message)
+
+    async def hear_removal(self, removed: Removed) -> None:
+        """Take that messages are gone."""
+        for message in removed.ids:
+            key, _ = await conversation(
+                self._known.channels, self._known.spots, removed.channel, removed.guild, message
+            )
+            if await self._gateway.store.thread_at(key) is None:
+                continue
+            await self._gateway.accept(
+                InboundMessage(
+                    key=key,
+                    author=Author(id=""),
+                    event="delete",
+                    direct=not removed.guild,
+                    dedupe=(key.dedupe("delete", message),),
+                    message_id=message,
+                )
+            )
+
+    async def where(self, said: Said) -> tuple[ConversationKey, bool]:
+        """The conversation in which it was said, and whether that stands in a thread."""
+        return await conversation(
+            self._known.channels,
+            self._known.spots,
+            said.channel,
+            said.guild,
+            said.chain or said.id,
+        )
+
+    async def _goes_on(self, said: Said, key: ConversationKey, *, in_thread: bool) -> bool:
+        """Whether the bot takes part in what it was said in."""
+        if not (in_thread or said.answers):
+            return False
+        return bool(said.answers) or await self._gateway.store.thread_at(key) is not None
+
+    def _message(self, said: Said, key: ConversationKey, author: Author, me: Me) -> InboundMessage:
+        text = readable(said, me, self._known.channels.name, self._known.roles)
+        return InboundMessage(
+            key=key,
+            author=author,
+            direct=not said.guild,
+            text=text,
+            dedupe=(key.dedupe("create", said.id),),
+            message_id=said.id,
+            order_key=order_key(said.id),
+            reply_to=said.request or said.answers,
+            link=f"{SITE}/{said.guild or '@me'}/{said.channel}/{said.id}",
+            quotes=tuple(self.quote(each, key, said.guild) for each in said.foreign),
+        )
+
+    def quote(self, foreign: Foreign, key: ConversationKey, guild: str) -> Quote:
+        if foreign.forward:
+            return Quote(text=foreign.text, kind="forward")
+        if foreign.sender is None:
+            return Quote(text=foreign.text)
+        sender = foreign.sender
+        author = as_author(sender, "bot" if sender.bot else "member")
+        verified = self._gateway.allows(InboundMessage(key=key, author=author, direct=not guild))
+        return Quote(text=foreign.text, author=sender.name, verified=verified)
+
+    async def _with_what_came(self, message: InboundMessage, said: Said) -> InboundMessage:
+        """The message with its files, and a word about those that are not taken."""
+        if not said.files:
+            return message
+        files, told = await self._known.files.read(said.files, lambda: self._again(said))
+        text = "\n".join(filter(None, (message.text, *told)))
+        return replace(message, attachments=files, text=text)
+
+    async def _again(self, said: Said) -> Sequence[FileRef]:
+        path = f"/channels/{said.channel}/messages/{said.id}"
+        found = await self._known.rest.call("GET", path)
+        others = [found.get("referenced_message") or {}]
+        others += [each.get("message", {}) for each in found.get("message_snapshots") or ()]
+        return [file for each in (found, *others) for file in parse_files(each)]
+
+    async def _reply(self, receipt: Receipt, said: Said) -> None:
+        """What is for the sender alone: a refusal in a direct message, others below their own."""
+        if not receipt.reply:
+            return
+        channel = said.channel
+        body = Message(content=clip(receipt.reply, CONTENT)).body()
+        body |= {"nonce": f"r{said.id}", "enforce_nonce": True}
+        if receipt.outcome == "refused" and said.guild:
+            direct = {"recipient_id": said.sender.id}
+            channel = (await self._known.rest.call("POST", "/users/@me/channels", json=direct))[
+                "id"
+            ]
+        else:
+            body["message_reference"] = {
+                "message_id": said.id,
+                "channel_id": channel,
+                "fail_if_not_exists": False,
+            }
+        await self._known.rest.call("POST", f"/channels/{channel}/messages", json=body)

@@ -1,0 +1,293 @@
+"""What Discord's message events say. Pure functions over payloads of the gateway and of REST."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, cast
+
+from adapters.discord.custom_ids import parse_action
+
+Payload = Mapping[str, Any]
+
+SAID = frozenset({0, 19})
+"""Discord's types of messages that somebody wrote: an ordinary one, and a reply."""
+FORWARD = 1
+EPHEMERAL = 1 << 6
+GUEST = 1 << 4
+"""Flag of a member who was invited into a voice channel only."""
+
+EMBEDS = 5
+
+_MENTION = re.compile(r"<(?P<mark>@!?|@&|#)(?P<id>\d{5,20})>")
+_EMOJI = re.compile(r"<a?(?P<name>:\w+:)\d{5,20}>")
+_TIME = re.compile(r"<t:(?P<at>-?\d{1,12})(?::[tTdDfFR])?>")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Me:
+    """The bot itself: its ids, and its roles, by which people mention it, too."""
+
+    user: str
+    application: str
+    roles: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sender:
+    """Who wrote something. `roles` is None where the event does not tell them."""
+
+    id: str
+    name: str
+    bot: bool = False
+    roles: frozenset[str] | None = None
+    guest: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileRef:
+    """A file on a message, not yet read. `pixels` is 0 for what is no picture."""
+
+    id: str
+    name: str
+    url: str
+    size: int
+    media_type: str = ""
+    pixels: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Foreign:
+    """What came with a message and is somebody else's."""
+
+    text: str
+    sender: Sender | None = None
+    forward: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """A message of a person or another bot, as far as its own payload tells.
+
+    `answers` is our own message that it replies to, `request` the one that this message asks, and
+    `chain` the message that the replied-to one hangs on. `edited` is the mark of its last edit, ""
+    for none.
+    """
+
+    id: str
+    channel: str
+    guild: str
+    sender: Sender
+    text: str
+    mentioned: bool = False
+    edited: str = ""
+    answers: str = ""
+    request: str = ""
+    chain: str = ""
+    files: tuple[FileRef, ...] = ()
+    foreign: tuple[Foreign, ...] = ()
+    names: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Removed:
+    """Messages that were deleted; nobody says by whom."""
+
+    ids: tuple[str, ...]
+    channel: str
+    guild: str
+
+
+def parse_message(payload: Payload, me: Me) -> Said | None:
+    """What somebody wrote; None for what nobody did, or the bot itself.
+
+    Raises KeyError, TypeError or ValueError for what is no message.
+    """
+    author = _mapping(payload["author"])
+    own = author["id"] == me.user or payload.get("application_id") == me.application
+    hidden = int(payload.get("flags") or 0) & EPHEMERAL
+    if own or hidden or int(payload.get("type") or 0) not in SAID:
+        return None
+    sender = parse_sender(author, payload.get("member"), webhook="webhook_id" in payload)
+    names = {
+        str(each["id"]): _name(each, each.get("member")) for each in _list(payload, "mentions")
+    }
+    text = str(payload.get("content") or "")
+    if sender.bot and not text:
+        text = "\n\n".join(_embeds(payload))
+    snapshots = [
+        _mapping(each["message"])
+        for each in _list(payload, "message_snapshots")
+        if "message" in each
+    ]
+    foreign = [Foreign(text=str(each.get("content") or ""), forward=True) for each in snapshots]
+    files = [file for each in (payload, *snapshots) for file in parse_files(each)]
+    answered = _answered(payload)
+    reply = _Reply()
+    if answered is not None and _is_own(answered, me):
+        reply = _Reply(
+            answers=str(answered["id"]),
+            request=asked_in(answered),
+            chain=_reference(answered) or str(answered["id"]),
+        )
+    elif answered is not None:
+        foreign.append(_quoted(answered))
+        files += parse_files(answered)
+    roles = {str(role) for role in _any_list(payload, "mention_roles")}
+    return Said(
+        id=str(int(payload["id"])),
+        channel=str(payload["channel_id"]),
+        guild=str(payload.get("guild_id") or ""),
+        sender=sender,
+        text=text,
+        mentioned=(me.user in names and _names_in(text, me)) or bool(roles & me.roles),
+        edited=str(payload.get("edited_timestamp") or ""),
+        answers=reply.answers,
+        request=reply.request,
+        chain=reply.chain,
+        files=tuple(files),
+        foreign=tuple(each for each in foreign if each.text.strip()),
+        names=names,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Reply:
+    answers: str = ""
+    request: str = ""
+    chain: str = ""
+
+
+def parse_removed(payload: Payload) -> Removed:
+    """What a MESSAGE_DELETE or MESSAGE_DELETE_BULK says. Raises KeyError for anything else."""
+    ids = [payload["id"]] if "id" in payload else payload["ids"]
+    return Removed(
+        ids=tuple(map(str, ids)),
+        channel=str(payload["channel_id"]),
+        guild=str(payload.get("guild_id") or ""),
+    )
+
+
+def parse_sender(user: Payload, member: Any = None, *, webhook: bool = False) -> Sender:
+    """Who that is. Raises KeyError for what is no user."""
+    known = cast("Payload", member) if isinstance(member, Mapping) else None
+    guest = known is not None and bool(known.get("pending") or int(known.get("flags") or 0) & GUEST)
+    return Sender(
+        id=str(user["id"]),
+        name=_name(user, known),
+        bot=webhook or bool(user.get("bot")),
+        roles=None if known is None else frozenset(map(str, known.get("roles") or ())),
+        guest=guest,
+    )
+
+
+def parse_files(message: Payload) -> Iterator[FileRef]:
+    """The files on a message."""
+    for each in _list(message, "attachments"):
+        yield FileRef(
+            id=str(each.get("id", "")),
+            name=str(each.get("filename", "file")),
+            url=str(each.get("url", "")),
+            size=int(each.get("size") or 0),
+            media_type=str(each.get("content_type") or "").partition(";")[0].strip().lower(),
+            pixels=int(each.get("width") or 0) * int(each.get("height") or 0),
+        )
+
+
+def asked_in(message: Payload) -> str:
+    """The request that a card of ours asks, "" for a message that is none."""
+    for row in _list(message, "components"):
+        for component in _list(row, "components"):
+            action = parse_action(str(component.get("custom_id", "")))
+            if action is not None and action.kind not in ("command", "missed"):
+                return action.what
+    return ""
+
+
+def readable(said: Said, me: Me, channel: Callable[[str], str], role: Callable[[str], str]) -> str:
+    """The text with mentions as names, and without that of the bot at its beginning.
+
+    `channel` and `role` give the name of an id, "" for one that is not known.
+    """
+
+    def name(found: re.Match[str]) -> str:
+        number = found["id"]
+        match found["mark"]:
+            case "#":
+                return f"#{channel(number)}" if channel(number) else found[0]
+            case "@&":
+                return f"@{role(number)}" if role(number) else found[0]
+            case _:
+                return f"@{said.names[number]}" if number in said.names else found[0]
+
+    ours = "|".join([f"@!?{me.user}", *(f"@&{each}" for each in sorted(me.roles))])
+    text = re.sub(rf"^\s*(?:<(?:{ours})>[\s,:]*)+", "", said.text)
+    text = _EMOJI.sub(lambda found: found["name"], _MENTION.sub(name, text))
+    return _TIME.sub(_moment, text).strip()
+
+
+def _moment(found: re.Match[str]) -> str:
+    try:
+        return datetime.fromtimestamp(int(found["at"]), UTC).strftime("%Y-%m-%d %H:%M UTC")
+    except (ValueError, OverflowError, OSError):
+        return found[0]
+
+
+def _answered(payload: Payload) -> Payload | None:
+    """The message that it replies to, if Discord gives it."""
+    if int(_mapping(payload.get("message_reference") or {}).get("type") or 0) == FORWARD:
+        return None
+    found = payload.get("referenced_message")
+    return _mapping(found) if found else None
+
+
+def _is_own(message: Payload, me: Me) -> bool:
+    author = _mapping(message.get("author") or {})
+    return author.get("id") == me.user or message.get("application_id") == me.application
+
+
+def _reference(message: Payload) -> str:
+    return str(_mapping(message.get("message_reference") or {}).get("message_id") or "")
+
+
+def _quoted(message: Payload) -> Foreign:
+    author = message.get("author")
+    sender = parse_sender(_mapping(author), webhook="webhook_id" in message) if author else None
+    return Foreign(text=str(message.get("content") or ""), sender=sender)
+
+
+def _names_in(text: str, me: Me) -> bool:
+    """A reply that pings lists the bot among the mentions, too; only a mention in words is one."""
+    return re.search(rf"<@!?{me.user}>", text) is not None
+
+
+def _name(user: Payload, member: Any) -> str:
+    nick = cast("Payload", member).get("nick") if isinstance(member, Mapping) else None
+    return str(nick or user.get("global_name") or user.get("username") or "")
+
+
+def _embeds(payload: Payload) -> Iterator[str]:
+    for embed in _list(payload, "embeds")[:EMBEDS]:
+        parts = [str(embed[key]) for key in ("title", "description") if embed.get(key)]
+        parts += [f"{each.get('name')}: {each.get('value')}" for each in _list(embed, "fields")]
+        if parts:
+            yield "\n".join(parts)
+
+
+def _mapping(value: Any) -> Payload:
+    if not isinstance(value, Mapping):
+        raise TypeError(f"expected an object, found {type(value).__name__}")
+    return cast("Payload", value)
+
+
+def _list(payload: Payload, key: str) -> Sequence[Payload]:
+    return [_mapping(each) for each in _any_list(payload, key)]
+
+
+def _any_list(payload: Payload, key: str) -> Sequence[Any]:
+    value = payload.get(key) or ()
+    if not isinstance(value, Sequence) or isinstance(value, str):
+        raise TypeError(f"expected a list under {key!r}")
+    return cast("Sequence[Any]", value)
