@@ -1,0 +1,170 @@
+"""Checks the components of a message and completes them as Discord shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from adapters.discord.simulator.errors import Json, Refused, invalid, required, too_long
+
+ROW, BUTTON, SELECT, INPUT = 1, 2, 3, 4
+SELECTS = (3, 5, 6, 7, 8)
+SECTION, TEXT, THUMBNAIL, GALLERY, FILE, SEPARATOR, CONTAINER, LABEL = 9, 10, 11, 12, 13, 14, 17, 18
+LINK_STYLE = 5
+
+MOST = 40
+MOST_V2_TEXT = 4000
+CUSTOM_ID = 100
+BUTTON_LABEL = 80
+ROWS = 5
+PER_ROW = 5
+
+DEFAULTS: dict[int, Json] = {
+    **{kind: {"min_values": 1, "max_values": 1, "disabled": False} for kind in SELECTS},
+    THUMBNAIL: {"description": None, "spoiler": False},
+    FILE: {"name": None, "size": None, "spoiler": False},
+    SEPARATOR: {"spacing": 1, "divider": True},
+    CONTAINER: {"accent_color": None, "spoiler": False},
+}
+
+
+def checked(components: list[Json], *, v2: bool) -> list[Json]:
+    """The components as they will be shown, with an id each; raises `Refused`."""
+    everything = list(walk(components))
+    if len(everything) > MOST:
+        raise invalid("components", "BASE_TYPE_MAX_LENGTH", f"Must be {MOST} or fewer in length.")
+    if v2:
+        _check_text(everything)
+    elif len(components) > ROWS:
+        raise invalid("components", "BASE_TYPE_BAD_LENGTH", f"Must be between 1 and {ROWS}.")
+    for index, component in enumerate(components):
+        kind = component.get("type")
+        if not v2 and kind != ROW:
+            raise invalid(f"components.{index}.type", "UNION_TYPE_CHOICES", "Must be one of (1,).")
+    _check_ids(everything)
+    for component in everything:
+        _check(component)
+    numbers = iter(range(1, MOST + 1))
+    return [_completed(component, numbers) for component in components]
+
+
+def walk(components: list[Json]) -> Iterator[Json]:
+    """All components, the nested ones too."""
+    for component in components:
+        yield component
+        yield from walk(component.get("components") or [])
+        for name in ("accessory", "component"):
+            if nested := component.get(name):
+                yield from walk([nested])
+
+
+def custom_ids(components: list[Json]) -> list[str]:
+    """What can be clicked, by its custom id."""
+    return [each["custom_id"] for each in walk(components) if each.get("custom_id")]
+
+
+def labelled(components: list[Json], wanted: str) -> Json | None:
+    """The component with this custom id, or else with this label or placeholder."""
+    everything = list(walk(components))
+    for key in ("custom_id", "label", "placeholder"):
+        for component in everything:
+            if component.get(key) == wanted:
+                return component
+    return None
+
+
+def _check_text(everything: list[Json]) -> None:
+    length = sum(len(each.get("content") or "") for each in everything if each["type"] == TEXT)
+    if length > MOST_V2_TEXT:
+        raise invalid(
+            "components",
+            "COMPONENT_MAX_TOTAL_TEXT_LENGTH",
+            f"The total text length of the components must be {MOST_V2_TEXT} or fewer.",
+        )
+
+
+def _check_ids(everything: list[Json]) -> None:
+    ids = [each["custom_id"] for each in everything if each.get("custom_id")]
+    for each in ids:
+        if ids.count(each) > 1:
+            raise invalid(
+                "components",
+                "COMPONENT_CUSTOM_ID_DUPLICATED",
+                "Component custom id cannot be duplicated",
+            )
+        if len(each) > CUSTOM_ID:
+            raise too_long("components.custom_id", CUSTOM_ID)
+
+
+def _check(component: Json) -> None:
+    kind = component.get("type")
+    if kind == ROW:
+        _check_row(component)
+    elif kind == BUTTON:
+        _check_button(component)
+    elif kind in SELECTS and not component.get("custom_id"):
+        raise required("components.custom_id")
+    elif kind == SELECT and not 1 <= len(component.get("options") or []) <= 25:
+        raise invalid("components.options", "BASE_TYPE_BAD_LENGTH", "Must be between 1 and 25.")
+
+
+def _check_row(row: Json) -> None:
+    inside = row.get("components") or []
+    most = PER_ROW if all(each.get("type") == BUTTON for each in inside) else 1
+    if not 1 <= len(inside) <= most:
+        raise invalid(
+            "components.components",
+            "BASE_TYPE_BAD_LENGTH",
+            f"Must be between 1 and {most} in length.",
+        )
+
+
+def _check_button(button: Json) -> None:
+    if len(button.get("label") or "") > BUTTON_LABEL:
+        raise too_long("components.label", BUTTON_LABEL)
+    if button.get("style") == LINK_STYLE:
+        if not button.get("url") or button.get("custom_id"):
+            raise _wrong_button("A url button must have a url and cannot have a custom id")
+    elif not button.get("custom_id"):
+        raise _wrong_button("A custom id is required")
+    if not button.get("label") and not button.get("emoji"):
+        raise _wrong_button("A button needs a label or an emoji")
+
+
+def _wrong_button(message: str) -> Refused:
+    return invalid("components.components", "BUTTON_COMPONENT_INVALID", message)
+
+
+def _completed(component: Json, numbers: Iterator[int]) -> Json:
+    kind = component.get("type")
+    assert isinstance(kind, int)
+    given = {key: value for key, value in component.items() if value is not None}
+    shown: Json = {**DEFAULTS.get(kind, {}), "id": next(numbers), **given}
+    for name, value in shown.items():
+        shown[name] = _nested(name, value, numbers)
+    return shown
+
+
+def _nested(name: str, value: Any, numbers: Iterator[int]) -> Any:
+    match name, value:
+        case "components", list():
+            return [_completed(each, numbers) for each in value]
+        case (("accessory" | "component"), dict()):
+            return _completed(value, numbers)
+        case (("media" | "file"), dict()):
+            return _media(value)
+        case "items", list():
+            return [
+                {"description": None, "spoiler": False, **each, "media": _media(each["media"])}
+                for each in value
+            ]
+        case "emoji", dict():
+            return {key: each for key, each in value.items() if each is not None}
+        case "options", list():
+            return [{k: v for k, v in each.items() if v is not None} for each in value]
+        case _:
+            return value
+
+
+def _media(media: Json) -> Json:
+    return {"id": "0", "url": media["url"], "proxy_url": media["url"]}

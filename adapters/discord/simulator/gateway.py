@@ -1,0 +1,374 @@
+"""The gateway: clients connect, identify, are told of events, come back after a break.
+
+Its faults are methods that a test calls: `abort`, `reconnect`, `invalidate`, `malformed` ...
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+from aiohttp import WSCloseCode, WSMsgType, web
+
+from adapters.discord.simulator import payloads
+from adapters.discord.simulator.compression import Compression, asked
+from adapters.discord.simulator.errors import Json
+from adapters.discord.simulator.intents import HIGHEST, PRIVILEGED, application_flags
+from adapters.discord.simulator.sessions import (
+    ACK,
+    HEARTBEAT,
+    HELLO,
+    IDENTIFY,
+    INVALID_SESSION,
+    RECONNECT,
+    REQUEST_MEMBERS,
+    RESUME,
+    Session,
+    encoded,
+    shard_of,
+)
+from adapters.discord.simulator.world import Event, World
+
+HEARTBEAT_INTERVAL = 41.25
+UNKNOWN_OPCODE, DECODE_ERROR, NOT_AUTHENTICATED, AUTHENTICATION_FAILED = 4001, 4002, 4003, 4004
+ALREADY_AUTHENTICATED, INVALID_SHARD, SHARDING_REQUIRED = 4005, 4010, 4011
+INVALID_INTENTS, DISALLOWED_INTENTS = 4013, 4014
+
+
+class Connection:
+    """One websocket. Frames are queued, so that nobody who causes an event waits for a client."""
+
+    def __init__(
+        self, request: web.Request, socket: web.WebSocketResponse, compression: Compression
+    ) -> None:
+        self._request = request
+        self._socket = socket
+        self._compression = compression
+        self._queue: asyncio.Queue[Json | str | int] = asyncio.Queue()
+        self.session: Session | None = None
+        self.resuming_path = "resume" in request.path
+        self.heartbeats = 0
+        self.abort_after: int | None = None
+
+    def send(self, frame: Json) -> None:
+        """Queue a frame."""
+        self._queue.put_nowait(frame)
+
+    def send_text(self, text: str) -> None:
+        """Queue a frame that is just text, valid or not."""
+        self._queue.put_nowait(text)
+
+    def close(self, code: int) -> None:
+        """Close once all that is queued was sent."""
+        self._queue.put_nowait(code)
+
+    def abort(self) -> None:
+        """Cut the connection, as a lost network does."""
+        if self._request.transport is not None:
+            self._request.transport.abort()
+
+    async def write(self) -> None:
+        """Send what is queued, until the connection is closed."""
+        with suppress(ConnectionError):
+            while True:
+                match await self._queue.get():
+                    case int() as code:
+                        await self._socket.close(code=code)
+                        return
+                    case str() as text:
+                        await self._socket.send_str(text)
+                    case frame:
+                        await self._write_frame(frame)
+
+    async def _write_frame(self, frame: Json) -> None:
+        if frame["op"] == 0 and self.abort_after is not None:
+            if self.abort_after == 0:
+                self.abort()
+                raise ConnectionAbortedError
+            self.abort_after -= 1
+        match self._compression.frame(encoded(frame)):
+            case str() as text:
+                await self._socket.send_str(text)
+            case data:
+                await self._socket.send_bytes(data)
+
+
+class Gateway:
+    """All sessions, and the sockets that they are on.
+
+    `granted` are the privileged intents that the application may ask for, `shards` how many
+    connections it is advised to keep, `refused_resumes` how many resumes will be refused.
+    """
+
+    def __init__(self) -> None:
+        self.granted: int = int(PRIVILEGED)
+        self.shards = 1
+        self.heartbeat_interval = HEARTBEAT_INTERVAL
+        self.answers_heartbeats = True
+        self.refused_resumes = 0
+        self.url = ""
+        self.resume_url = ""
+        self.identifies = 0
+        self.resumes = 0
+        self.sessions: dict[str, Session] = {}
+        self.connections: list[Connection] = []
+        self._twice = 0
+        self._held: list[tuple[Session, Json]] = []
+        self._hold = 0
+        self._world: World | None = None
+        self._token = ""
+
+    def serve(self, world: World, token: str) -> None:
+        """Say what the sessions are about."""
+        self._world, self._token = world, token
+
+    @property
+    def open_sessions(self) -> list[Session]:
+        """The sessions that are on a connection now."""
+        return [each for each in self.sessions.values() if each.line is not None]
+
+    def emit(self, event: Event) -> None:
+        """Tell every session that wants to know; also those that are away, for when they resume."""
+        for session in self.sessions.values():
+            if session.wants(event):
+                self._deliver(session, session.dispatch(event.name, session.shown(event)))
+
+    def _deliver(self, session: Session, frame: Json) -> None:
+        if self._hold:
+            self._hold -= 1
+            self._held.append((session, frame))
+            if not self._hold:
+                held, self._held = self._held[::-1], []
+                for each, late in held:
+                    self._send(each, late)
+            return
+        self._send(session, frame)
+
+    def _send(self, session: Session, frame: Json) -> None:
+        if session.line is None:
+            return
+        session.line.send(frame)
+        if self._twice:
+            self._twice -= 1
+            session.line.send(frame)
+
+    # Faults
+
+    def abort(self, *, after: int | None = None) -> None:
+        """Cut all connections: now, or in the midst of a burst after so many more events."""
+        for connection in list(self.connections):
+            if after is None:
+                connection.abort()
+            else:
+                connection.abort_after = after
+
+    def close(self, code: int = 4000) -> None:
+        """Close all connections with a code; 4000 and 4009 can be resumed, 4004 is the end."""
+        for connection in self.connections:
+            connection.close(code)
+
+    def reconnect(self) -> None:
+        """Ask all clients to come back, as Discord does some times a day."""
+        self._broadcast({"op": RECONNECT, "d": None})
+
+    def invalidate(self, *, resumable: bool = False) -> None:
+        """Tell all clients that their session is no longer valid."""
+        if not resumable:
+            self.forget()
+        self._broadcast({"op": INVALID_SESSION, "d": resumable})
+
+    def forget(self) -> None:
+        """Lose all sessions: a later resume is refused."""
+        self.sessions.clear()
+
+    def ask_heartbeat(self) -> None:
+        """Ask all clients for a heartbeat at once."""
+        self._broadcast({"op": HEARTBEAT, "d": None})
+
+    def duplicate(self, events: int = 1) -> None:
+        """Send each of the next events twice."""
+        self._twice += events
+
+    def reorder(self, events: int = 2) -> None:
+        """Hold the next events and send them the other way round."""
+        self._hold = events
+
+    def malformed(self, name: str, data: Any) -> None:
+        """Send an event with whatever data."""
+        for session in self.open_sessions:
+            assert session.line is not None
+            session.line.send(session.dispatch(name, data))
+
+    def garbage(self, text: str = "{") -> None:
+        """Send a frame that is no JSON."""
+        for connection in self.connections:
+            connection.send_text(text)
+
+    def _broadcast(self, frame: Json) -> None:
+        for connection in self.connections:
+            connection.send(frame)
+
+    # Connections
+
+    async def connect(self, request: web.Request) -> web.WebSocketResponse:
+        """Serve a client until it goes."""
+        socket = web.WebSocketResponse(autoping=True, max_msg_size=4096 * 16)
+        await socket.prepare(request)
+        connection = Connection(request, socket, asked(request.query.get("compress", "")))
+        self.connections.append(connection)
+        hello: Json = {"heartbeat_interval": int(self.heartbeat_interval * 1000)}
+        connection.send({"op": HELLO, "d": hello, "s": None, "t": None})
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                writer = tasks.create_task(connection.write())
+                await self._read(connection, socket)
+                writer.cancel()
+        finally:
+            self.connections.remove(connection)
+            self._leave(connection)
+        return socket
+
+    async def _read(self, connection: Connection, socket: web.WebSocketResponse) -> None:
+        async for message in socket:
+            if message.type is not WSMsgType.TEXT:
+                return
+            try:
+                frame = json.loads(message.data)
+            except ValueError:
+                connection.close(DECODE_ERROR)
+            else:
+                self._take(connection, frame)
+
+    def _leave(self, connection: Connection) -> None:
+        session, world = connection.session, self._world
+        if session is not None and session.line is connection and world is not None:
+            session.line = None
+            session.lost_at = world.clock.now()
+
+    async def stop(self) -> None:
+        """Close all connections, as Discord does when it restarts."""
+        self.close(WSCloseCode.GOING_AWAY)
+
+    def _take(self, connection: Connection, frame: Json) -> None:
+        opcode, data = frame.get("op"), frame.get("d")
+        takers: dict[int, Callable[[Connection, Any], None]] = {
+            HEARTBEAT: self._heartbeat,
+            IDENTIFY: self._identify,
+            RESUME: self._resume,
+            REQUEST_MEMBERS: self._members,
+        }
+        if opcode in (3, 4):  # presence and voice, which show nowhere here
+            return
+        taker = takers.get(opcode) if isinstance(opcode, int) else None
+        if taker is None:
+            connection.close(UNKNOWN_OPCODE)
+        elif connection.session is None and taker == self._members:
+            connection.close(NOT_AUTHENTICATED)
+        else:
+            taker(connection, data)
+
+    def _heartbeat(self, connection: Connection, data: Any) -> None:
+        connection.heartbeats += 1
+        if self.answers_heartbeats:
+            connection.send({"op": ACK})
+
+    def _identify(self, connection: Connection, data: Json) -> None:
+        refusal = self._refusal(connection, data)
+        if refusal is not None:
+            connection.close(refusal)
+            return
+        world = self._world
+        assert world is not None
+        number, count = data.get("shard") or (0, 1)
+        session = Session(int(data["intents"]), world.bot, (number, count))
+        self.identifies += 1
+        self._enter(connection, session)
+        mine = [each for each in world.guilds.values() if shard_of(each, count) == number]
+        connection.send(session.dispatch("READY", self._ready(session)))
+        for guild in mine:
+            if world.bot.id in guild.members:
+                connection.send(session.dispatch("GUILD_CREATE", world.guild_create(guild)))
+
+    def _refusal(self, connection: Connection, data: Json) -> int | None:
+        intents = data.get("intents")
+        number, count = data.get("shard") or (0, 1)
+        if connection.session is not None:
+            return ALREADY_AUTHENTICATED
+        if data.get("token", "").removeprefix("Bot ") != self._token:
+            return AUTHENTICATION_FAILED
+        if not isinstance(intents, int) or not 0 <= intents < HIGHEST:
+            return INVALID_INTENTS
+        if intents & PRIVILEGED & ~self.granted:
+            return DISALLOWED_INTENTS
+        return None if 0 <= number < count else INVALID_SHARD
+
+    def _enter(self, connection: Connection, session: Session) -> None:
+        self.sessions[session.id] = session
+        connection.session = session
+        session.line = connection
+        session.lost_at = None
+
+    def _ready(self, session: Session) -> Json:
+        world = self._world
+        assert world is not None
+        count = session.shard[1]
+        return {
+            "v": 10,
+            "user": payloads.own_user(world.bot),
+            "guilds": [
+                {"id": str(each.id), "unavailable": True}
+                for each in world.guilds.values()
+                if world.bot.id in each.members and shard_of(each, count) == session.shard[0]
+            ],
+            "session_id": session.id,
+            "session_type": "normal",
+            "resume_gateway_url": self.resume_url,
+            "shard": list(session.shard),
+            "application": {"id": str(world.bot.id), "flags": application_flags(self.granted)},
+        }
+
+    def _resume(self, connection: Connection, data: Json) -> None:
+        session = self.sessions.get(data.get("session_id", ""))
+        world = self._world
+        assert world is not None
+        if data.get("token", "").removeprefix("Bot ") != self._token:
+            connection.close(AUTHENTICATION_FAILED)
+            return
+        missed = session.missed(int(data.get("seq") or 0)) if session else None
+        gone = session is None or not session.resumable(world.clock.now())
+        if self.refused_resumes or gone or missed is None or session is None:
+            self.refused_resumes = max(0, self.refused_resumes - 1)
+            connection.send({"op": INVALID_SESSION, "d": False})
+            return
+        self.resumes += 1
+        session.resumes += 1
+        self._enter(connection, session)
+        for frame in missed:
+            connection.send(frame)
+        connection.send(session.dispatch("RESUMED", {"_trace": []}))
+
+    def _members(self, connection: Connection, data: Json) -> None:
+        world, session = self._world, connection.session
+        assert world is not None
+        assert session is not None
+        guild = world.guilds.get(int(data["guild_id"]))
+        if guild is None:
+            return
+        wanted = {int(each) for each in data.get("user_ids") or []}
+        prefix = str(data.get("query") or "")
+        found = [
+            payloads.member(each)
+            for each in guild.members.values()
+            if (each.user.id in wanted if wanted else each.user.name.startswith(prefix))
+        ]
+        chunk: Json = {
+            "guild_id": str(guild.id),
+            "members": found,
+            "chunk_index": 0,
+            "chunk_count": 1,
+            "nonce": data.get("nonce"),
+        }
+        connection.send(session.dispatch("GUILD_MEMBERS_CHUNK", chunk))

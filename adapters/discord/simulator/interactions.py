@@ -1,0 +1,247 @@
+"""Commands, clicks and forms: how a person's doing reaches the application, and its answers.
+
+An application has three seconds for its first answer, and fifteen minutes for what it says after.
+"""
+
+from __future__ import annotations
+
+import secrets
+
+from adapters.discord.simulator import messages, payloads
+from adapters.discord.simulator.drafts import Draft
+from adapters.discord.simulator.errors import (
+    Json,
+    Refused,
+    already_acknowledged,
+    invalid,
+    invalid_token,
+    required,
+    too_long,
+    unknown,
+)
+from adapters.discord.simulator.message_payloads import owners
+from adapters.discord.simulator.model import (
+    Channel,
+    Interaction,
+    InteractionType,
+    Message,
+    MessageFlag,
+    MessageType,
+    User,
+)
+from adapters.discord.simulator.permissions import permissions
+from adapters.discord.simulator.world import Event, World
+
+DEADLINE = 3.0
+TOKEN_GOOD_FOR = 15 * 60.0
+
+PONG, MESSAGE, DEFER, DEFER_UPDATE, UPDATE, CHOICES, MODAL = 1, 4, 5, 6, 7, 8, 9
+MODAL_TITLE = 45
+
+
+def begin(
+    world: World,
+    kind: InteractionType,
+    user: User,
+    channel: Channel,
+    data: Json,
+    *,
+    message: Message | None = None,
+    command: str = "",
+) -> Interaction:
+    """Somebody uses the application; it is told."""
+    interaction = Interaction(
+        world.ids.new(),
+        secrets.token_urlsafe(32),
+        kind,
+        user,
+        channel,
+        data,
+        world.clock.now(),
+        message=message,
+        command=command,
+    )
+    world.interactions[interaction.id] = interaction
+    world.tell(Event(name="INTERACTION_CREATE", data=payload(world, interaction)))
+    return interaction
+
+
+def payload(world: World, interaction: Interaction) -> Json:
+    """An interaction as the application is told of it."""
+    channel, guild = interaction.channel, interaction.channel.guild
+    shown: Json = {
+        "id": str(interaction.id),
+        "application_id": str(world.bot.id),
+        "type": int(interaction.type),
+        "token": interaction.token,
+        "version": 1,
+        "data": interaction.data,
+        "channel_id": str(channel.id),
+        "channel": payloads.channel(channel, world.bot),
+        "app_permissions": str(permissions(channel, world.bot)),
+        "locale": "en-US",
+        "entitlements": [],
+        "authorizing_integration_owners": owners(interaction),
+        "context": 0 if guild else 1,
+        "attachment_size_limit": guild.upload_limit if guild else 10 * 2**20,
+    }
+    if guild:
+        shown["guild_id"] = str(guild.id)
+        shown["guild_locale"] = "en-US"
+        shown["guild"] = {"id": str(guild.id), "locale": "en-US", "features": []}
+        shown["member"] = {
+            **payloads.member(guild.members[interaction.user.id]),
+            "permissions": str(permissions(channel, interaction.user)),
+        }
+    else:
+        shown["user"] = payloads.user(interaction.user)
+    if interaction.message:
+        shown["message"] = world.shows.message(interaction.message)
+    return shown
+
+
+def find(world: World, interaction_id: int, token: str) -> Interaction:
+    """The interaction that may be answered now."""
+    interaction = world.interactions.get(interaction_id)
+    if interaction is None or interaction.token != token:
+        raise unknown("interaction")
+    if interaction.answer is not None:
+        raise already_acknowledged()
+    if world.clock.now() - interaction.made_at > DEADLINE:
+        interaction.late = True
+        raise unknown("interaction")
+    return interaction
+
+
+def by_token(world: World, token: str) -> Interaction:
+    """The interaction to which a token belongs that is still good."""
+    for interaction in world.interactions.values():
+        if interaction.token == token:
+            if world.clock.now() - interaction.made_at > TOKEN_GOOD_FOR:
+                raise invalid_token()
+            return interaction
+    raise unknown("Webhook")
+
+
+def answer(world: World, interaction: Interaction, kind: int, data: Json, draft: Draft) -> None:
+    """Take the application's first answer."""
+    from_component = interaction.type is InteractionType.COMPONENT or bool(interaction.message)
+    match kind:
+        case 4:
+            interaction.response = _say(world, interaction, draft)
+        case 5:
+            interaction.response = _think(world, interaction, draft)
+        case 6 if from_component:
+            pass
+        case 7 if from_component and interaction.message:
+            messages.edit(world, interaction.message, draft)
+            interaction.response = interaction.message
+        case 8 if interaction.type is InteractionType.AUTOCOMPLETE:
+            interaction.choices = data.get("choices") or []
+        case 9 if interaction.type in (InteractionType.COMMAND, InteractionType.COMPONENT):
+            interaction.modal = _modal(data)
+        case _:
+            raise invalid("type", "INTERACTION_CALLBACK_TYPE", "Not possible for this interaction")
+    interaction.answer = kind
+    interaction.answered_after = world.clock.now() - interaction.made_at
+
+
+def answered(world: World, interaction: Interaction) -> Json:
+    """What the application gets back for its answer."""
+    told: Json = {"id": str(interaction.id), "type": int(interaction.type)}
+    response = interaction.response
+    if response is None:
+        return {"interaction": told}
+    told |= {
+        "response_message_id": str(response.id),
+        "response_message_loading": interaction.thinking,
+        "response_message_ephemeral": response.ephemeral,
+    }
+    if interaction.answer not in (MESSAGE, UPDATE):
+        return {"interaction": told}
+    message = world.shows.message(response)
+    return {"interaction": told, "resource": {"type": interaction.answer, "message": message}}
+
+
+def follow_up(world: World, interaction: Interaction, draft: Draft) -> Message:
+    """Say more. The first after "thinking" takes that one's place."""
+    if interaction.answer is None:
+        raise unknown("Webhook")
+    if interaction.thinking and interaction.response:
+        return fill(world, interaction.response, draft)
+    message = _say(world, interaction, draft)
+    interaction.followups.append(message)
+    return message
+
+
+def original(interaction: Interaction) -> Message:
+    """The message of the first answer; of a click without a new one, that which was clicked."""
+    message = interaction.response
+    if message is None and interaction.answer == DEFER_UPDATE:
+        message = interaction.message
+    if message is None or message.deleted:
+        raise unknown("Message")
+    return message
+
+
+def fill(world: World, message: Message, draft: Draft) -> Message:
+    """Edit an answer; one that was being thought about is there now."""
+    message.flags &= ~MessageFlag.LOADING
+    return messages.edit(world, message, draft)
+
+
+def own_message(interaction: Interaction, message_id: int) -> Message:
+    """One of the messages that this interaction's token can change."""
+    known = [*interaction.followups, interaction.response, interaction.message]
+    for message in known:
+        if message is not None and message.id == message_id and not message.deleted:
+            return message
+    raise unknown("Message")
+
+
+def _say(world: World, interaction: Interaction, draft: Draft) -> Message:
+    ephemeral = bool((draft.flags or 0) & MessageFlag.EPHEMERAL)
+    return messages.post(
+        world,
+        interaction.channel,
+        world.bot,
+        draft,
+        _origin(world, interaction, ephemeral=ephemeral),
+    )
+
+
+def _think(world: World, interaction: Interaction, draft: Draft) -> Message:
+    ephemeral = (draft.flags or 0) & MessageFlag.EPHEMERAL
+    flags = int(MessageFlag.LOADING | ephemeral)
+    origin = _origin(world, interaction, ephemeral=bool(ephemeral), flags=flags)
+    return messages.post(world, interaction.channel, world.bot, Draft(), origin)
+
+
+def _origin(
+    world: World, interaction: Interaction, *, ephemeral: bool, flags: int = 0
+) -> messages.Origin:
+    kind = MessageType.DEFAULT
+    if interaction.type is InteractionType.COMMAND:
+        menu = interaction.data["type"] != 1
+        kind = MessageType.CONTEXT_MENU_COMMAND if menu else MessageType.CHAT_INPUT_COMMAND
+    return messages.Origin(
+        type=kind,
+        webhook=world.bot.id,
+        interaction=interaction,
+        visible_to=interaction.user if ephemeral else None,
+        flags=flags,
+    )
+
+
+def _modal(data: Json) -> Json:
+    if not data.get("custom_id"):
+        raise required("data.custom_id")
+    if len(data["custom_id"]) > 100:
+        raise too_long("data.custom_id", 100)
+    if not data.get("title"):
+        raise required("data.title")
+    if len(data["title"]) > MODAL_TITLE:
+        raise too_long("data.title", MODAL_TITLE)
+    if not 1 <= len(data.get("components") or []) <= 5:
+        raise Refused(400, 50035, "Invalid Form Body", {"data": {"components": {"_errors": []}}})
+    return data

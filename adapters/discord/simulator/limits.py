@@ -1,0 +1,169 @@
+"""How many requests the simulated Discord takes, as hidden and changeable as the real one's.
+
+Nobody is told the numbers beforehand: the headers of each answer tell what is left in its bucket.
+A refusal is *avoidable* where the caller had been told enough to know that it would come.
+"""
+
+from __future__ import annotations
+
+import math
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from adapters.discord.simulator.clock import Clock
+
+GLOBAL_LIMIT = 50
+"""Requests a second of one application, all routes together; Discord documents this number."""
+
+MESSAGES = "/channels/{channel_id}/messages"
+MESSAGE = f"{MESSAGES}/{{message_id}}"
+OWN_REACTION = f"{MESSAGE}/reactions/{{emoji_name}}/@me"
+WEBHOOK = "/webhooks/{webhook_id}/{webhook_token}"
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """So many requests in so many seconds; `told`: whether answers have the headers."""
+
+    count: int
+    seconds: float
+    told: bool = True
+
+
+USUAL: dict[str, Limit] = {
+    f"POST {MESSAGES}": Limit(5, 5.0),
+    f"PATCH {MESSAGE}": Limit(5, 5.0),
+    f"DELETE {MESSAGE}": Limit(5, 1.0),
+    f"PUT {OWN_REACTION}": Limit(1, 0.25),
+    f"DELETE {OWN_REACTION}": Limit(1, 0.25),
+    "POST /channels/{channel_id}/typing": Limit(5, 5.0),
+    "PATCH /channels/{channel_id}": Limit(5, 15.0),
+    f"POST {WEBHOOK}": Limit(5, 2.0),
+    f"PATCH {WEBHOOK}/messages/{{message_id}}": Limit(5, 2.0),
+}
+"""Numbers seen on Discord, which publishes none."""
+OTHERWISE = Limit(30, 1.0)
+UNLIMITED = ("/interactions/",)
+
+
+@dataclass(slots=True)
+class Bucket:
+    """What was used of a limit in the window that runs. `told_limit` is what a caller knows."""
+
+    limit: Limit
+    key: str
+    used: int = 0
+    until: float = 0.0
+    told_limit: int | None = None
+    refused_until: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """Whether a request is let in, and the headers of its answer."""
+
+    headers: dict[str, str] = field(default_factory=dict[str, str])
+    retry_after: float | None = None
+    scope: str = "user"
+    avoidable: bool = False
+
+
+class Limits:
+    """Counts requests by route and major parameter (channel, guild, webhook), and altogether."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._limits = dict(USUAL)
+        self._hashes: dict[str, str] = {}
+        self._buckets: dict[tuple[str, str], Bucket] = {}
+        self._everything = Bucket(Limit(GLOBAL_LIMIT, 1.0), "global")
+
+    def set(self, route: str, count: int, seconds: float, *, told: bool = True) -> None:
+        """From now on another limit, in a bucket of another name. `route` is `"PATCH /..."`.
+
+        What was used in the window that runs stays used. `told=False` leaves the headers out.
+        """
+        self._limits[route] = Limit(count, seconds, told)
+        self._hashes.pop(route, None)
+        for (name, _), bucket in self._buckets.items():
+            if name == route:
+                bucket.limit = self._limits[route]
+                bucket.key = self._hash(route)
+
+    def set_global(self, count: int) -> None:
+        """From now on so many requests a second, all together."""
+        self._everything.limit = Limit(count, 1.0)
+
+    def take(self, method: str, route: str, major: str) -> Taken:
+        """Count a request."""
+        if route.startswith(UNLIMITED):
+            return Taken()
+        now = self._clock.now()
+        if not route.startswith(WEBHOOK) and not self._count(self._everything, now):
+            return self._refuse(self._everything, now, "global")
+        bucket = self.bucket(f"{method} {route}", major)
+        if not self._count(bucket, now):
+            return self._refuse(bucket, now, "user")
+        return Taken(self._headers(bucket, now))
+
+    def bucket(self, route: str, major: str) -> Bucket:
+        """The bucket of a route in a channel, guild or webhook."""
+        key = (route, major)
+        if key not in self._buckets:
+            limit = self._limits.get(route, OTHERWISE)
+            self._buckets[key] = Bucket(limit, self._hash(route))
+        return self._buckets[key]
+
+    def refuse(self, method: str, route: str, major: str, seconds: float, scope: str) -> Taken:
+        """Refuse a request however little was used; whoever comes back too soon knew it."""
+        now = self._clock.now()
+        bucket = self._everything if scope == "global" else self.bucket(f"{method} {route}", major)
+        avoidable = now < bucket.refused_until
+        bucket.refused_until = max(bucket.refused_until, now + seconds)
+        headers = {"X-RateLimit-Scope": scope, **self._headers(bucket, now)}
+        return Taken(headers, seconds, scope, avoidable)
+
+    def _count(self, bucket: Bucket, now: float) -> bool:
+        if now >= bucket.until:
+            bucket.used = 0
+            bucket.until = now + bucket.limit.seconds
+        if bucket.used >= bucket.limit.count or now < bucket.refused_until:
+            return False
+        bucket.used += 1
+        return True
+
+    def _refuse(self, bucket: Bucket, now: float, scope: str) -> Taken:
+        until = bucket.until if bucket.used >= bucket.limit.count else bucket.refused_until
+        known = bucket.told_limit is not None and bucket.told_limit <= bucket.limit.count
+        avoidable = known or now < bucket.refused_until
+        bucket.refused_until = until
+        headers = {"X-RateLimit-Scope": scope}
+        if scope != "global":
+            headers |= self._headers(bucket, now)
+        return Taken(headers, _up(until - now), scope, avoidable)
+
+    def _headers(self, bucket: Bucket, now: float) -> dict[str, str]:
+        if not bucket.limit.told or bucket is self._everything:
+            return {}
+        bucket.told_limit = bucket.limit.count
+        return {
+            "X-RateLimit-Limit": str(bucket.limit.count),
+            "X-RateLimit-Remaining": str(max(0, bucket.limit.count - bucket.used)),
+            "X-RateLimit-Reset": f"{_up(bucket.until):.3f}",
+            "X-RateLimit-Reset-After": f"{_up(max(0.0, bucket.until - now)):.3f}",
+            "X-RateLimit-Bucket": bucket.key,
+        }
+
+    def _hash(self, route: str) -> str:
+        return self._hashes.setdefault(route, secrets.token_hex(16))
+
+
+def major(parameters: Mapping[str, str]) -> str:
+    """What a bucket is counted by besides its route."""
+    names = ("channel_id", "guild_id", "webhook_id", "webhook_token")
+    return "/".join(parameters[name] for name in names if name in parameters)
+
+
+def _up(seconds: float) -> float:
+    return math.ceil(seconds * 1000) / 1000

@@ -1,0 +1,323 @@
+"""Messages come, change and go: the same for the application, its webhooks and people."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from adapters.discord.simulator import components, payloads
+from adapters.discord.simulator.drafts import Draft, Upload
+from adapters.discord.simulator.errors import Json, Refused, invalid, thread_archived, unknown
+from adapters.discord.simulator.images import size_of
+from adapters.discord.simulator.intents import Intent
+from adapters.discord.simulator.model import (
+    Attachment,
+    Channel,
+    ChannelType,
+    Interaction,
+    Message,
+    MessageFlag,
+    MessageType,
+    Role,
+    User,
+)
+from adapters.discord.simulator.permissions import Permission, may, permissions
+from adapters.discord.simulator.world import Event, Typing, World
+
+MENTION = re.compile(r"<@!?(\d+)>")
+ROLE_MENTION = re.compile(r"<@&(\d+)>")
+SETTABLE = MessageFlag.SUPPRESS_EMBEDS | MessageFlag.IS_COMPONENTS_V2 | MessageFlag.EPHEMERAL
+FORWARD = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """Through what a message was written."""
+
+    type: MessageType = MessageType.DEFAULT
+    webhook: int | None = None
+    webhook_avatar: str | None = None
+    interaction: Interaction | None = None
+    visible_to: User | None = None
+    flags: int = 0
+    id: int | None = None
+    """The message's id; None: a new one."""
+
+
+PLAIN = Origin()
+
+
+def post(
+    world: World, channel: Channel, author: User, draft: Draft, origin: Origin = PLAIN
+) -> Message:
+    """Write a message and tell of it. An archived thread comes back, unless it is locked."""
+    check_open(world, channel, author)
+    message = Message(
+        origin.id or world.ids.new(),
+        channel,
+        author,
+        draft.content or "",
+        type=origin.type,
+        flags=(draft.flags or 0) & ~MessageFlag.LOADING | origin.flags,
+        embeds=draft.embeds or [],
+        components=draft.components or [],
+        nonce=draft.nonce,
+        webhook_id=origin.webhook,
+        webhook_avatar=origin.webhook_avatar,
+        application=author is world.bot or origin.webhook is not None,
+        interaction=origin.interaction,
+        visible_to=origin.visible_to,
+    )
+    message.attachments = attachments(world, channel, draft)
+    _refer(world, message, draft)
+    _mention(message, draft.allowed_mentions)
+    channel.messages[message.id] = message
+    if message.visible_to is None:
+        _count(channel, message, world.clock.now())
+        tell(world, "MESSAGE_CREATE", message)
+    return message
+
+
+def edit(world: World, message: Message, draft: Draft, *, keep_flags: int = 0) -> Message:
+    """Change what the draft names and tell of it."""
+    if draft.content is not None:
+        message.content = draft.content
+    if draft.embeds is not None:
+        message.embeds = draft.embeds
+    if draft.components is not None:
+        message.components = draft.components
+    if draft.flags is not None:
+        kept = message.flags & ~MessageFlag.SUPPRESS_EMBEDS | keep_flags
+        message.flags = kept | draft.flags & SETTABLE & ~MessageFlag.EPHEMERAL
+    if draft.attachments is not None or draft.uploads:
+        message.attachments = _kept(message, draft) + attachments(world, message.channel, draft)
+    _mention(message, draft.allowed_mentions)
+    message.edited_at = world.clock.now()
+    message.edits += 1
+    if message.visible_to is None:
+        tell(world, "MESSAGE_UPDATE", message)
+    return message
+
+
+def delete(world: World, message: Message) -> None:
+    """Delete a message and tell of it."""
+    message.deleted = True
+    del message.channel.messages[message.id]
+    if message.visible_to is None:
+        world.emit("MESSAGE_DELETE", _ids(message), message.channel, _intent(message.channel))
+
+
+def react(world: World, message: Message, user: User, emoji: str) -> None:
+    """Add somebody's reaction."""
+    users = message.reactions.setdefault(emoji, [])
+    if user not in users:
+        users.append(user)
+        _tell_reaction(world, "MESSAGE_REACTION_ADD", message, user, emoji)
+
+
+def unreact(world: World, message: Message, user: User, emoji: str) -> None:
+    """Take somebody's reaction away."""
+    users = message.reactions.get(emoji, [])
+    if user not in users:
+        raise unknown("Emoji")
+    users.remove(user)
+    if not users:
+        del message.reactions[emoji]
+    _tell_reaction(world, "MESSAGE_REACTION_REMOVE", message, user, emoji)
+
+
+def type_in(world: World, channel: Channel, user: User) -> None:
+    """Show for ten seconds that somebody writes."""
+    now = world.clock.now()
+    world.typing.append(Typing(channel, user, now))
+    data: Json = {"channel_id": str(channel.id), "user_id": str(user.id), "timestamp": int(now)}
+    if channel.guild:
+        data["guild_id"] = str(channel.guild.id)
+    intent = Intent.TYPING if channel.guild else Intent.DIRECT_TYPING
+    world.emit("TYPING_START", data, channel, intent)
+
+
+def unfurl(world: World, message: Message, embed: Json) -> None:
+    """Show a preview under a message: it looks like an edit, and is none."""
+    message.embeds = [*message.embeds, {"type": "article", **embed}]
+    tell(world, "MESSAGE_UPDATE", message)
+
+
+def tell(world: World, name: str, message: Message) -> None:
+    """Tell of a message as it is now."""
+    channel = message.channel
+    if channel.private and not may(channel, world.bot, Permission.VIEW_CHANNEL):
+        return
+    data = world.shows.event(message)
+    event = Event(
+        name=name, data=data, intent=_intent(channel), guild=channel.guild, message=message
+    )
+    if permissions(channel, world.bot) & Permission.VIEW_CHANNEL:
+        world.tell(event)
+
+
+def check_open(world: World, channel: Channel, author: User) -> None:
+    """Refuse what an archived and locked thread does not take; wake an archived one."""
+    if channel.type is ChannelType.FORUM:
+        raise Refused(400, 50008, "Cannot send messages in a non-text channel")
+    if not channel.is_thread:
+        return
+    if channel.locked and not may(channel, author, Permission.MANAGE_THREADS):
+        raise thread_archived()
+    if channel.archived:
+        channel.archived = False
+        channel.archived_at = world.clock.now()
+        world.emit_channel("THREAD_UPDATE", channel)
+
+
+def attachments(world: World, channel: Channel, draft: Draft) -> list[Attachment]:
+    """The draft's new files."""
+    limit = channel.guild.upload_limit if channel.guild else 10 * 2**20
+    if sum(len(each.content) for each in draft.uploads.values()) > limit:
+        raise Refused(413, 40005, "Request entity too large")
+    said = {str(each.get("id")): each for each in draft.attachments or []}
+    return [_attachment(world, each, said.get(key, {})) for key, each in draft.uploads.items()]
+
+
+def _attachment(world: World, upload: Upload, said: Json) -> Attachment:
+    width, height = size_of(upload.content)
+    return Attachment(
+        world.ids.new(),
+        said.get("filename") or upload.filename,
+        upload.content,
+        upload.content_type,
+        said.get("description"),
+        width,
+        height,
+    )
+
+
+def _kept(message: Message, draft: Draft) -> list[Attachment]:
+    if draft.attachments is None:
+        return message.attachments
+    kept = {str(each.get("id")) for each in draft.attachments}
+    return [each for each in message.attachments if str(each.id) in kept]
+
+
+def _refer(world: World, message: Message, draft: Draft) -> None:
+    reference = draft.reference
+    if reference is None:
+        return
+    if reference.get("type") == FORWARD:
+        _forward(world, message, reference)
+        return
+    target = message.channel.messages.get(int(reference["message_id"]))
+    if target is None and reference.get("fail_if_not_exists", True):
+        raise invalid("message_reference", "REPLIES_UNKNOWN_MESSAGE", "Unknown message")
+    if target is None:
+        return
+    message.type = MessageType.REPLY if message.type is MessageType.DEFAULT else message.type
+    message.replied = True
+    message.referenced = target
+    message.reference = _reference(target, 0)
+
+
+def _forward(world: World, message: Message, reference: Json) -> None:
+    source = world.find_channel(int(reference["channel_id"]))
+    original = world.find_message(source, int(reference["message_id"]))
+    message.flags |= MessageFlag.HAS_SNAPSHOT
+    message.reference = _reference(original, FORWARD)
+    message.snapshots = [world.shows.snapshot(original)]
+
+
+def _reference(target: Message, kind: int) -> Json:
+    reference: Json = {
+        "type": kind,
+        "channel_id": str(target.channel.id),
+        "message_id": str(target.id),
+    }
+    guild = target.channel.guild
+    return {**reference, "guild_id": str(guild.id)} if guild else reference
+
+
+def starter(parent: Message, thread: Channel) -> Json:
+    """The reference by which a thread's first message shows the one it grew from."""
+    assert thread.guild is not None
+    return _reference(parent, 0)
+
+
+def _mention(message: Message, allowed: Json | None) -> None:
+    """Find out whom the message tells. Without rules for it, everybody whom it names."""
+    guild = message.channel.guild
+    text = "\n".join([message.content, *_texts(message.components)])
+    users = [int(each) for each in MENTION.findall(text)]
+    roles = [int(each) for each in ROLE_MENTION.findall(text)]
+    rules = allowed if allowed is not None else {"parse": ["users", "roles", "everyone"]}
+    known = _people(message)
+    message.pings = [known[each] for each in dict.fromkeys(users) if _allows(rules, "users", each)
+                     and each in known]  # fmt: skip
+    asked = message.replied and (allowed is None or rules.get("replied_user"))
+    if asked and message.referenced and message.referenced.author not in message.pings:
+        message.pings.append(message.referenced.author)
+    message.role_pings = [
+        _role(message, each) for each in dict.fromkeys(roles) if _allows(rules, "roles", each)
+    ] if guild else []  # fmt: skip
+    named = "@everyone" in text or "@here" in text
+    message.everyone = (
+        named
+        and "everyone" in (rules.get("parse") or [])
+        and may(message.channel, message.author, Permission.MENTION_EVERYONE)
+    )
+
+
+def _texts(shown: list[Json]) -> list[str]:
+    return [each["content"] for each in components.walk(shown) if "content" in each]
+
+
+def _people(message: Message) -> dict[int, User]:
+    guild = message.channel.guild
+    if guild:
+        return {key: each.user for key, each in guild.members.items()}
+    return {each.id: each for each in message.channel.recipients}
+
+
+def _role(message: Message, role_id: int) -> Role:
+    assert message.channel.guild is not None
+    return message.channel.guild.roles.get(role_id) or Role(role_id, "deleted", 0)
+
+
+def _allows(rules: Json, kind: str, snowflake: int) -> bool:
+    listed = [str(each) for each in rules.get(kind) or []]
+    return kind in (rules.get("parse") or []) or str(snowflake) in listed
+
+
+def _count(channel: Channel, message: Message, now: float) -> None:
+    channel.active_at = now
+    if channel.is_thread:
+        channel.sent += 1
+        channel.members.setdefault(message.author.id, now)
+        for user in message.pings:
+            channel.members.setdefault(user.id, now)
+
+
+def _ids(message: Message) -> Json:
+    data: Json = {"id": str(message.id), "channel_id": str(message.channel.id)}
+    guild = message.channel.guild
+    return {**data, "guild_id": str(guild.id)} if guild else data
+
+
+def _tell_reaction(world: World, name: str, message: Message, user: User, emoji: str) -> None:
+    ids = _ids(message)
+    ids["message_id"] = ids.pop("id")
+    data: Json = {
+        **ids,
+        "user_id": str(user.id),
+        "message_author_id": str(message.author.id),
+        "emoji": {"id": None, "name": emoji},
+        "burst": False,
+        "type": 0,
+    }
+    guild = message.channel.guild
+    if guild and user.id in guild.members and name.endswith("ADD"):
+        data["member"] = payloads.member(guild.members[user.id])
+    intent = Intent.REACTIONS if guild else Intent.DIRECT_REACTIONS
+    world.emit(name, data, message.channel, intent)
+
+
+def _intent(channel: Channel) -> Intent:
+    return Intent.MESSAGES if channel.guild else Intent.DIRECT_MESSAGES

@@ -1,0 +1,274 @@
+"""How people, guilds, channels and commands look on the wire."""
+
+from __future__ import annotations
+
+from adapters.discord.simulator.clock import iso, made_at
+from adapters.discord.simulator.errors import Json
+from adapters.discord.simulator.model import (
+    Channel,
+    ChannelType,
+    Guild,
+    Member,
+    Role,
+    User,
+    Webhook,
+)
+from adapters.discord.simulator.permissions import in_guild
+
+
+def user(who: User) -> Json:
+    """A user."""
+    shown: Json = {
+        "id": str(who.id),
+        "username": who.name,
+        "avatar": None,
+        "discriminator": "0",
+        "public_flags": 0,
+        "flags": 0,
+        "global_name": None if who.bot else who.name.capitalize(),
+        "primary_guild": None,
+    }
+    return {**shown, "bot": True} if who.bot else shown
+
+
+def own_user(who: User) -> Json:
+    """The application's own user."""
+    own: Json = {"mfa_enabled": True, "locale": "en-US", "email": None, "verified": True}
+    return {**user(who), **own}
+
+
+def member_of(member: Member) -> Json:
+    """A member without its user, as it stands beside the author of a message."""
+    return {
+        "avatar": None,
+        "banner": None,
+        "communication_disabled_until": None,
+        "flags": 0,
+        "joined_at": iso(member.joined_at),
+        "nick": member.nick,
+        "pending": False,
+        "premium_since": None,
+        "roles": [str(role.id) for role in member.roles],
+        "mute": False,
+        "deaf": False,
+    }
+
+
+def member(of: Member) -> Json:
+    """A member with its user."""
+    return {**member_of(of), "user": user(of.user)}
+
+
+def role(what: Role) -> Json:
+    """A role."""
+    return {
+        "id": str(what.id),
+        "name": what.name,
+        "permissions": str(int(what.permissions)),
+        "position": what.position,
+        "color": 0,
+        "colors": {"primary_color": 0, "secondary_color": None, "tertiary_color": None},
+        "hoist": False,
+        "managed": False,
+        "mentionable": True,
+        "icon": None,
+        "unicode_emoji": None,
+        "flags": 0,
+    }
+
+
+def guild(what: Guild) -> Json:
+    """A guild as REST shows it."""
+    return {
+        "id": str(what.id),
+        "name": what.name,
+        "icon": None,
+        "description": None,
+        "home_header": None,
+        "splash": None,
+        "discovery_splash": None,
+        "features": ["COMMUNITY"],
+        "banner": None,
+        "owner_id": str(what.owner.id),
+        "application_id": None,
+        "region": "deprecated",
+        "afk_channel_id": None,
+        "afk_timeout": 300,
+        "system_channel_id": None,
+        "system_channel_flags": 0,
+        "widget_enabled": False,
+        "widget_channel_id": None,
+        "verification_level": 1,
+        "roles": [role(each) for each in what.roles.values()],
+        "default_message_notifications": 1,
+        "mfa_level": 0,
+        "explicit_content_filter": 2,
+        "max_presences": None,
+        "max_members": 500_000,
+        "max_stage_video_channel_users": 50,
+        "max_video_channel_users": 25,
+        "vanity_url_code": None,
+        "premium_tier": 0,
+        "premium_subscription_count": 0,
+        "preferred_locale": "en-US",
+        "rules_channel_id": None,
+        "safety_alerts_channel_id": None,
+        "public_updates_channel_id": None,
+        "premium_progress_bar_enabled": False,
+        "nsfw": False,
+        "nsfw_level": 0,
+        "emojis": [],
+        "stickers": [],
+        "incidents_data": None,
+    }
+
+
+def own_guild(what: Guild, bot: User) -> Json:
+    """A guild in the list of those where the application is."""
+    return {
+        "id": str(what.id),
+        "name": what.name,
+        "icon": None,
+        "banner": None,
+        "owner": what.owner is bot,
+        "permissions": str(in_guild(what, what.members[bot.id])),
+        "features": ["COMMUNITY"],
+    }
+
+
+def channel(what: Channel, viewer: User | None = None) -> Json:
+    """A channel, thread or conversation; a thread with the viewer's membership, if there is one."""
+    if what.type is ChannelType.DM:
+        return {
+            "id": str(what.id),
+            "type": int(what.type),
+            "flags": 0,
+            "last_message_id": last_message(what),
+            "recipients": [user(each) for each in what.recipients if each is not viewer],
+        }
+    return _thread(what, viewer) if what.is_thread else _guild_channel(what)
+
+
+def last_message(what: Channel) -> str | None:
+    """The id of the newest message there."""
+    newest = next(reversed(what.messages), None)
+    return None if newest is None else str(newest)
+
+
+def _guild_channel(what: Channel) -> Json:
+    assert what.guild is not None
+    shown: Json = {
+        "id": str(what.id),
+        "type": int(what.type),
+        "flags": 0,
+        "guild_id": str(what.guild.id),
+        "name": what.name,
+        "parent_id": None,
+        "position": what.position,
+        "topic": what.topic,
+        "nsfw": False,
+        "rate_limit_per_user": what.slowmode,
+        "last_message_id": last_message(what),
+        "permission_overwrites": [
+            {
+                "id": str(key),
+                "type": int(each.member),
+                "allow": str(int(each.allow)),
+                "deny": str(int(each.deny)),
+            }
+            for key, each in what.overwrites.items()
+        ],
+    }
+    if what.type is ChannelType.FORUM:
+        shown["available_tags"] = what.tags
+        shown["default_reaction_emoji"] = None
+        shown["default_sort_order"] = None
+        shown["default_forum_layout"] = 0
+    return shown
+
+
+def _thread(what: Channel, viewer: User | None) -> Json:
+    assert what.guild is not None
+    assert what.parent is not None
+    assert what.owner is not None
+    shown: Json = {
+        "id": str(what.id),
+        "type": int(what.type),
+        "flags": 0,
+        "guild_id": str(what.guild.id),
+        "parent_id": str(what.parent.id),
+        "owner_id": str(what.owner.id),
+        "name": what.name,
+        "last_message_id": last_message(what),
+        "rate_limit_per_user": what.slowmode,
+        "message_count": what.sent,
+        "member_count": len(what.members),
+        "total_message_sent": what.sent,
+        "thread_metadata": {
+            "archived": what.archived,
+            "archive_timestamp": iso(what.archived_at),
+            "auto_archive_duration": what.auto_archive,
+            "locked": what.locked,
+            "create_timestamp": iso(made_at(what.id)),
+            **({"invitable": what.invitable} if what.private else {}),
+        },
+    }
+    if what.parent.type is ChannelType.FORUM:
+        shown["applied_tags"] = what.applied_tags
+    if viewer and viewer.id in what.members:
+        shown["member"] = thread_member(what, viewer.id)
+    return shown
+
+
+def thread_member(what: Channel, user_id: int) -> Json:
+    """Somebody's membership of a thread."""
+    return {
+        "id": str(what.id),
+        "user_id": str(user_id),
+        "join_timestamp": iso(what.members[user_id]),
+        "flags": 0,
+    }
+
+
+def webhook(what: Webhook, api_url: str) -> Json:
+    """A webhook, with its token: the simulator has one application only."""
+    assert what.channel.guild is not None
+    return {
+        "application_id": str(what.creator.id),
+        "avatar": what.avatar,
+        "channel_id": str(what.channel.id),
+        "guild_id": str(what.channel.guild.id),
+        "id": str(what.id),
+        "name": what.name,
+        "type": 1,
+        "user": user(what.creator),
+        "token": what.token,
+        "url": f"{api_url}/webhooks/{what.id}/{what.token}",
+    }
+
+
+def application(bot: User, owner: User, flags: int) -> Json:
+    """The application, as it sees itself."""
+    return {
+        "id": str(bot.id),
+        "name": bot.name,
+        "icon": None,
+        "description": "",
+        "type": None,
+        "bot": user(bot),
+        "bot_public": True,
+        "bot_require_code_grant": False,
+        "verify_key": "0" * 64,
+        "flags": flags,
+        "flags_new": str(flags),
+        "redirect_uris": [],
+        "interactions_endpoint_url": None,
+        "role_connections_verification_url": None,
+        "owner": user(owner),
+        "approximate_guild_count": 1,
+        "approximate_user_install_count": 0,
+        "approximate_user_authorization_count": 0,
+        "explicit_content_filter": 0,
+        "team": None,
+        "eligible_oauth2_scopes": [],
+    }

@@ -1,0 +1,386 @@
+"""The people on the simulated Discord: what they write, click, choose and fill in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, TypeAlias
+
+from adapters.discord.simulator import components, interactions, messages, payloads, threads
+from adapters.discord.simulator.drafts import Draft, Upload
+from adapters.discord.simulator.errors import Json, Refused
+from adapters.discord.simulator.model import (
+    Channel,
+    ChannelType,
+    Interaction,
+    InteractionType,
+    Message,
+    Role,
+    User,
+)
+from adapters.discord.simulator.permissions import Permission, may, sending
+from adapters.discord.simulator.world import World
+
+File: TypeAlias = tuple[str, bytes, str]
+"""A file's name, content and MIME type."""
+
+STRING, INTEGER, BOOLEAN, USER, CHANNEL, ROLE, MENTIONABLE, NUMBER, ATTACHMENT = (*range(3, 12),)
+SUB_COMMANDS = (1, 2)
+
+
+class Impossible(Exception):
+    """Discord's client would not let a person do this: no such button, no permission ..."""
+
+
+class Person:
+    """Somebody who uses Discord. Every deed happens at once, as if typed or clicked."""
+
+    def __init__(self, world: World, user: User) -> None:
+        self._world = world
+        self.user = user
+
+    @property
+    def id(self) -> int:
+        """The user's id."""
+        return self.user.id
+
+    @property
+    def name(self) -> str:
+        """The user's name."""
+        return self.user.name
+
+    @property
+    def mention(self) -> str:
+        """How a message names this person."""
+        return self.user.mention
+
+    @property
+    def direct(self) -> Channel:
+        """The conversation with the application alone."""
+        return self._world.direct(self.user, self._world.bot)
+
+    # Messages
+
+    async def says(
+        self,
+        channel: Channel,
+        text: str = "",
+        *,
+        reply_to: Message | None = None,
+        files: Iterable[File] = (),
+    ) -> Message:
+        """Write a message; `<@id>`, or `somebody.mention`, mentions."""
+        self._must(channel, sending(channel))
+        uploads = {str(n): Upload(*each) for n, each in enumerate(files)}
+        reference: Json | None = reply_to and {"message_id": str(reply_to.id)}
+        if reply_to is not None and reply_to.channel is not channel:
+            raise Impossible("A reply stands in the channel of what it answers.")
+        draft = Draft(content=text, uploads=uploads, reference=reference)
+        return messages.post(self._world, channel, self.user, draft)
+
+    async def mentions(self, channel: Channel, text: str, **how: Any) -> Message:
+        """Write a message that begins with a mention of the application."""
+        return await self.says(channel, f"{self._world.bot.mention} {text}", **how)
+
+    async def forwards(self, message: Message, to: Channel) -> Message:
+        """Forward a message."""
+        self._must(to, sending(to))
+        reference: Json = {
+            "type": messages.FORWARD,
+            "channel_id": str(message.channel.id),
+            "message_id": str(message.id),
+        }
+        return messages.post(self._world, to, self.user, Draft(reference=reference))
+
+    async def edits(self, message: Message, text: str) -> Message:
+        """Change an own message."""
+        self._own(message)
+        return messages.edit(self._world, message, Draft(content=text))
+
+    async def deletes(self, message: Message) -> None:
+        """Delete an own message, or any with the permission to manage them."""
+        if message.author is not self.user:
+            self._must(message.channel, Permission.MANAGE_MESSAGES)
+        messages.delete(self._world, message)
+
+    async def reacts(self, message: Message, emoji: str) -> None:
+        """Add a reaction."""
+        self._must(message.channel, Permission.ADD_REACTIONS)
+        messages.react(self._world, message, self.user, emoji)
+
+    async def unreacts(self, message: Message, emoji: str) -> None:
+        """Take an own reaction away."""
+        messages.unreact(self._world, message, self.user, emoji)
+
+    async def types(self, channel: Channel) -> None:
+        """Be seen typing."""
+        messages.type_in(self._world, channel, self.user)
+
+    def sees(self, channel: Channel) -> list[Message]:
+        """What stands in a channel for this person, with what it alone sees."""
+        if not may(channel, self.user, Permission.VIEW_CHANNEL):
+            return []
+        everything = channel.messages.values()
+        return [each for each in everything if each.visible_to in (None, self.user)]
+
+    # Threads
+
+    async def opens_post(
+        self, forum: Channel, title: str, text: str, *, files: Iterable[File] = ()
+    ) -> Channel:
+        """Begin a post in a forum."""
+        self._must(forum, Permission.SEND_MESSAGES)
+        if forum.type is not ChannelType.FORUM:
+            raise Impossible(f"#{forum.name} is no forum.")
+        uploads = {str(n): Upload(*each) for n, each in enumerate(files)}
+        draft = Draft(content=text, uploads=uploads)
+        return threads.forum_post(self._world, forum, self.user, {"name": title}, draft)[0]
+
+    async def starts_thread(self, message: Message, name: str) -> Channel:
+        """Begin a thread at a message."""
+        self._must(message.channel, Permission.CREATE_PUBLIC_THREADS)
+        return threads.from_message(self._world, message, self.user, {"name": name})
+
+    async def archives(self, thread: Channel, *, locked: bool = False) -> None:
+        """Archive a thread."""
+        if thread.owner is not self.user:
+            self._must(thread, Permission.MANAGE_THREADS)
+        settings: Json = {"archived": True, "locked": locked}
+        threads.change(self._world, thread, self.user, settings)
+
+    # Commands, buttons, selects, forms
+
+    async def slash(self, channel: Channel, command: str, **options: Any) -> Interaction:
+        """Use a slash command: its name, with sub-commands after a space, and its options."""
+        name, *path = command.split()
+        registered = self._command(channel, name, 1)
+        data, known = _about(registered), registered
+        level = data
+        for sub in path:
+            known = _named(known, sub)
+            inner: Json = {"name": sub, "type": known["type"], "options": []}
+            level["options"] = [inner]
+            level = inner
+        level["options"] = [
+            self._option(data, _named(known, key), value) for key, value in options.items()
+        ]
+        self._all_given(known, options)
+        return self._begin(InteractionType.COMMAND, channel, data, command=command)
+
+    async def completes(self, channel: Channel, command: str, **options: Any) -> Interaction:
+        """Type into an option of a slash command that offers choices; the last one is in focus."""
+        registered = self._command(channel, command, 1)
+        data = _about(registered)
+        data["options"] = [
+            self._option(data, _named(registered, key), value) for key, value in options.items()
+        ]
+        data["options"][-1]["focused"] = True
+        return self._begin(InteractionType.AUTOCOMPLETE, channel, data, command=command)
+
+    async def menu(self, message: Message, command: str) -> Interaction:
+        """Use a command from a message's context menu."""
+        data = _about(self._command(message.channel, command, 3))
+        shown = self._world.shows.message(message)
+        data |= {
+            "target_id": str(message.id),
+            "resolved": {"messages": {str(message.id): shown}},
+        }
+        return self._begin(InteractionType.COMMAND, message.channel, data, command=command)
+
+    async def clicks(self, message: Message, button: str) -> Interaction:
+        """Click a button, named by its custom id or its label."""
+        found = self._component(message, button)
+        if found["type"] != components.BUTTON or not found.get("custom_id"):
+            raise Impossible(f"{button!r} can't be clicked so that the application hears of it.")
+        data: Json = {
+            "custom_id": found["custom_id"],
+            "component_type": found["type"],
+            "id": found["id"],
+        }
+        return self._begin(InteractionType.COMPONENT, message.channel, data, message)
+
+    async def clicks_gone(self, message: Message, custom_id: str) -> Interaction:
+        """Click a button that has just gone from the message: the client still showed it."""
+        data: Json = {"custom_id": custom_id, "component_type": components.BUTTON, "id": 1}
+        return self._begin(InteractionType.COMPONENT, message.channel, data, message)
+
+    async def selects(
+        self, message: Message, select: str, *values: str | Person | Role | Channel
+    ) -> Interaction:
+        """Choose from a select, named by its custom id or placeholder: labels, people ..."""
+        found = self._component(message, select)
+        if found["type"] not in components.SELECTS:
+            raise Impossible(f"{select!r} is no select.")
+        if not found["min_values"] <= len(values) <= found["max_values"]:
+            raise Impossible(f"{select!r} takes {found['min_values']} to {found['max_values']}.")
+        data: Json = {
+            "custom_id": found["custom_id"],
+            "component_type": found["type"],
+            "id": found["id"],
+            "values": [_value(found, each) for each in values],
+        }
+        for each in values:
+            if not isinstance(each, str):
+                self._resolve(data, message.channel, each)
+        return self._begin(InteractionType.COMPONENT, message.channel, data, message)
+
+    async def submits(self, interaction: Interaction, **values: str) -> Interaction:
+        """Fill in the form that an interaction was answered with; names are custom ids."""
+        modal = interaction.modal
+        if modal is None:
+            raise Impossible("The application has shown no form.")
+        known = components.custom_ids(modal["components"])
+        for name in values:
+            if name not in known:
+                raise Impossible(f"The form has no field {name!r}.")
+        data: Json = {
+            "custom_id": modal["custom_id"],
+            "components": _filled(modal["components"], values),
+        }
+        return self._begin(InteractionType.MODAL, interaction.channel, data, interaction.message)
+
+    # What it takes
+
+    def _begin(
+        self,
+        kind: InteractionType,
+        channel: Channel,
+        data: Json,
+        message: Message | None = None,
+        command: str = "",
+    ) -> Interaction:
+        return interactions.begin(
+            self._world, kind, self.user, channel, data, message=message, command=command
+        )
+
+    def _must(self, channel: Channel, needed: int) -> None:
+        if channel.deleted:
+            raise Impossible("The channel is deleted.")
+        if not may(channel, self.user, Permission.VIEW_CHANNEL | needed):
+            raise Impossible(f"{self.name} lacks {Permission(needed)!r} in {channel.name!r}.")
+
+    def _own(self, message: Message) -> None:
+        if message.author is not self.user or message.deleted:
+            raise Impossible("Only an own message that is still there can be edited.")
+
+    def _component(self, message: Message, name: str) -> Json:
+        if message.deleted or message not in self.sees(message.channel):
+            raise Impossible(f"{self.name} does not see the message.")
+        found = components.labelled(message.components, name)
+        if found is None:
+            raise Impossible(f"The message has no {name!r}: {message.components}")
+        if found.get("disabled"):
+            raise Impossible(f"{name!r} is disabled.")
+        return found
+
+    def _command(self, channel: Channel, name: str, kind: int) -> Json:
+        self._must(channel, Permission.USE_APPLICATION_COMMANDS if channel.guild else 0)
+        scopes = (channel.guild.id, 0) if channel.guild else (0,)
+        for command in [each for scope in scopes for each in self._world.commands.get(scope, [])]:
+            if command["name"] == name and command["type"] == kind:
+                needed = command["default_member_permissions"]
+                if needed is not None and channel.guild and not self._has(channel, int(needed)):
+                    raise Impossible(f"{self.name} may not use {name!r}.")
+                return command
+        raise Impossible(f"No command {name!r} of this kind is registered here.")
+
+    def _has(self, channel: Channel, needed: int) -> bool:
+        # Nothing needed means: administrators alone.
+        return may(channel, self.user, needed or Permission.ADMINISTRATOR)
+
+    def _all_given(self, known: Json, given: Json) -> None:
+        for option in known.get("options") or []:
+            if option.get("required") and option["name"] not in given:
+                raise Impossible(f"The option {option['name']!r} is required.")
+
+    def _option(self, data: Json, known: Json, value: Any) -> Json:
+        kind = known["type"]
+        if isinstance(value, Person | User | Role | Channel):
+            value = self._resolve(data, None, value)
+        elif kind == ATTACHMENT:
+            value = self._attach(data, value)
+        if kind == STRING and len(value) > known.get("max_length", 6000):
+            raise Impossible(f"The option {known['name']!r} is too long.")
+        return {"name": known["name"], "type": kind, "value": value}
+
+    def _resolve(self, data: Json, channel: Channel | None, value: object) -> str:
+        resolved = data.setdefault("resolved", {})
+        match value:
+            case Person(user=user) | (User() as user):
+                key, place = str(user.id), resolved.setdefault("users", {})
+                place[key] = payloads.user(user)
+                guild = channel.guild if channel else next(iter(self._world.guilds.values()))
+                if guild and user.id in guild.members:
+                    member = payloads.member_of(guild.members[user.id])
+                    resolved.setdefault("members", {})[key] = {**member, "permissions": "0"}
+            case Role():
+                key = str(value.id)
+                resolved.setdefault("roles", {})[key] = payloads.role(value)
+            case Channel():
+                key = str(value.id)
+                shown = {**payloads.channel(value), "permissions": "0"}
+                resolved.setdefault("channels", {})[key] = shown
+            case _:
+                raise Impossible(f"{value!r} can't be chosen.")
+        return key
+
+    def _attach(self, data: Json, file: File) -> str:
+        holder = Draft(uploads={"0": Upload(*file)})
+        channel = self.direct
+        (attachment,) = messages.attachments(self._world, channel, holder)
+        kept = messages.post(self._world, channel, self.user, holder)
+        kept.attachments = [attachment]
+        shown = self._world.cdn.payload(channel, attachment, ephemeral=True)
+        data.setdefault("resolved", {}).setdefault("attachments", {})[shown["id"]] = shown
+        return str(shown["id"])
+
+
+def _about(command: Json) -> Json:
+    about: Json = {"id": command["id"], "name": command["name"], "type": command["type"]}
+    return {**about, "guild_id": command["guild_id"]} if "guild_id" in command else about
+
+
+def _named(command: Json, option: str) -> Json:
+    for known in command.get("options") or []:
+        if known["name"] == option:
+            return known
+    raise Impossible(f"{command['name']!r} has no option {option!r}.")
+
+
+def _value(select: Json, value: str | Person | Role | Channel) -> str:
+    if not isinstance(value, str):
+        return str(value.id)
+    for option in select["options"]:
+        if value in (option["value"], option["label"]):
+            return str(option["value"])
+    raise Impossible(f"The select has no {value!r}.")
+
+
+def _filled(fields: list[Json], values: dict[str, str]) -> list[Json]:
+    filled: list[Json] = []
+    for number, each in enumerate(fields, 1):
+        kind = each["type"]
+        shown: Json = {"type": kind, "id": each.get("id") or number}
+        if "custom_id" in each:
+            shown["custom_id"] = each["custom_id"]
+            given = values.get(each["custom_id"], each.get("value") or "")
+            if kind == components.INPUT:
+                _fits(each, given)
+                shown["value"] = given
+            else:
+                shown["values"] = [given] if given else []
+        if "components" in each:
+            shown["components"] = _filled(each["components"], values)
+        if "component" in each:
+            shown["component"] = _filled([each["component"]], values)[0]
+        filled.append(shown)
+    return filled
+
+
+def _fits(field: Json, value: str) -> None:
+    if not value and field.get("required", True):
+        raise Impossible(f"The field {field['custom_id']!r} is required.")
+    if len(value) > (field.get("max_length") or 4000):
+        raise Impossible(f"The field {field['custom_id']!r} takes no more text.")
+
+
+__all__ = ["File", "Impossible", "Person", "Refused"]

@@ -1,0 +1,193 @@
+"""REST: messages, reactions and typing."""
+
+from __future__ import annotations
+
+from adapters.discord.simulator import messages, payloads
+from adapters.discord.simulator.calls import Call, Reply, Routes, channel_of, message_of
+from adapters.discord.simulator.clock import made_at
+from adapters.discord.simulator.drafts import CREATE, EDIT, check_not_empty, read
+from adapters.discord.simulator.errors import (
+    empty_message,
+    invalid,
+    missing_access,
+    missing_permissions,
+    not_the_author,
+    thread_archived,
+    too_many_old_edits,
+    unknown,
+)
+from adapters.discord.simulator.model import Channel, Message
+from adapters.discord.simulator.permissions import Permission, may, sending
+from adapters.discord.simulator.world import World
+
+CHANNEL = "/channels/{channel_id}"
+MESSAGES = f"{CHANNEL}/messages"
+MESSAGE = f"{MESSAGES}/{{message_id}}"
+REACTION = f"{MESSAGE}/reactions/{{emoji_name}}"
+MOST = 100
+
+
+def check(world: World, channel: Channel, needed: int = 0) -> None:
+    """Refuse what the application may not do there."""
+    if not may(channel, world.bot, Permission.VIEW_CHANNEL):
+        raise missing_access()
+    if not may(channel, world.bot, needed):
+        raise missing_permissions()
+
+
+def history(world: World, call: Call) -> Reply:
+    """Messages before, after or around one, the newest first."""
+    channel = channel_of(world, call)
+    check(world, channel, Permission.READ_MESSAGE_HISTORY)
+    limit = int(call.query.get("limit", 50))
+    if not 1 <= limit <= MOST:
+        raise invalid("limit", "NUMBER_TYPE_MAX", f"int value should be between 1 and {MOST}.")
+    seen = [each for each in channel.messages.values() if each.visible_to is None]
+    if "after" in call.query:
+        seen = [each for each in seen if each.id > int(call.query["after"])][:limit]
+    elif "before" in call.query:
+        seen = [each for each in seen if each.id < int(call.query["before"])]
+    elif "around" in call.query:
+        middle = int(call.query["around"])
+        later = [each for each in seen if each.id >= middle][: limit // 2 + 1]
+        seen = [each for each in seen if each.id < middle][-(limit // 2) :] + later
+    newest_first = sorted(seen, key=lambda each: each.id)[-limit:][::-1]
+    return Reply(200, [world.shows.message(each) for each in newest_first])
+
+
+def show(world: World, call: Call) -> Reply:
+    """One message."""
+    message = message_of(world, call)
+    check(world, message.channel, Permission.READ_MESSAGE_HISTORY)
+    return Reply(200, world.shows.message(message))
+
+
+def create(world: World, call: Call) -> Reply:
+    """Write a message. One with a nonce that was just used is not written again."""
+    channel = channel_of(world, call)
+    needed = sending(channel)
+    check(world, channel, needed | Permission.ATTACH_FILES if call.uploads else needed)
+    draft = read(call.body, call.uploads, CREATE)
+    check_not_empty(draft)
+    if draft.enforce_nonce and (known := _same_nonce(world, channel, draft.nonce)):
+        return Reply(200, world.shows.message(known))
+    message = messages.post(world, channel, world.bot, draft)
+    return Reply(200, world.shows.message(message))
+
+
+OLD = 3600.0
+OLD_EDITS = 3
+OLD_EDITS_PER = 60.0
+"""A message older than an hour: so few edits in so many seconds. Discord gives no numbers."""
+
+NONCE_WINDOW = 180.0
+"""For how long a nonce is remembered, in seconds; Discord says: a few minutes."""
+
+
+def _same_nonce(world: World, channel: Channel, nonce: int | str | None) -> Message | None:
+    if nonce is None:
+        return None
+    since = world.clock.now() - NONCE_WINDOW
+    for message in reversed(channel.messages.values()):
+        if made_at(message.id) < since:
+            return None
+        if message.nonce == nonce and message.author is world.bot:
+            return message
+    return None
+
+
+def edit(world: World, call: Call) -> Reply:
+    """Change a message of the application's."""
+    message = message_of(world, call)
+    check(world, message.channel)
+    if message.author is not world.bot or message.webhook_id not in (None, world.bot.id):
+        raise not_the_author()
+    if message.channel.archived:
+        raise thread_archived()
+    _check_age(world, message)
+    draft = read(call.body, call.uploads, EDIT, old_flags=message.flags)
+    _check_something_left(message, draft.content, draft.embeds, draft.components)
+    messages.edit(world, message, draft)
+    return Reply(200, world.shows.message(message))
+
+
+def _check_age(world: World, message: Message) -> None:
+    now = world.clock.now()
+    if now - made_at(message.id) < OLD:
+        return
+    recent = [at for at in world.old_edits.get(message.channel.id, []) if now - at < OLD_EDITS_PER]
+    if len(recent) >= OLD_EDITS:
+        raise too_many_old_edits(round(OLD_EDITS_PER - (now - recent[0]), 3))
+    world.old_edits[message.channel.id] = [*recent, now]
+
+
+def _check_something_left(message: Message, *changed: object) -> None:
+    content, embeds, shown = changed
+    left = [
+        message.content if content is None else content,
+        message.embeds if embeds is None else embeds,
+        message.components if shown is None else shown,
+        message.attachments,
+        message.snapshots,
+    ]
+    if not any(left):
+        raise empty_message()
+
+
+def delete(world: World, call: Call) -> Reply:
+    """Delete a message."""
+    message = message_of(world, call)
+    needed = 0 if message.author is world.bot else Permission.MANAGE_MESSAGES
+    check(world, message.channel, needed)
+    messages.delete(world, message)
+    return Reply()
+
+
+def typing(world: World, call: Call) -> Reply:
+    """Show that the application writes."""
+    channel = channel_of(world, call)
+    check(world, channel, sending(channel))
+    messages.type_in(world, channel, world.bot)
+    return Reply()
+
+
+def react(world: World, call: Call) -> Reply:
+    """React to a message."""
+    message = message_of(world, call)
+    check(world, message.channel, Permission.ADD_REACTIONS | Permission.READ_MESSAGE_HISTORY)
+    if message.channel.archived:
+        raise thread_archived()
+    emoji = call.parameters["emoji_name"]
+    if emoji.isascii() and ":" not in emoji:
+        raise unknown("Emoji")
+    messages.react(world, message, world.bot, emoji)
+    return Reply()
+
+
+def unreact(world: World, call: Call) -> Reply:
+    """Take a reaction of the application's away."""
+    message = message_of(world, call)
+    check(world, message.channel)
+    messages.unreact(world, message, world.bot, call.parameters["emoji_name"])
+    return Reply()
+
+
+def reactions(world: World, call: Call) -> Reply:
+    """Who reacted with an emoji."""
+    message = message_of(world, call)
+    check(world, message.channel, Permission.READ_MESSAGE_HISTORY)
+    users = message.reactions.get(call.parameters["emoji_name"], [])
+    return Reply(200, [payloads.user(each) for each in users])
+
+
+ROUTES: Routes = {
+    ("GET", MESSAGES): history,
+    ("POST", MESSAGES): create,
+    ("GET", MESSAGE): show,
+    ("PATCH", MESSAGE): edit,
+    ("DELETE", MESSAGE): delete,
+    ("POST", f"{CHANNEL}/typing"): typing,
+    ("PUT", f"{REACTION}/@me"): react,
+    ("DELETE", f"{REACTION}/@me"): unreact,
+    ("GET", REACTION): reactions,
+}

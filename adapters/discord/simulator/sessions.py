@@ -1,0 +1,105 @@
+"""Gateway sessions: what each was told, and which events it is told in what form."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections import deque
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from adapters.discord.simulator.errors import Json
+from adapters.discord.simulator.intents import Intent
+from adapters.discord.simulator.model import Guild, Message, User
+from adapters.discord.simulator.world import Event
+
+KEPT_EVENTS = 1000
+RESUMABLE_FOR = 120.0
+"""How long a session outlives its connection, in seconds."""
+
+DISPATCH, HEARTBEAT, IDENTIFY, RESUME, RECONNECT = 0, 1, 2, 6, 7
+REQUEST_MEMBERS, INVALID_SESSION, HELLO, ACK = 8, 9, 10, 11
+
+BLANKED: Json = {"content": "", "embeds": [], "attachments": [], "components": []}
+
+
+class Line(Protocol):
+    """A connection that frames can be sent on, without waiting."""
+
+    def send(self, frame: Json) -> None:
+        """Send a frame."""
+        ...
+
+
+@dataclass(slots=True, eq=False)
+class Session:
+    """One client's share of events: numbered, and kept for a resume."""
+
+    intents: int
+    bot: User
+    shard: tuple[int, int] = (0, 1)
+    id: str = field(default_factory=lambda: secrets.token_hex(16))
+    sequence: int = 0
+    kept: deque[tuple[int, Json]] = field(
+        default_factory=lambda: deque[tuple[int, Json]](maxlen=KEPT_EVENTS)
+    )
+    line: Line | None = None
+    lost_at: float | None = None
+    resumes: int = 0
+
+    def wants(self, event: Event) -> bool:
+        """Whether this session is told of the event."""
+        if event.guild and shard_of(event.guild, self.shard[1]) != self.shard[0]:
+            return False
+        if event.guild is None and self.shard[0] != 0 and event.name != "GUILD_CREATE":
+            return False
+        if event.intent == Intent.MEMBERS and event.data["user"]["id"] == str(self.bot.id):
+            return True
+        return not event.intent or bool(self.intents & event.intent)
+
+    def dispatch(self, name: str, data: Any) -> Json:
+        """Number an event and keep it."""
+        self.sequence += 1
+        frame: Json = {"op": DISPATCH, "t": name, "s": self.sequence, "d": data}
+        self.kept.append((self.sequence, frame))
+        return frame
+
+    def shown(self, event: Event) -> Json:
+        """The event's data as this session may see them."""
+        message = event.message
+        if message is None or self.intents & Intent.CONTENT or sees(message, self.bot):
+            return event.data
+        return {**event.data, **BLANKED}
+
+    def missed(self, sequence: int) -> list[Json] | None:
+        """What came after `sequence`; None if not all of that is kept any more."""
+        if sequence > self.sequence:
+            return None
+        first = self.kept[0][0] if self.kept else self.sequence + 1
+        if sequence + 1 < first:
+            return None
+        return [frame for number, frame in self.kept if number > sequence]
+
+    def resumable(self, now: float) -> bool:
+        """Whether a client may still come back to it."""
+        return self.lost_at is None or now - self.lost_at <= RESUMABLE_FOR
+
+
+def sees(message: Message, bot: User) -> bool:
+    """Whether the application sees the text without the intent for it."""
+    return (
+        message.channel.guild is None
+        or message.author is bot
+        or bot in message.pings
+        or message.webhook_id == bot.id
+    )
+
+
+def shard_of(guild: Guild, shards: int) -> int:
+    """Which of the shards a guild belongs to."""
+    return (guild.id >> 22) % shards
+
+
+def encoded(frame: Json) -> str:
+    """A frame as text."""
+    return json.dumps(frame, separators=(",", ":"))

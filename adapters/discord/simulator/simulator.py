@@ -1,0 +1,279 @@
+"""A Discord that runs on this machine: guilds, people and what the application did there.
+
+    async with DiscordSimulator() as discord:
+        general = discord.channel("general")
+        alice = discord.person("alice")
+        await alice.mentions(general, "hello")
+        await discord.until(lambda: len(discord.messages(general)) == 2)
+
+The application reaches it at `api_url` and `gateway_url` with `token`. REST and gateway follow
+v10 of Discord's API; limits, faults and the clock are in the caller's hands.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Callable, Iterable, Sequence
+from typing import Self, TypeVar
+
+from adapters.discord.simulator import interactions, messages, threads
+from adapters.discord.simulator.calls import Call
+from adapters.discord.simulator.errors import Json
+from adapters.discord.simulator.faults import Faults
+from adapters.discord.simulator.gateway import Gateway
+from adapters.discord.simulator.limits import Limits
+from adapters.discord.simulator.model import (
+    Channel,
+    ChannelType,
+    Guild,
+    Interaction,
+    Message,
+    Role,
+    User,
+)
+from adapters.discord.simulator.people import Person
+from adapters.discord.simulator.permissions import named
+from adapters.discord.simulator.server import Server
+from adapters.discord.simulator.world import Typing, World
+
+T = TypeVar("T")
+LOOK_AGAIN = 0.002
+EDIT = "/channels/{channel_id}/messages/{message_id}"
+
+
+class DiscordSimulator:
+    """A Discord with one guild, `home`, in which the application is a member."""
+
+    def __init__(self, *, port: int = 0, token: str = "") -> None:
+        self.token = token or f"simulated.{secrets.token_urlsafe(16)}"
+        self.gateway = Gateway()
+        self.world = World(self.gateway.emit)
+        self.home = self.world.guild("home")
+        self._server = Server(self.world, self.gateway, self.token)
+        self._port = port
+        self._people: dict[str, Person] = {}
+        self.gateway.serve(self.world, self.token)
+
+    async def __aenter__(self) -> Self:
+        await self._server.start(self._port)
+        return self
+
+    async def __aexit__(self, kind: object, error: object, trace: object) -> None:
+        await self._server.stop()
+        if self._server.broken and error is None:
+            raise ExceptionGroup("The simulator broke", self._server.broken)
+
+    @property
+    def api_url(self) -> str:
+        """Where REST begins: `http://127.0.0.1:PORT/api/v10`."""
+        return self.world.api_url
+
+    @property
+    def gateway_url(self) -> str:
+        """Where clients connect; a resume has an address of its own, as on Discord."""
+        return self.gateway.url
+
+    @property
+    def cdn_url(self) -> str:
+        """Where attachments are: `http://127.0.0.1:PORT`."""
+        return self.world.cdn.url
+
+    @property
+    def limits(self) -> Limits:
+        """The limits of requests."""
+        return self._server.limits
+
+    @property
+    def faults(self) -> Faults:
+        """What goes wrong with requests."""
+        return self._server.faults
+
+    @property
+    def bot(self) -> User:
+        """The application's user."""
+        return self.world.bot
+
+    # The place and its people
+
+    def guild(self, name: str) -> Guild:
+        """Make a further guild."""
+        return self.world.guild(name)
+
+    def channel(
+        self,
+        name: str,
+        *,
+        guild: Guild | None = None,
+        kind: ChannelType = ChannelType.TEXT,
+        hidden: bool = False,
+    ) -> Channel:
+        """The channel of that name, made if there is none; a `hidden` one shows to nobody."""
+        guild = guild or self.home
+        for channel in self.world.channels.values():
+            if channel.guild is guild and channel.name == name and not channel.is_thread:
+                return channel
+        channel = self.world.channel(guild, name, kind)
+        if hidden:
+            self.deny(channel, guild.everyone, "view_channel")
+        return channel
+
+    def forum(self, name: str, *, tags: Sequence[str] = (), guild: Guild | None = None) -> Channel:
+        """The forum of that name, made if there is none."""
+        forum = self.channel(name, guild=guild, kind=ChannelType.FORUM)
+        for tag in tags:
+            number = str(self.world.ids.new())
+            shown: Json = {"id": number, "name": tag, "moderated": False}
+            forum.tags.append({**shown, "emoji_id": None, "emoji_name": None})
+        return forum
+
+    def role(self, name: str, permissions: str = "", *, guild: Guild | None = None) -> Role:
+        """Make a role; permissions are named as in `"manage_threads attach_files"`."""
+        return self.world.role(guild or self.home, name, named(permissions))
+
+    def person(
+        self,
+        name: str,
+        *,
+        roles: Iterable[Role] = (),
+        guild: Guild | None = None,
+        bot: bool = False,
+        member: bool = True,
+    ) -> Person:
+        """The person of that name, made if there is none: a member with these roles."""
+        if name not in self._people:
+            self._people[name] = Person(self.world, self.world.user(name, bot=bot))
+        person = self._people[name]
+        guild = guild or self.home
+        if member and person.id not in guild.members:
+            self.world.join(guild, person.user)
+        if member:
+            guild.members[person.id].roles.extend(roles)
+        return person
+
+    def allow(self, channel: Channel, whom: Role | Person | User, permissions: str) -> None:
+        """Grant somebody permissions in a channel."""
+        of = whom.user if isinstance(whom, Person) else whom
+        self.world.overwrite(channel, of, allow=named(permissions))
+
+    def deny(self, channel: Channel, whom: Role | Person | User, permissions: str) -> None:
+        """Deny somebody permissions in a channel; also in the midst of what is going on there."""
+        of = whom.user if isinstance(whom, Person) else whom
+        self.world.overwrite(channel, of, deny=named(permissions))
+
+    def delete(self, what: Channel | Message) -> None:
+        """Delete a message, or a channel or thread with all that is in it."""
+        if isinstance(what, Channel):
+            self.world.delete_channel(what)
+        else:
+            messages.delete(self.world, what)
+
+    def archive(self, thread: Channel, *, locked: bool = False) -> None:
+        """Archive a thread, as a moderator does."""
+        settings: Json = {"archived": True, "locked": locked}
+        threads.change(self.world, thread, self.world.owner, settings)
+
+    def unfurl(self, message: Message, **embed: str) -> None:
+        """Let previews of a message's links appear, which tells of it as of an edit."""
+        messages.unfurl(self.world, message, dict(embed))
+
+    def advance(self, seconds: float) -> None:
+        """Push the time on: links and tokens expire, silent threads are archived."""
+        self.world.clock.advance(seconds)
+        threads.archive_idle(self.world)
+
+    # What was done
+
+    def messages(self, channel: Channel) -> list[Message]:
+        """The messages that everybody sees there, oldest first."""
+        return [each for each in channel.messages.values() if each.visible_to is None]
+
+    def texts(self, channel: Channel) -> list[str]:
+        """What the application's messages there say, oldest first."""
+        return [each.content for each in self.messages(channel) if each.application]
+
+    def threads(self, channel: Channel) -> list[Channel]:
+        """The threads or posts of a channel, oldest first."""
+        return [each for each in self.world.channels.values() if each.parent is channel]
+
+    @property
+    def typing(self) -> list[Typing]:
+        """Who was seen typing, where and when."""
+        return self.world.typing
+
+    @property
+    def interactions(self) -> list[Interaction]:
+        """All commands, clicks and forms, oldest first."""
+        return list(self.world.interactions.values())
+
+    @property
+    def missed_interactions(self) -> list[Interaction]:
+        """Those that were not answered within three seconds: people saw that they failed."""
+        due = self.world.clock.now() - interactions.DEADLINE
+        return [each for each in self.interactions if not each.acknowledged and each.made_at < due]
+
+    @property
+    def commands(self) -> dict[int, list[Json]]:
+        """The registered commands, by guild; those for everywhere under 0."""
+        return self.world.commands
+
+    @property
+    def pings(self) -> list[Message]:
+        """The application's messages that told somebody by name, role or all at once."""
+        everything = [each for channel in self.world.channels.values() for each in
+                      channel.messages.values()]  # fmt: skip
+        return [
+            each
+            for each in everything
+            if each.application and (each.pings or each.role_pings or each.everyone)
+        ]
+
+    @property
+    def on_exchange(self) -> list[Callable[[Call], None]]:
+        """Called with every request once it is answered; what they raise fails the simulation."""
+        return self._server.on_exchange
+
+    def calls(self, method: str = "", route: str = "") -> list[Call]:
+        """The requests so far, also of one method, or with a part of a path or route."""
+        return [
+            each
+            for each in self._server.calls
+            if (not method or each.method == method) and (route in each.path or route in each.route)
+        ]
+
+    @property
+    def avoidable_429s(self) -> list[Call]:
+        """Requests refused for their rate, whose sender had been told enough to know before."""
+        return [each for each in self._server.calls if each.avoidable]
+
+    def edits_per_minute(self, channel: Channel) -> int:
+        """The most edits that reached a channel within any minute."""
+        times = [
+            each.at
+            for each in self.calls("PATCH")
+            if each.route == EDIT and each.parameters["channel_id"] == str(channel.id)
+        ]
+        counts = (sum(start <= at < start + 60 for at in times) for start in times)
+        return max(counts, default=0)
+
+    # Waiting
+
+    async def until(self, condition: Callable[[], T], *, seconds: float = 5.0) -> T:
+        """Wait until the condition holds, and return what it said; TimeoutError after `seconds`."""
+        try:
+            async with asyncio.timeout(seconds):
+                while not (found := condition()):
+                    await asyncio.sleep(LOOK_AGAIN)
+        except TimeoutError:
+            last = ", ".join(str(each) for each in self._server.calls[-5:])
+            raise TimeoutError(f"It did not come in {seconds:g} s. Last calls: {last}") from None
+        return found
+
+    async def connected(self, *, seconds: float = 5.0) -> None:
+        """Wait until the application is on the gateway."""
+        await self.until(lambda: self.gateway.open_sessions, seconds=seconds)
+
+    async def answered(self, interaction: Interaction, *, seconds: float = 5.0) -> Interaction:
+        """Wait until an interaction has its first answer, or it came too late."""
+        await self.until(lambda: interaction.acknowledged or interaction.late, seconds=seconds)
+        return interaction

@@ -1,0 +1,49 @@
+"""A small bot on the real discord.py, which keeps what it was told."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import discord as sdk
+from discord import app_commands
+
+
+class Bot(sdk.Client):
+    def __init__(self, **settings: Any) -> None:
+        intents = settings.pop("intents", sdk.Intents.all())
+        super().__init__(intents=intents, guild_ready_timeout=0.05, **settings)
+        self.tree = app_commands.CommandTree(self)
+        self.heard: list[sdk.Message] = []
+        self.told: list[tuple[str, Any]] = []
+
+    async def on_message(self, message: sdk.Message) -> None:
+        self.heard.append(message)
+        self.told.append(("message", message))
+
+    async def on_raw_message_edit(self, payload: sdk.RawMessageUpdateEvent) -> None:
+        self.told.append(("edit", payload))
+
+    async def on_raw_message_delete(self, payload: sdk.RawMessageDeleteEvent) -> None:
+        self.told.append(("delete", payload))
+
+    async def on_raw_reaction_add(self, payload: sdk.RawReactionActionEvent) -> None:
+        self.told.append(("reaction", payload))
+
+    async def on_thread_create(self, thread: sdk.Thread) -> None:
+        self.told.append(("thread", thread))
+
+    async def on_resumed(self) -> None:
+        self.told.append(("resumed", None))
+
+    async def on_ready(self) -> None:
+        self.told.append(("ready", None))
+
+    async def on_interaction(self, interaction: sdk.Interaction) -> None:
+        self.told.append(("interaction", interaction))
+
+    def texts(self) -> list[str]:
+        """What people said."""
+        return [each.content for each in self.heard if each.author != self.user]
+
+    def was_told(self, kind: str) -> list[Any]:
+        return [what for name, what in self.told if name == kind]

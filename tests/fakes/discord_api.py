@@ -1,0 +1,141 @@
+"""Checks requests to Discord and their answers against Discord's own description of its API."""
+
+from __future__ import annotations
+
+import json
+import re
+from copy import deepcopy
+from datetime import datetime
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from jsonschema import Draft202012Validator, FormatChecker
+from referencing import Registry, Resource
+
+from adapters.discord.simulator import Call
+
+DESCRIPTION = Path(__file__).parent.parent / "data" / "discord" / "openapi.json"
+URN = "urn:discord"
+# discord.py sends these ids as numbers; Discord takes them.
+NUMBERS_AS_IDS = ("recipient_id", "message_id", "channel_id", "guild_id")
+
+
+class Mismatch(AssertionError):
+    """A request or an answer that is not as Discord describes it."""
+
+
+class ApiDescription:
+    """Discord's description: which routes there are, what they take and what they answer."""
+
+    def __init__(self) -> None:
+        self._spec: dict[str, Any] = json.loads(DESCRIPTION.read_text())
+        _allow_forwards(self._spec)
+        contents = {**self._spec, "$schema": "https://json-schema.org/draft/2020-12/schema"}
+        self._registry = Registry().with_resource(URN, Resource.from_contents(contents))
+        self._formats = FormatChecker(formats=())
+        self._formats.checks("snowflake")(_is_snowflake)
+        self._formats.checks("date-time", raises=ValueError)(_is_time)
+        self._paths = {
+            path: re.compile(re.sub(r"\{[^}]+\}", "[^/]+", path) + "$")
+            for path in sorted(self._spec["paths"], key=lambda path: path.count("{"))
+        }
+        self._validators: dict[str, Draft202012Validator] = {}
+
+    def check(self, call: Call) -> None:
+        """Raise `Mismatch` unless request and answer are as described; downloads are not part."""
+        if call.route == "/attachments" or (call.status == 404 and call.answer["code"] == 0):
+            return
+        path = next((path for path, it in self._paths.items() if it.match(call.path)), None)
+        method = call.method.lower()
+        if path is None or method not in self._spec["paths"][path]:
+            raise Mismatch(f"{call.method} {call.path}: no such route")
+        where = f"{URN}#/paths/{_escaped(path)}/{method}"
+        if call.body is not None and call.status != 400:
+            self._check_request(call, path, where)
+        if call.status is not None and not isinstance(call.answer, str):
+            self._check_answer(call, path, where)
+
+    def _check_request(self, call: Call, path: str, where: str) -> None:
+        described = self._spec["paths"][path][call.method.lower()].get("requestBody")
+        if described is None:
+            if call.body:
+                raise Mismatch(f"{call}: takes no body, got {call.body}")
+            return
+        if "application/json" not in described["content"]:
+            return
+        schema = f"{where}/requestBody/content/application~1json/schema"
+        self._validate(schema, _with_ids(call.body), f"{call}: request")
+
+    def _check_answer(self, call: Call, path: str, where: str) -> None:
+        responses = self._spec["paths"][path][call.method.lower()]["responses"]
+        status = str(call.status)
+        if status.startswith("5"):
+            return
+        known = status if status in responses else f"{status[0]}XX"
+        if known not in responses:
+            raise Mismatch(f"{call}: no such status is described")
+        described = responses[known]
+        if reference := described.get("$ref"):
+            schema = f"{URN}{reference}"
+            name = reference.rsplit("/", 1)[-1]
+            content = self._spec["components"]["responses"][name].get("content")
+        else:
+            schema = f"{where}/responses/{known}"
+            content = described.get("content")
+        if not content:
+            if call.answer is not None:
+                raise Mismatch(f"{call}: described without a body, got {call.answer}")
+            return
+        schema = f"{schema}/content/application~1json/schema"
+        self._validate(schema, call.answer, f"{call}: answer")
+
+    def _validate(self, schema: str, value: Any, what: str) -> None:
+        if schema not in self._validators:
+            self._validators[schema] = Draft202012Validator(
+                {"$ref": schema}, registry=self._registry, format_checker=self._formats
+            )
+        errors = list(self._validators[schema].iter_errors(value))
+        if errors:
+            told = "\n".join(_deepest(error) for error in errors)
+            raise Mismatch(f"{what} is not as described:\n{told}\nin {json.dumps(value)[:2000]}")
+
+
+@cache
+def api_description() -> ApiDescription:
+    """The description, read once."""
+    return ApiDescription()
+
+
+def _is_time(value: object) -> bool:
+    return not isinstance(value, str) or datetime.fromisoformat(value).tzinfo is not None
+
+
+def _is_snowflake(value: object) -> bool:
+    return not isinstance(value, str) or (value.isdecimal() and int(value) < 2**64)
+
+
+def _escaped(path: str) -> str:
+    return path.replace("~", "~0").replace("/", "~1").replace("{", "%7B").replace("}", "%7D")
+
+
+def _with_ids(body: Any) -> Any:
+    body = deepcopy(body)
+    places = [body, body.get("message_reference")] if isinstance(body, dict) else []
+    for place in places:
+        for name in NUMBERS_AS_IDS:
+            if isinstance(place, dict) and isinstance(place.get(name), int):
+                place[name] = str(place[name])
+    return body
+
+
+def _allow_forwards(spec: dict[str, Any]) -> None:
+    # The preview of the description lacks the kind of reference that a forward is.
+    kinds = spec["components"]["schemas"]["MessageReferenceType"]["oneOf"]
+    kinds.append({"title": "FORWARD", "const": 1})
+
+
+def _deepest(error: Any) -> str:
+    while error.context:
+        error = max(error.context, key=lambda each: len(each.absolute_path))
+    return f"{'/'.join(map(str, error.absolute_path))}: {error.message[:300]}"

@@ -1,0 +1,79 @@
+"""The Discord simulator for tests: checked against Discord's description, reached by discord.py.
+
+In a conftest: `from tests.fakes.discord_wire import discord, discord_client`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from typing import Any, TypeAlias
+
+import discord as sdk
+import pytest
+import yarl
+from discord.gateway import DiscordWebSocket
+
+from adapters.discord.simulator import DiscordSimulator
+from tests.fakes.discord_api import api_description
+
+
+@contextmanager
+def pointed_at(simulator: DiscordSimulator) -> Iterator[None]:
+    """Let discord.py in this process take the simulator for Discord."""
+    before = sdk.http.Route.BASE, DiscordWebSocket.DEFAULT_GATEWAY
+    sdk.http.Route.BASE = simulator.api_url
+    DiscordWebSocket.DEFAULT_GATEWAY = yarl.URL(simulator.gateway_url)
+    try:
+        yield
+    finally:
+        sdk.http.Route.BASE, DiscordWebSocket.DEFAULT_GATEWAY = before
+
+
+@asynccontextmanager
+async def simulated() -> AsyncIterator[DiscordSimulator]:
+    """A simulator whose every request and answer is as Discord describes them, or it fails."""
+    async with DiscordSimulator() as simulator:
+        simulator.on_exchange.append(api_description().check)
+        yield simulator
+
+
+@pytest.fixture
+async def discord() -> AsyncIterator[DiscordSimulator]:
+    """A Discord of the test's own, which discord.py takes for the real one."""
+    async with simulated() as simulator:
+        with pointed_at(simulator):
+            yield simulator
+
+
+Connect: TypeAlias = Callable[..., Any]
+
+
+@asynccontextmanager
+async def connected(client: sdk.Client, simulator: DiscordSimulator) -> AsyncIterator[None]:
+    """Run a client until the block ends."""
+    async with asyncio.TaskGroup() as tasks:
+        running = tasks.create_task(client.start(simulator.token))
+        try:
+            async with asyncio.timeout(8):
+                while not client.is_ready():
+                    if running.done():
+                        running.result()
+                    await asyncio.sleep(0.01)
+            yield
+        finally:
+            await client.close()
+            running.cancel()
+
+
+@pytest.fixture
+async def discord_client(discord: DiscordSimulator) -> AsyncIterator[Connect]:
+    """Connect clients: `client = await discord_client(Bot(intents=...))`; closed with the test."""
+    async with AsyncExitStack() as stack:
+
+        async def connect(client: sdk.Client) -> sdk.Client:
+            await stack.enter_async_context(connected(client, discord))
+            return client
+
+        yield connect
