@@ -724,6 +724,10 @@ class SessionReader(Protocol):
         """The thread in which a conversation goes on, None for one that is not known."""
         ...
 
+    async def taken(self, keys: Collection[str]) -> frozenset[str]:
+        """Those of these dedupe keys whose messages were taken."""
+        ...
+
     async def events(self, thread: str, *, after: int = 0, limit: int = 500) -> list[SessionEvent]:
         """The first `limit` events after a seq."""
         ...

@@ -360,6 +360,11 @@ class SqliteStore:
         rows = await self._rows("SELECT * FROM threads WHERE key = ? AND current", (str(key),))
         return thread_of(rows[0]) if rows else None
 
+    async def taken(self, keys: Collection[str]) -> frozenset[str]:
+        """Those of these dedupe keys whose messages were taken."""
+        query = "SELECT key FROM dedupe WHERE key IN (SELECT value FROM json_each(?))"
+        return frozenset(row["key"] for row in await self._rows(query, (json.dumps([*keys]),)))
+
     async def events(self, thread: str, *, after: int = 0, limit: int = 500) -> list[SessionEvent]:
         """The first `limit` events after a seq."""
         rows = await self._rows(
