@@ -28,7 +28,7 @@ from gateway.store.sqlite import SqliteStore, temporary_store
 from gateway.team_factory import TeamFactory
 
 LOG_FILE = "parley.log"
-DAY = 86400.0
+HOUR, DAY = 3600.0, 86400.0
 
 
 async def load(path: Path | None) -> LoadedConfig:
@@ -93,6 +93,7 @@ def access_of(config: Config) -> RoutedAccess:
         policies.operators,
         config.limits,
         live_links=policies.live_links,
+        approvals=policies.approvals,
         groups=[role for case in cases for role in case.roles],
     )
 
@@ -102,10 +103,22 @@ def limits_of(config: Config) -> Limits:
     days = config.store.retention_days
     return Limits(
         parallel_turns=config.limits.parallel_turns,
+        crowd_turns=_crowd_turns(config),
         retention=days * DAY if days else None,
+        waiting_messages=config.limits.waiting_messages,
+        collect=config.limits.collect_seconds,
+        requests_expire=config.policies.expires_hours * HOUR or None,
         budgets=tuple(config.budgets),
         prices=config.prices,
     )
+
+
+def _crowd_turns(config: Config) -> dict[str, int]:
+    given = {
+        "team": config.limits.team_parallel_turns,
+        "workspace": config.limits.workspace_parallel_turns,
+    }
+    return {kind: turns for kind, turns in given.items() if turns is not None}
 
 
 @asynccontextmanager

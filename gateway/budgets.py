@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from gateway.budget_words import amounts, nearly_used, usage_text, used_up
 from gateway.config.budgets import Budget, Price
-from gateway.conversation import Author, ConversationKey
+from gateway.conversation import Author
 from gateway.counting import CalendarWindow, Scope, window_end, window_start
 from gateway.errors import BudgetSpent
 from gateway.model_clients import model_label
@@ -36,18 +36,13 @@ Read = Callable[[Scope, str, float], Awaitable[Used]]
 """What was used in the scope of a name since a time."""
 
 
-def workspace_of(key: ConversationKey) -> str:
-    """The workspace that a conversation's use is counted for."""
-    return f"{key.platform}:{key.workspace}" if key.workspace else key.platform
-
-
 def _names(thread: Thread | None, asker: Author) -> dict[Scope, str]:
     """What a turn is counted for: the thread's, and whose it is."""
     return {
         "thread": thread.id if thread else "",
         "person": asker.id,
         "team": thread.team if thread else "",
-        "workspace": workspace_of(thread.key) if thread else "",
+        "workspace": thread.key.place if thread else "",
     }
 
 

@@ -63,6 +63,11 @@ class ConversationKey:
         return cls(platform=LOCAL, root=thread)
 
     @property
+    def place(self) -> str:
+        """The platform and its workspace, as one name."""
+        return f"{self.platform}:{self.workspace}" if self.workspace else self.platform
+
+    @property
     def is_local(self) -> bool:
         """Whether no platform knows the conversation."""
         return self.platform == LOCAL

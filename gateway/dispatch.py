@@ -5,15 +5,19 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-from collections import OrderedDict, deque
-from collections.abc import Awaitable, Callable
+from collections import Counter, OrderedDict, deque
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from gateway.pace import Pace
 from gateway.store.protocols import PersonLimits
 
 LOG = logging.getLogger("gateway")
+
+Crowd: TypeAlias = tuple[str, str]
+"""A kind, "team" or "workspace", and a name: what a thread is one of many of."""
+Crowds: TypeAlias = tuple[Crowd, ...]
 
 Drain = Callable[[str], Awaitable[bool]]
 """Runs at most one turn of a thread; True if the thread has more to do."""
@@ -29,9 +33,10 @@ class Dispatcher(Protocol):
         person: str = "",
         delay: float = 0.0,
         limits: PersonLimits | None = None,
+        crowds: Crowds = (),
     ) -> None:
-        """Let the thread have its turn, on behalf of a person and within their `limits`, not before
-        `delay` seconds.
+        """Let the thread have its turn, on behalf of a person and within their `limits`, as one of
+        its `crowds`, not before `delay` seconds.
         """
         ...
 
@@ -50,6 +55,7 @@ class _Wish:
 
     person: str
     limits: PersonLimits | None
+    crowds: Crowds
 
 
 class LocalDispatcher:
@@ -57,16 +63,19 @@ class LocalDispatcher:
 
     Who waits is served person by person, so that someone with many busy threads delays others by
     one turn at most; a thread that has more to do goes to the end of its person's line. A person
-    whose limits are reached is passed over until they are not.
+    or crowd whose limit is reached is passed over until it is not.
     """
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, limit: int, crowd_limits: Mapping[str, int] | None = None) -> None:
         self.limit = limit
         """How many threads may run at a time."""
+        self.crowd_limits = crowd_limits or {}
+        """How many of each crowd, by its kind."""
         self._lines: OrderedDict[str, deque[str]] = OrderedDict()
         self._waiting: dict[str, _Wish] = {}
         self._running: dict[str, _Wish] = {}
         self._again: dict[str, _Wish] = {}
+        self._crowds: Counter[Crowd] = Counter()
         self._pace = Pace()
         self._timers: set[asyncio.TimerHandle] = set()
         self._look: asyncio.TimerHandle | None = None
@@ -80,11 +89,13 @@ class LocalDispatcher:
         person: str = "",
         delay: float = 0.0,
         limits: PersonLimits | None = None,
+        crowds: Crowds = (),
     ) -> None:
-        """Let the thread have its turn, on behalf of a person and within their `limits`, not before
-        `delay` seconds.
+        """Let the thread have its turn, on behalf of a person and within their `limits`, as one of
+        its `crowds`, not before `delay` seconds.
         """
-        wish = _Wish(person, limits)
+        running = self._running.get(thread)
+        wish = _Wish(person, limits, crowds or (running.crowds if running else ()))
         if delay > 0:
             self._later(delay, lambda: self._wake(thread, wish))
         else:
@@ -133,6 +144,8 @@ class LocalDispatcher:
         for person, line in self._lines.items():
             for thread in line:
                 wish = self._waiting[thread]
+                if self._is_full(wish.crowds):
+                    continue  # looked at again once one of them has ended
                 wait = self._pace.wait(person, wish.limits, now)
                 if wait == 0:
                     self._start(thread, now)
@@ -140,6 +153,13 @@ class LocalDispatcher:
                 waits.append(wait)
         self._look_again(min(waits, default=math.inf))
         return None
+
+    def _is_full(self, crowds: Crowds) -> bool:
+        return any(
+            self._crowds[crowd] >= limit
+            for crowd in crowds
+            if (limit := self.crowd_limits.get(crowd[0])) is not None
+        )
 
     def _look_again(self, delay: float) -> None:
         if self._look:
@@ -154,6 +174,7 @@ class LocalDispatcher:
         if line:
             self._lines[wish.person] = line
         self._running[thread] = wish
+        self._crowds.update(wish.crowds)
         self._pace.began(wish.person, wish.limits, now)
 
     async def _run(self, drain: Drain, thread: str) -> None:
@@ -165,6 +186,7 @@ class LocalDispatcher:
         finally:
             wish = self._running.pop(thread)
             self._pace.ended(wish.person)
+            self._crowds -= Counter(wish.crowds)
             again = self._again.pop(thread, None)
             if more or again:
                 self._wake(thread, again or wish)

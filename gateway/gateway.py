@@ -75,6 +75,8 @@ class Limits:
     """Bounds of one gateway. Times are in seconds."""
 
     parallel_turns: int = 16
+    crowd_turns: Mapping[str, int] = field(default_factory=dict[str, int])
+    """How many of them may be of one "team" or of one "workspace"."""
     live_teams: int = 100
     """Idle teams kept in memory; the others are loaded again when they are needed."""
     idle: float = 900.0
@@ -131,7 +133,7 @@ class Gateway:
         self.vitals = Vitals()
         """How it is doing. Adapters tell it of each frame that comes in: `vitals.frame(name)`."""
         self._hurry = asyncio.Event()
-        self._dispatcher = LocalDispatcher(self._limits.parallel_turns)
+        self._dispatcher = LocalDispatcher(self._limits.parallel_turns, self._limits.crowd_turns)
         self._ledger = Ledger(
             store.spent,
             budgets=self._limits.budgets,
@@ -258,7 +260,7 @@ class Gateway:
                     replace=True,
                 )
                 self._bus.publish(left.thread, [shown])
-            self._dispatcher.wake(left.thread, person=left.person)
+            self._dispatcher.wake(left.thread, person=left.person, crowds=left.crowds)
 
     async def _review(self) -> None:
         """Withdraw the questions of teams that are no more: they would take no answer."""
@@ -344,7 +346,9 @@ class Gateway:
         if accepted.wake:
             decision = accepted.decision
             limits = decision.limits if isinstance(decision, Enqueue) else None
-            self._dispatcher.wake(lane, person=accepted.person, limits=limits)
+            self._dispatcher.wake(
+                lane, person=accepted.person, limits=limits, crowds=accepted.crowds
+            )
 
     def _receipt(self, accepted: Accepted) -> Receipt:
         outcome = accepted.outcome
@@ -477,6 +481,7 @@ class Gateway:
         self._check_open()
         self._teams, self._access, self._limits = teams, access, limits
         self._dispatcher.limit = limits.parallel_turns
+        self._dispatcher.crowd_limits = limits.crowd_turns
         self._ledger.use(limits.budgets, limits.prices)
         await self._sessions.use(teams, live_teams=limits.live_teams)
         await self._review()

@@ -11,23 +11,28 @@ from dataclasses import asdict, replace
 from functools import partial
 
 from gateway.conversation import ConversationKey, InboundMessage
-from gateway.errors import NotFound
 from gateway.events import (
     HumanText,
-    InputResolved,
     MessageQueued,
-    MessageWithdrawn,
     Notice,
     SessionEvent,
     ThreadRenamed,
 )
+from gateway.store import queue
+from gateway.store import requests as asked
 from gateway.store.people import add_code, is_paired
 from gateway.store.protocols import (
     Accepted,
+    Again,
     Begin,
+    Cancel,
+    Change,
     Decision,
+    Drop,
     Enqueue,
+    First,
     Forget,
+    Ignore,
     InboxKind,
     InboxOutcome,
     Judge,
@@ -36,9 +41,12 @@ from gateway.store.protocols import (
     Refuse,
     Resolve,
     Retry,
+    Revoke,
     Say,
+    SetMode,
     Situation,
     Stop,
+    Support,
     TellUsage,
     Thread,
 )
@@ -46,13 +54,24 @@ from gateway.store.rows import (
     OPEN_STATUSES,
     REQUEST_COLUMNS,
     add_events,
+    author_of,
+    crowds_of,
     find_request,
     find_thread,
+    quotes_of,
     request_of,
     thread_of,
 )
 from gateway.store.upkeep import delete_thread, last_status, retry
 from gateway.store.usage import spent
+
+NOT_YOURS = "That message is not yours."
+NOT_WAITING = "No message with the number {inbox} waits here; /queue lists them."
+TAKEN_BACK = "Message {inbox} is taken back."
+COMES_FIRST = "Message {inbox} comes next."
+NOTHING_TO_REPEAT = "There is nothing to run again: it was done already, or taken back."
+REVOKED = "{tool} is asked for again before it runs."
+NOT_GRANTED = "{tool} was not approved for this thread by you or for you; /grants lists what was."
 
 BOT_WINDOW = 60.0
 """Seconds for which messages of bots are counted against each other."""
@@ -61,8 +80,15 @@ PERSON_WINDOW = 600.0
 
 MOST_COUNTED = 100
 
+NEW_THREAD = "a new thread began"
+SUPERSEDED = "a newer message came"
+"""Why a turn ended in whose place a newer message is worked on."""
+
 TITLE = 60
 """Characters of the first message that become a thread's title."""
+
+
+IGNORED = Accepted(inbox=0, thread="", lane="", outcome="refused", reply="", decision=None)
 
 
 def create_thread(
@@ -96,25 +122,6 @@ def rename_thread(
     return list(add_events(connection, thread, [ThreadRenamed(thread=thread, title=title)], now))
 
 
-def withdraw(
-    connection: sqlite3.Connection, thread: str, inbox: int, now: float
-) -> tuple[str, list[SessionEvent]] | None:
-    """Take back a message that still waits."""
-    row = connection.execute(
-        "SELECT text FROM inbox WHERE id = ? AND thread = ? AND outcome = 'queued'", (inbox, thread)
-    ).fetchone()
-    if row is None:
-        return None
-    connection.execute(
-        "UPDATE inbox SET outcome = 'refused', reason = 'withdrawn', text = NULL, quotes = '[]'"
-        " WHERE id = ?",
-        (inbox,),
-    )
-    connection.execute("DELETE FROM attachments WHERE inbox = ?", (inbox,))
-    event = MessageWithdrawn(thread=thread, inbox=inbox)
-    return row["text"], list(add_events(connection, thread, [event], now))
-
-
 def accept(
     connection: sqlite3.Connection,
     message: InboundMessage,
@@ -127,7 +134,7 @@ def accept(
     """Decide about a message and do what was decided, unless one of its keys was taken before."""
     if before := _taken(connection, message):
         return before
-    situation = _situation(connection, message, named, now)
+    situation = _situation(connection, message, named, now, lists=kind == "command")
     return _Acceptance(connection, message, situation, new, kind, now).carry_out(judge(situation))
 
 
@@ -161,7 +168,7 @@ def _spend(connection: sqlite3.Connection, message: InboundMessage, inbox: int) 
 
 
 def _situation(
-    connection: sqlite3.Connection, message: InboundMessage, named: str, now: float
+    connection: sqlite3.Connection, message: InboundMessage, named: str, now: float, *, lists: bool
 ) -> Situation:
     if message.thread:
         thread = find_thread(connection, message.thread)
@@ -193,8 +200,9 @@ def _situation(
         )
     told = connection.execute(
         "SELECT MAX(received_at) FROM inbox"
-        " WHERE conversation = ? AND author = ? AND outcome = 'refused'",
-        (str(message.key), message.author.id),
+        " WHERE conversation = ? AND author = ? AND outcome = 'refused'"
+        " AND reason NOT IN ('withdrawn', ?)",
+        (str(message.key), message.author.id, NEW_THREAD),
     ).fetchone()[0]
     return Situation(
         thread=thread,
@@ -209,6 +217,8 @@ def _situation(
         load=_load(connection, message.author.id, now),
         last=last,
         others=others,
+        queue=queue.waiting(connection, thread.id) if thread and lists else (),
+        grants=asked.grants(connection, thread.id) if thread and lists else (),
     )
 
 
@@ -271,8 +281,12 @@ class _Acceptance:
         match decision:
             case Enqueue():
                 accepted = self._enqueue(decision)
-            case Resolve():
+            case Resolve() | Support():
                 accepted = self._resolve(decision)
+            case Change() | Cancel() | Again() | Drop() | First() | SetMode() | Revoke():
+                accepted = self._after_the_fact(decision)
+            case Ignore():
+                accepted = IGNORED
             case Begin():
                 accepted = self._begin(decision)
             case Stop():
@@ -321,36 +335,154 @@ class _Acceptance:
         if decision.notice:
             waiting.append(Notice(thread=thread.id, text=decision.notice))
         events += add_events(self._connection, thread.id, waiting, self._now)
-        accepted = self._accepted(inbox, thread.id, "queued")
-        return replace(accepted, events=tuple(events), wake=self._situation.status is None)
+        stop, steer = "", ""
+        if decision.mode == "interrupt":
+            stop = self._request_stop(thread.id, SUPERSEDED)
+        elif decision.mode == "steer":
+            steer = queue.open_turn(self._connection, thread.id)
+        return replace(
+            self._accepted(inbox, thread.id, "queued"),
+            events=tuple(events),
+            wake=self._situation.status is None or bool(stop),
+            stop=stop,
+            steer=steer,
+            delay=decision.quiet,
+        )
 
-    def _resolve(self, decision: Resolve) -> Accepted:
-        request = find_request(self._connection, decision.request)
-        if request is None:
-            raise NotFound(f"There is no request {decision.request!r}.")
-        answer, author = decision.answer, self._message.author
-        self._connection.execute(
-            "UPDATE requests SET state = 'answered', answer_kind = ?, answer_text = ?,"
-            " answered_by = ?, outcome = ?, resolved_at = ? WHERE id = ? AND state = 'open'",
-            (answer.kind, answer.text, author.id, decision.outcome, self._now, request.id),
-        )
-        if decision.grant:
+    def _after_the_fact(
+        self, decision: Change | Cancel | Again | Drop | First | SetMode | Revoke
+    ) -> Accepted:
+        """Change what was accepted before."""
+        match decision:
+            case Change():
+                return self._change(decision)
+            case Cancel():
+                return self._cancel(decision)
+            case Again():
+                return self._again(decision)
+            case Drop() | First():
+                return self._rearrange(decision)
+            case SetMode():
+                return self._set_mode(decision)
+            case Revoke():
+                return self._revoke(decision)
+
+    def _change(self, decision: Change) -> Accepted:
+        target = self._target(anybody=decision.anybody)
+        message = self._message
+        if target is None or not queue.is_new(self._connection, target, message):
+            return IGNORED
+        if not target.waits:
+            inbox = self._insert(target.thread, "merged", edits=target.inbox)
+            self._attach(inbox)
+            events = queue.offer(self._connection, target, self._now)
+        else:
+            inbox = self._insert(target.thread, "merged", edits=target.inbox, keep=False)
             self._connection.execute(
-                "INSERT OR REPLACE INTO grants (thread, tool, person, granted_by, granted_at)"
-                " VALUES (?, ?, ?, ?, ?)",
-                (request.thread, request.tool, request.asker, author.id, self._now),
+                "UPDATE inbox SET text = ?, quotes = ?, untrusted = ? WHERE id = ?",
+                (message.text, _quotes(message), _untrusted(message), target.inbox),
             )
-        event = InputResolved(
-            thread=request.thread,
-            turn=request.turn,
-            request=request.id,
-            outcome=decision.outcome,
-            by=author.name,
+            self._connection.execute("DELETE FROM attachments WHERE inbox = ?", (target.inbox,))
+            self._attach(target.inbox)
+            events = queue.shown(self._connection, target, message.text, self._now)
+        return replace(self._accepted(inbox, target.thread, "merged"), events=events)
+
+    def _cancel(self, decision: Cancel) -> Accepted:
+        target = self._target(anybody=decision.anybody)
+        if target is None:
+            return IGNORED
+        inbox = self._insert(target.thread, "merged", edits=target.inbox, keep=False)
+        events: tuple[SessionEvent, ...] = ()
+        taken = queue.withdraw(self._connection, target.thread, target.inbox, self._now)
+        if taken is not None:
+            events = tuple(taken[1])
+        elif target.is_worked_on:
+            events = queue.missed(self._connection, target, self._now)
+        return replace(self._accepted(inbox, target.thread, "merged"), events=events)
+
+    def _target(self, *, anybody: bool) -> queue.Target | None:
+        """The message that was edited or deleted, as far as its author, or an operator, did so."""
+        target = queue.find_target(self._connection, self._message)
+        if target is None or not (anybody or target.author == self._message.author.id):
+            return None
+        return target if target.kind == "message" else None
+
+    def _again(self, decision: Again) -> Accepted:
+        thread = self._situation.thread
+        edit = queue.newest_edit(self._connection, decision.inbox)
+        if edit is None or thread is None or edit["thread"] != thread.id:
+            return self._closed("command", reply=NOTHING_TO_REPEAT)
+        query = "SELECT * FROM inbox WHERE id = ?"
+        target = self._connection.execute(query, (decision.inbox,)).fetchone()
+        author = author_of(target)
+        if not decision.anybody and self._message.author.id != author.id:
+            return self._closed("command", reply=NOT_YOURS)
+        self._message = replace(
+            self._message,
+            author=author,
+            text=edit["text"],
+            message_id=target["message_id"],
+            link=target["link"],
+            quotes=quotes_of(edit),
         )
-        events = add_events(self._connection, request.thread, [event], self._now)
+        self._kind = "message"
+        accepted = self._enqueue(decision.enqueue)
+        queue.repeat(self._connection, decision.inbox, edit, accepted.inbox)
+        return accepted
+
+    def _rearrange(self, decision: Drop | First) -> Accepted:
+        thread = self._situation.thread
+        author = thread and queue.author_of_waiting(self._connection, thread.id, decision.inbox)
+        if thread is None or author is None:
+            return self._closed("command", reply=NOT_WAITING.format(inbox=decision.inbox))
+        if not decision.anybody and author != self._message.author.id:
+            return self._closed("command", reply=NOT_YOURS)
+        if isinstance(decision, First):
+            queue.put_first(self._connection, thread.id, decision.inbox)
+            return self._closed("command", reply=COMES_FIRST.format(inbox=decision.inbox))
+        taken = queue.withdraw(self._connection, thread.id, decision.inbox, self._now)
+        accepted = self._closed("command", reply=TAKEN_BACK.format(inbox=decision.inbox))
+        return replace(accepted, events=tuple(taken[1]) if taken else ())
+
+    def _set_mode(self, decision: SetMode) -> Accepted:
+        assert self._situation.thread is not None  # the judge gives a mode to what is there
+        thread = self._situation.thread.id
+        self._connection.execute(
+            "UPDATE threads SET mode = ? WHERE id = ?", (decision.mode, thread)
+        )
+        steer = queue.open_turn(self._connection, thread) if decision.mode == "steer" else ""
+        return replace(
+            self._closed("command", reply=decision.reply),
+            steer=steer,
+            wake=self._situation.status is None and self._situation.waiting > 0,
+            delay=decision.quiet,
+        )
+
+    def _revoke(self, decision: Revoke) -> Accepted:
+        thread, message = self._situation.thread, self._message
+        revoked = thread is not None and asked.revoke(
+            self._connection,
+            thread.id,
+            decision.tool,
+            message.author,
+            message.key,
+            self._now,
+            anybody=decision.anybody,
+        )
+        text = REVOKED if revoked else NOT_GRANTED
+        accepted = self._closed("command", reply=text.format(tool=decision.tool))
+        return replace(accepted, revoked=decision.tool if revoked else "")
+
+    def _resolve(self, decision: Resolve | Support) -> Accepted:
+        by, at = self._message.author, self._message.key
+        match decision:
+            case Resolve():
+                request, events = asked.resolve(self._connection, decision, by, at, self._now)
+            case Support():
+                request, events = asked.support(self._connection, decision, by, at, self._now)
         inbox = self._insert(request.thread, "answer", turn=request.turn)
         accepted = self._accepted(inbox, request.thread, "answer")
-        ready = mark_ready(self._connection, request.turn)
+        ready = asked.mark_ready(self._connection, request.turn)
         return replace(accepted, events=events, wake=ready)
 
     def _begin(self, decision: Begin) -> Accepted:
@@ -360,16 +492,16 @@ class _Acceptance:
             key = ConversationKey.local(self._new.id)
         elif old is not None:
             self._connection.execute("UPDATE threads SET current = 0 WHERE id = ?", (old.id,))
+            self._connection.execute("DELETE FROM grants WHERE thread = ?", (old.id,))
             self._connection.execute(
                 "DELETE FROM attachments WHERE inbox IN"
                 " (SELECT id FROM inbox WHERE thread = ? AND outcome = 'queued')",
                 (old.id,),
             )
             self._connection.execute(
-                "UPDATE inbox SET outcome = 'refused', reason = 'a new thread began', text = NULL,"
-                " quotes = '[]'"
+                "UPDATE inbox SET outcome = 'refused', reason = ?, text = NULL, quotes = '[]'"
                 " WHERE thread = ? AND outcome = 'queued'",
-                (old.id,),
+                (NEW_THREAD, old.id),
             )
             stop = self._request_stop(old.id)
         thread = create_thread(self._connection, self._new, key, "", self._now)
@@ -404,20 +536,22 @@ class _Acceptance:
         accepted = self._accepted(inbox, thread.id, "command", decision.reply)
         return replace(accepted, lane=old.id, forgotten=old.id)
 
-    def _request_stop(self, thread: str) -> str:
+    def _request_stop(self, thread: str, reason: str = "") -> str:
         turn = self._connection.execute(
             f"SELECT id FROM turns WHERE thread = ? AND status IN {OPEN_STATUSES}", (thread,)
         ).fetchone()
         if turn is None:
             return ""
         self._connection.execute(
-            "UPDATE turns SET stop_requested = 1, ready = 1 WHERE id = ?", (turn["id"],)
+            "UPDATE turns SET stop_requested = 1, ready = 1, reason = ? WHERE id = ?",
+            (reason, turn["id"]),
         )
         return turn["id"]
 
     def _accepted(
         self, inbox: int, thread: str, outcome: InboxOutcome, reply: str = ""
     ) -> Accepted:
+        found = self._situation.thread
         return Accepted(
             inbox=inbox,
             thread=thread,
@@ -426,6 +560,9 @@ class _Acceptance:
             reply=reply,
             decision=None,
             person=self._message.author.id,
+            crowds=crowds_of(found.team, found.key)
+            if found
+            else crowds_of(self._new.team, self._message.key),
             busy=self._situation.busy,
         )
 
@@ -436,15 +573,18 @@ class _Acceptance:
         reply: str = "",
         reason: str = "",
         turn: str | None = None,
+        *,
+        edits: int | None = None,
+        keep: bool = True,
     ) -> int:
         message = self._message
-        kept = outcome != "refused"
+        kept = outcome != "refused" and keep
         order, straggler = self._order(thread)
         cursor = self._connection.execute(
             "INSERT INTO inbox (conversation, thread, turn, kind, outcome, reason, author,"
             " author_name, timezone, text, reply, message_id, reply_to, link, order_key, straggler,"
-            " author_kind, author_groups, quotes, untrusted, received_at)"
-            f" VALUES ({', '.join('?' * 21)})",
+            " author_kind, author_groups, quotes, untrusted, edits, received_at)"
+            f" VALUES ({', '.join('?' * 22)})",
             (
                 str(message.key),
                 thread,
@@ -464,8 +604,9 @@ class _Acceptance:
                 straggler,
                 message.author.kind,
                 json.dumps(sorted(message.author.groups)),
-                json.dumps([asdict(quote) for quote in message.quotes] if kept else []),
-                kept and bool(message.quotes or message.attachments),
+                _quotes(message) if kept else "[]",
+                kept and _untrusted(message),
+                edits,
                 self._now,
             ),
         )
@@ -508,18 +649,12 @@ class _Acceptance:
         )
 
 
-def mark_ready(connection: sqlite3.Connection, turn: str) -> bool:
-    """Let a turn go on once one of its agents has all its answers; says whether its lane can do so
-    now.
-    """
-    connection.execute(
-        "UPDATE turns SET ready = 1 WHERE id = :turn AND EXISTS (SELECT 1 FROM requests"
-        " WHERE turn = :turn AND NOT taken AND state <> 'closed'"
-        " GROUP BY agent HAVING SUM(state = 'open') = 0)",
-        {"turn": turn},
-    )
-    row = connection.execute("SELECT status, ready FROM turns WHERE id = ?", (turn,)).fetchone()
-    return row is not None and row["status"] == "waiting" and bool(row["ready"])
+def _quotes(message: InboundMessage) -> str:
+    return json.dumps([asdict(quote) for quote in message.quotes])
+
+
+def _untrusted(message: InboundMessage) -> bool:
+    return bool(message.quotes or message.attachments)
 
 
 def _title(text: str) -> str:

@@ -585,6 +585,8 @@ class Accepted:
     reply: str
     decision: Decision | None
     person: str = ""
+    crowds: tuple[tuple[str, str], ...] = ()
+    """The lane's "team" and "workspace", each with its name."""
     wake: bool = False
     """The thread's lane has something to do."""
     stop: str = ""
@@ -633,6 +635,7 @@ class Recovered:
 
     thread: str
     person: str
+    crowds: tuple[tuple[str, str], ...] = ()
     open_messages: tuple[OpenMessage, ...] = ()
 
 

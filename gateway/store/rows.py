@@ -21,9 +21,16 @@ OPEN_STATUSES = "('running', 'paused', 'waiting')"
 REQUEST_COLUMNS = """
     r.id, r.engine_id, r.thread, r.turn, r.kind, r.agent, r.prompt, r.options, r.tool, r.arguments,
     r.arguments_hash, r.call, r.state, r.answer_kind, r.answer_text, r.answered_by, r.outcome,
-    r.approvers, r.always, r.expires_at, t.author AS asker
+    r.approvers, r.always, r.expires_at, r.quorum, t.author AS asker,
+    (SELECT json_group_array(person) FROM supports WHERE request = r.id) AS supporters,
+    (SELECT COALESCE(MIN(always), 1) FROM supports WHERE request = r.id) AS always_so_far
     FROM requests r JOIN turns t ON t.id = r.turn
 """
+
+
+def crowds_of(team: str, key: ConversationKey) -> tuple[tuple[str, str], ...]:
+    """What a thread is one of many of."""
+    return (("team", team), ("workspace", key.place))
 
 
 def new_id() -> str:
@@ -58,6 +65,8 @@ def request_of(row: sqlite3.Row) -> Request:
     values["options"] = tuple(json.loads(values["options"]))
     values["approvers"] = tuple(json.loads(values["approvers"]))
     values["always"] = bool(values["always"])
+    values["supporters"] = tuple(json.loads(values["supporters"]))
+    values["always_so_far"] = bool(values["always_so_far"])
     return Request(**values)
 
 

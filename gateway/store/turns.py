@@ -6,43 +6,47 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
-from gateway.conversation import Author, Quote
+from gateway.conversation import Author, ConversationKey, Quote
 from gateway.errors import Fenced
 from gateway.events import (
     HumanText,
-    InputResolved,
     MessageFinished,
+    MessageJoined,
     Notice,
     SessionEvent,
     TurnFinished,
     TurnStarted,
 )
+from gateway.store import requests as asked
 from gateway.store import usage
-from gateway.store.inbox import mark_ready
+from gateway.store.inbox import SUPERSEDED
 from gateway.store.protocols import (
     MAX_RESUMES,
     NOTHING_USED,
     CallRow,
     Checkpoint,
+    Joined,
+    Later,
     Lease,
     OpenMessage,
     QueuedMessage,
     Record,
     Recorded,
     Recovered,
-    Request,
     TurnEnd,
     Work,
 )
+from gateway.store.queue import IN_ORDER
 from gateway.store.rows import (
     OPEN_STATUSES,
     REQUEST_COLUMNS,
     add_events,
     author_of,
     call_of,
+    crowds_of,
     find_thread,
     new_id,
     open_message_of,
@@ -73,7 +77,9 @@ class _Turn:
     stop: bool
 
 
-def begin(connection: sqlite3.Connection, thread: str, boot: str, now: float) -> Work | None:
+def begin(
+    connection: sqlite3.Connection, thread: str, boot: str, now: float, quiet: float
+) -> Work | Later | None:
     """Claim the thread's next turn: the open one if it can go on, else the first message's."""
     row = connection.execute(
         f"SELECT * FROM turns WHERE thread = ? AND status IN {OPEN_STATUSES}", (thread,)
@@ -82,6 +88,8 @@ def begin(connection: sqlite3.Connection, thread: str, boot: str, now: float) ->
         return None
     if row is not None:
         turn = _go_on(connection, row)
+    elif (wait := _still_collecting(connection, thread, now, quiet)) > 0:
+        return Later(seconds=wait)
     elif (opened := _open(connection, thread, now)) is not None:
         turn = opened
     else:
@@ -92,7 +100,7 @@ def begin(connection: sqlite3.Connection, thread: str, boot: str, now: float) ->
     )
     messages = _messages(connection, thread, turn.id)
     resumed = row is not None
-    told = () if resumed else (_human_text(messages[-1]),)
+    told = () if resumed else _told(connection, turn.id)
     started = TurnStarted(
         thread=thread,
         turn=turn.id,
@@ -122,8 +130,7 @@ def _go_on(connection: sqlite3.Connection, row: sqlite3.Row) -> _Turn:
 
 def _open(connection: sqlite3.Connection, thread: str, now: float) -> _Turn | None:
     first = connection.execute(
-        "SELECT id, author FROM inbox WHERE thread = ? AND outcome = 'queued'"
-        " ORDER BY order_key, id LIMIT 1",
+        f"SELECT id, author FROM inbox WHERE thread = ? AND outcome = 'queued' {IN_ORDER} LIMIT 1",
         (thread,),
     ).fetchone()
     if first is None:
@@ -136,19 +143,37 @@ def _open(connection: sqlite3.Connection, thread: str, now: float) -> _Turn | No
         (turn, thread, thread, first["author"], thread, now),
     )
     connection.execute(
-        "UPDATE inbox SET outcome = 'turn', turn = ? WHERE id = ?", (turn, first["id"])
+        "UPDATE inbox SET outcome = 'turn', turn = ?, taken_at = ? WHERE id = ?",
+        (turn, now, first["id"]),
+    )
+    # Where messages are collected, or each takes the place of those before it, all are one turn's.
+    connection.execute(
+        "UPDATE inbox SET outcome = 'merged', turn = ?, taken_at = ? WHERE thread = ?"
+        " AND outcome = 'queued' AND (SELECT mode FROM threads WHERE id = ?)"
+        " IN ('collect', 'interrupt')",
+        (turn, now, thread, thread),
     )
     return _Turn(turn, "running", first["author"], delivered=False, stop=False)
 
 
 def _messages(connection: sqlite3.Connection, thread: str, turn: str) -> tuple[QueuedMessage, ...]:
-    """The turn's messages, after those that failed before the team got them."""
+    """The turn's messages, after those of earlier ones that came to their end before the team got
+    them.
+    """
     rows = connection.execute(
-        "SELECT i.* FROM inbox i JOIN turns t ON t.id = i.turn WHERE i.outcome = 'turn'"
-        " AND (t.id = :turn OR t.thread = :thread AND NOT t.delivered"
-        f" AND t.status IN ('failed', 'interrupted') AND {SINCE}) ORDER BY t.n, i.order_key, i.id",
-        {"thread": thread, "turn": turn},
+        "SELECT i.* FROM inbox i JOIN turns t ON t.id = i.turn"
+        " WHERE i.outcome IN ('turn', 'merged')"
+        " AND (t.id = :turn OR t.thread = :thread AND NOT i.joined"
+        " AND (t.status IN ('failed', 'interrupted') OR t.status = 'stopped' AND t.reason = :newer)"
+        f" AND {SINCE}) ORDER BY t.n, i.taken_at, i.place, i.order_key, i.id",
+        {"thread": thread, "turn": turn, "newer": SUPERSEDED},
     )
+    return _queued(connection, rows.fetchall())
+
+
+def _queued(
+    connection: sqlite3.Connection, rows: Iterable[sqlite3.Row]
+) -> tuple[QueuedMessage, ...]:
     return tuple(
         QueuedMessage(
             inbox=row["id"],
@@ -165,9 +190,65 @@ def _messages(connection: sqlite3.Connection, thread: str, turn: str) -> tuple[Q
                 )
             ),
             quotes=(*quotes_of(row), *_text_files(connection, row)),
+            untrusted=bool(row["untrusted"]),
+            joined=bool(row["joined"]),
         )
+        for row in rows
+    )
+
+
+def _told(connection: sqlite3.Connection, turn: str) -> tuple[HumanText, ...]:
+    """The messages that the turn is about."""
+    rows = connection.execute(
+        "SELECT id, author_name, text FROM inbox WHERE turn = ? AND outcome IN ('turn', 'merged')"
+        f" {IN_ORDER}",
+        (turn,),
+    )
+    return tuple(
+        HumanText(inbox=row["id"], author=row["author_name"], text=row["text"])
         for row in rows.fetchall()
     )
+
+
+def _still_collecting(
+    connection: sqlite3.Connection, thread: str, now: float, quiet: float
+) -> float:
+    """Seconds until nobody has written for long enough; 0 where messages are not collected."""
+    newest = connection.execute(
+        "SELECT MAX(i.received_at) FROM inbox i JOIN threads t ON t.id = i.thread"
+        " WHERE i.thread = ? AND i.outcome = 'queued' AND t.mode = 'collect'",
+        (thread,),
+    ).fetchone()[0]
+    # A clock that was set back must not hold a turn up for longer than it was meant to wait.
+    return 0.0 if newest is None else min(quiet, newest + quiet - now)
+
+
+def join(connection: sqlite3.Connection, lease: Lease, now: float) -> Joined:
+    """Take what waits into the turn, where messages join the turn that runs. Raises Fenced.
+
+    What is to be run again on its own stays.
+    """
+    mode = connection.execute(
+        "SELECT mode FROM threads WHERE id = ? AND epoch = ?", (lease.thread, lease.epoch)
+    ).fetchone()
+    if mode is None:
+        raise Fenced(lease.thread)
+    if mode["mode"] != "steer":
+        return Joined(messages=(), events=())
+    rows = connection.execute(
+        f"SELECT * FROM inbox WHERE thread = ? AND outcome = 'queued' AND edits IS NULL {IN_ORDER}",
+        (lease.thread,),
+    ).fetchall()
+    connection.executemany(
+        "UPDATE inbox SET outcome = 'merged', turn = ?, taken_at = ? WHERE id = ?",
+        [(lease.turn, now, row["id"]) for row in rows],
+    )
+    messages = _queued(connection, rows)
+    shown = [
+        MessageJoined(thread=lease.thread, turn=lease.turn, message=_human_text(message))
+        for message in messages
+    ]
+    return Joined(messages=messages, events=add_events(connection, lease.thread, shown, now))
 
 
 def _text_files(connection: sqlite3.Connection, row: sqlite3.Row) -> Iterator[Quote]:
@@ -186,10 +267,8 @@ def _text_files(connection: sqlite3.Connection, row: sqlite3.Row) -> Iterator[Qu
 
 def _untrusted(connection: sqlite3.Connection, thread: str) -> float | None:
     """When the team was last shown foreign text."""
-    return connection.execute(
-        "SELECT MAX(received_at) FROM inbox WHERE thread = ? AND untrusted AND outcome = 'turn'",
-        (thread,),
-    ).fetchone()[0]
+    query = "SELECT MAX(taken_at) FROM inbox WHERE thread = ? AND untrusted"
+    return connection.execute(query, (thread,)).fetchone()[0]
 
 
 def _human_text(message: QueuedMessage) -> HumanText:
@@ -213,6 +292,7 @@ def _work(
         for which in ("MIN", "MAX")
     )
     untrusted = _untrusted(connection, thread)
+    asker, others = _people(messages, turn.author)
     return Work(
         lease=Lease(thread=thread, turn=turn.id, epoch=found.epoch),
         thread=found,
@@ -221,7 +301,8 @@ def _work(
         delivered=turn.delivered,
         stop=turn.stop,
         shared=first != last,
-        asker=_asker(messages, turn.author),
+        asker=asker,
+        others=others,
         untrusted=untrusted is not None,
         requests=tuple(
             request_of(row)
@@ -238,23 +319,33 @@ def _work(
                 {"thread": thread},
             )
         ),
-        grants=frozenset(
-            row["tool"]
-            for row in connection.execute(
-                # Who approved a tool before foreign text came did not know what it would do now.
-                "SELECT tool FROM grants WHERE thread = ? AND person = ? AND granted_at > ?",
-                (thread, turn.author, untrusted or 0.0),
-            )
-        ),
+        grants=_grants(connection, thread, [asker, *others], untrusted or 0.0),
         open_messages=_open_messages(connection, thread),
         events=events,
         used=usage.of_turn(connection, thread, turn.id) if resumed else NOTHING_USED,
     )
 
 
-def _asker(messages: tuple[QueuedMessage, ...], author: str) -> Author:
-    own = (message.author for message in messages if message.author.id == author)
-    return next(own, Author(id=author))
+def _people(messages: tuple[QueuedMessage, ...], author: str) -> tuple[Author, tuple[Author, ...]]:
+    """On whose behalf the team works, and who else has a message in it."""
+    found = {message.author.id: message.author for message in reversed(messages)}
+    asker = found.pop(author, Author(id=author))
+    return asker, tuple(found.values())
+
+
+def _grants(
+    connection: sqlite3.Connection, thread: str, people: Collection[Author], since: float
+) -> frozenset[str]:
+    """The tools that were approved for the rest of the thread, on behalf of each of the people.
+
+    Who approved a tool before foreign text came did not know what it would do now.
+    """
+    rows = connection.execute(
+        "SELECT tool FROM grants WHERE thread = ? AND granted_at > ?"
+        " AND person IN (SELECT value FROM json_each(?)) GROUP BY tool HAVING COUNT(*) = ?",
+        (thread, since, json.dumps([person.id for person in people]), len(people)),
+    )
+    return frozenset(row["tool"] for row in rows.fetchall())
 
 
 def record(connection: sqlite3.Connection, lease: Lease, record: Record, now: float) -> Recorded:
@@ -274,10 +365,13 @@ def record(connection: sqlite3.Connection, lease: Lease, record: Record, now: fl
         "DELETE FROM open_messages WHERE thread = ? AND message = ?",
         [(lease.thread, message) for message in record.sealed],
     )
+    connection.executemany(
+        "UPDATE inbox SET joined = 1 WHERE id = ?", [(inbox,) for inbox in record.joined]
+    )
     for call in record.calls:
         _write_call(connection, lease, call, now)
     for request in record.requests:
-        _add_request(connection, request, now)
+        asked.ask(connection, request, now)
     if record.uses:
         usage.add(connection, lease, record.uses, now)
     if record.handoff_from is not None:
@@ -319,6 +413,7 @@ def _write_call(connection: sqlite3.Connection, lease: Lease, call: CallRow, now
         "INSERT INTO tool_calls (key, thread, turn, agent, tool, arguments_hash, status, result,"
         " started_at, finished_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
         " ON CONFLICT (key) DO UPDATE SET status = excluded.status, result = excluded.result,"
+        " tool = excluded.tool, arguments_hash = excluded.arguments_hash, agent = excluded.agent,"
         " finished_at = excluded.finished_at",
         (
             call.key,
@@ -335,54 +430,32 @@ def _write_call(connection: sqlite3.Connection, lease: Lease, call: CallRow, now
     )
 
 
-def _add_request(connection: sqlite3.Connection, request: Request, now: float) -> None:
-    connection.execute(
-        "INSERT INTO requests (id, engine_id, thread, turn, kind, agent, prompt, options, tool,"
-        " arguments, arguments_hash, call, approvers, always, created_at, expires_at)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (
-            request.id,
-            request.engine_id,
-            request.thread,
-            request.turn,
-            request.kind,
-            json.dumps(request.agent),
-            request.prompt,
-            json.dumps(request.options),
-            request.tool,
-            request.arguments,
-            request.arguments_hash,
-            request.call,
-            json.dumps(request.approvers),
-            request.always,
-            now,
-            request.expires_at,
-        ),
-    )
-
-
 def _end(
     connection: sqlite3.Connection, lease: Lease, end: TurnEnd, now: float
 ) -> tuple[tuple[SessionEvent, ...], bool]:
     """Take the turn off its lane; says whether the lane has something to do next."""
     over = end.status not in ("paused", "waiting")
+    reason = end.reason
+    if end.status in ("stopped", "paused", "waiting"):
+        asked_to_stop = connection.execute(
+            "SELECT reason FROM turns WHERE id = ? AND stop_requested", (lease.turn,)
+        ).fetchone()
+        reason = (asked_to_stop and asked_to_stop["reason"]) or reason
     connection.execute(
         "UPDATE turns SET status = ?, reason = ?, finished_at = ?,"
         " attempts = CASE WHEN ? THEN 0 ELSE attempts END WHERE id = ?",
-        (end.status, end.reason, now if over else None, end.status == "waiting", lease.turn),
+        (end.status, reason, now if over else None, end.status == "waiting", lease.turn),
     )
     state = "working" if end.status == "paused" else "idle" if over else "waiting"
     connection.execute("UPDATE threads SET state = ? WHERE id = ?", (state, lease.thread))
     if end.status == "paused":
         return (), False
-    events = _close_requests(connection, lease, end.reason, now) if over else ()
+    events = _close_requests(connection, lease, reason, now) if over else ()
     outcome = "waiting" if end.status == "waiting" else end.status
-    finished = TurnFinished(
-        thread=lease.thread, turn=lease.turn, outcome=outcome, reason=end.reason
-    )
+    finished = TurnFinished(thread=lease.thread, turn=lease.turn, outcome=outcome, reason=reason)
     events += add_events(connection, lease.thread, [finished], now)
     if not over:
-        return events, mark_ready(connection, lease.turn)
+        return events, asked.mark_ready(connection, lease.turn)
     return events, _has_queued(connection, lease.thread)
 
 
@@ -396,18 +469,7 @@ def _close_requests(
 ) -> tuple[SessionEvent, ...]:
     """Nobody waits for the answers any more."""
     outcome = f"closed: {reason}" if reason else "closed"
-    rows = connection.execute(
-        "SELECT id FROM requests WHERE turn = ? AND state = 'open'", (lease.turn,)
-    ).fetchall()
-    connection.execute(
-        "UPDATE requests SET state = 'closed', outcome = ?, resolved_at = ?"
-        " WHERE turn = ? AND state = 'open'",
-        (outcome, now, lease.turn),
-    )
-    closed = [
-        InputResolved(thread=lease.thread, turn=lease.turn, request=row["id"], outcome=outcome)
-        for row in rows
-    ]
+    closed = asked.close(connection, lease.turn, outcome, now)
     return add_events(connection, lease.thread, closed, now)
 
 
@@ -429,15 +491,18 @@ def recover(connection: sqlite3.Connection, boot: str, now: float) -> list[Recov
         else:
             _park(connection, lease, now)
     rows = connection.execute(
+        "SELECT w.thread, w.author, t.team, t.key FROM ("
         "SELECT thread, author FROM turns WHERE status IN ('running', 'paused')"
         " OR status = 'waiting' AND ready"
         " UNION SELECT thread, author FROM inbox AS i WHERE outcome = 'queued' AND NOT EXISTS"
         f" (SELECT 1 FROM turns WHERE thread = i.thread AND status IN {OPEN_STATUSES})"
+        ") AS w JOIN threads t ON t.id = w.thread"
     )
     return [
         Recovered(
             thread=row["thread"],
             person=row["author"],
+            crowds=crowds_of(row["team"], ConversationKey.parse(row["key"])),
             open_messages=_open_messages(connection, row["thread"]),
         )
         for row in rows.fetchall()
