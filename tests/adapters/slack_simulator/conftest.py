@@ -1,18 +1,25 @@
 """A simulated workspace, and the real SDK as its client."""
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 import aiohttp
 import pytest
+from slack_bolt.adapter.socket_mode.async_handler import AsyncSocketModeHandler
+from slack_bolt.async_app import AsyncApp
 from slack_sdk.web.async_client import AsyncWebClient
 
 from adapters.slack.simulator import SlackSimulator
+from adapters.slack.simulator.sdk_check import sdk_complaints
 
 
 @pytest.fixture
 async def slack() -> AsyncIterator[SlackSimulator]:
+    """A workspace; what it took as blocks, the SDK takes, too."""
     async with SlackSimulator() as simulator:
         yield simulator
+        assert sdk_complaints(simulator.calls()) == []
 
 
 @pytest.fixture
@@ -21,3 +28,39 @@ async def client(slack: SlackSimulator) -> AsyncIterator[AsyncWebClient]:
         yield AsyncWebClient(
             token=slack.bot_token, base_url=slack.api_url, session=session, retry_handlers=[]
         )
+
+
+@pytest.fixture
+def bolt(slack: SlackSimulator) -> AsyncApp:
+    return AsyncApp(
+        client=AsyncWebClient(token=slack.bot_token, base_url=slack.api_url),
+        signing_secret=slack.signing_secret,
+    )
+
+
+@pytest.fixture
+def connected(
+    slack: SlackSimulator,
+) -> Callable[[AsyncApp], AbstractAsyncContextManager[AsyncSocketModeHandler]]:
+    """Connects an app over one socket, and leaves no task of the SDK behind."""
+
+    @asynccontextmanager
+    async def connect(app: AsyncApp) -> AsyncGenerator[AsyncSocketModeHandler]:
+        before = asyncio.all_tasks()
+        handler = AsyncSocketModeHandler(app, slack.app_token, ping_interval=0.5)
+        handler.client.web_client.base_url = slack.api_url
+        already = len(slack.sockets.live)
+        await handler.connect_async()
+        await slack.until(lambda: len(slack.sockets.live) > already)
+        try:
+            yield handler
+        finally:
+            await handler.close_async()
+            await handler.client.aiohttp_client_session.close()
+            # The SDK cancels its tasks and does not wait for them.
+            left = {task for task in asyncio.all_tasks() - before if "slack_sdk" in repr(task)}
+            for task in left:
+                task.cancel()
+            await asyncio.gather(*left, return_exceptions=True)
+
+    return connect

@@ -1,44 +1,16 @@
 """The simulated workspace serves slack-bolt as Slack does: sockets, streams, clicks, modals."""
 
-import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from typing import Any
 
-from slack_bolt.adapter.socket_mode.async_handler import AsyncSocketModeHandler
 from slack_bolt.async_app import AsyncApp
-from slack_sdk.web.async_client import AsyncWebClient
 
 from adapters.slack.simulator import SlackSimulator
 
 
-@asynccontextmanager
-async def connected(slack: SlackSimulator, app: AsyncApp) -> AsyncIterator[AsyncSocketModeHandler]:
-    before = asyncio.all_tasks()
-    handler = AsyncSocketModeHandler(app, slack.app_token, ping_interval=1)
-    handler.client.web_client.base_url = slack.api_url
-    await handler.connect_async()
-    await slack.until(lambda: slack.sockets.live)
-    try:
-        yield handler
-    finally:
-        await handler.close_async()
-        await handler.client.aiohttp_client_session.close()
-        # The SDK cancels its tasks and does not wait for them.
-        left = asyncio.all_tasks() - before
-        for task in left:
-            task.cancel()
-        await asyncio.gather(*left, return_exceptions=True)
-
-
-def bolt(slack: SlackSimulator) -> AsyncApp:
-    return AsyncApp(
-        client=AsyncWebClient(token=slack.bot_token, base_url=slack.api_url),
-        signing_secret=slack.signing_secret,
-    )
-
-
-async def test_a_mention_starts_a_streamed_answer_in_its_thread(slack: SlackSimulator) -> None:
-    app = bolt(slack)
+async def test_a_mention_starts_a_streamed_answer_in_its_thread(
+    slack: SlackSimulator, bolt: AsyncApp, connected
+) -> None:
+    app = bolt
 
     @app.event("app_mention")
     async def answer(event, client) -> None:
@@ -57,7 +29,7 @@ async def test_a_mention_starts_a_streamed_answer_in_its_thread(slack: SlackSimu
     async def other() -> None: ...
 
     alice = slack.person("alice")
-    async with connected(slack, app):
+    async with connected(app):
         asked = await alice.asks("general", "hello")
         await slack.until(lambda: slack.calls("chat.stopStream"))
         await slack.until(lambda: not slack.unacknowledged)
@@ -70,8 +42,10 @@ async def test_a_mention_starts_a_streamed_answer_in_its_thread(slack: SlackSimu
     assert all(each.latency is not None for each in slack.deliveries)
 
 
-async def test_a_click_opens_a_modal_whose_answer_changes_the_card(slack: SlackSimulator) -> None:
-    app = bolt(slack)
+async def test_a_click_opens_a_modal_whose_answer_changes_the_card(
+    slack: SlackSimulator, bolt: AsyncApp, connected
+) -> None:
+    app = bolt
     button = {"type": "button", "action_id": "g:1", "text": {"type": "plain_text", "text": "Say"}}
 
     @app.action("g:1")
@@ -109,8 +83,8 @@ async def test_a_click_opens_a_modal_whose_answer_changes_the_card(slack: SlackS
         )
 
     alice = slack.person("alice")
-    async with connected(slack, app):
-        card = await app.client.chat_postMessage(
+    async with connected(app):
+        card: Any = await app.client.chat_postMessage(
             channel="C0GENERAL", text="?", blocks=[{"type": "actions", "elements": [button]}]
         )
         assert slack.messages("general")[0].buttons == ("Say",)
@@ -123,3 +97,71 @@ async def test_a_click_opens_a_modal_whose_answer_changes_the_card(slack: SlackS
         await slack.until(lambda: slack.calls("chat.update"))
         await slack.until(lambda: slack.messages("general")[0].text == "It was yes.")
     assert alice.modal is None
+
+
+async def test_a_command_is_answered_privately_and_through_its_response_url(
+    slack: SlackSimulator, bolt: AsyncApp, connected
+) -> None:
+    @bolt.command("/parley")
+    async def command(ack, respond, command) -> None:
+        await ack(f"Working on {command['text']}.")
+        await respond("Done.", response_type="in_channel")
+
+    alice = slack.person("alice")
+    async with connected(bolt):
+        await (await alice.commands("general", "/parley", "the plan")).answered()
+        await slack.until(lambda: slack.messages("general"))
+    assert [each.text for each in slack.private(alice)] == ["Working on the plan."]
+    assert [each.text for each in slack.messages("general")] == ["Done."]
+
+
+async def test_a_shortcut_tells_of_the_message_that_it_was_used_on(
+    slack: SlackSimulator, bolt: AsyncApp, connected
+) -> None:
+    heard = []
+
+    @bolt.shortcut("ask")
+    async def shortcut(ack, body) -> None:
+        await ack()
+        heard.append(body["message"]["text"])
+
+    alice = slack.person("alice")
+    said = await alice.says("general", "a plan")
+    async with connected(bolt):
+        await (await alice.uses_shortcut(said, "ask")).answered()
+    assert heard == ["a plan"]
+
+
+async def test_a_listener_that_is_missing_leaves_the_event_unacknowledged(
+    slack: SlackSimulator, bolt: AsyncApp, connected
+) -> None:
+    alice = slack.person("alice")
+    async with connected(bolt):
+        await alice.says("general", "is anybody there?")
+        (delivery,) = slack.deliveries
+        for advance in (3, 3, 60, 3, 300, 3):
+            slack.clock.advance(advance)
+    assert delivery.lost
+    assert [each.number for each in delivery.attempts] == [0, 1, 2, 3]
+    times = [each.at for each in delivery.attempts]
+    assert [round(later - times[0]) for later in times] == [0, 3, 66, 369]
+    assert slack.unacknowledged == [delivery]
+
+
+async def test_the_stream_helper_works_with_tasks_and_closing_blocks(
+    slack: SlackSimulator, bolt: AsyncApp, client
+) -> None:
+    alice = slack.person("alice")
+    asked = await alice.tells("plan it")
+    stream = await client.chat_stream(channel=alice.direct, thread_ts=asked.ts)
+    task = {"type": "task_update", "id": "1", "title": "Look", "status": "in_progress"}
+    await stream.append(chunks=[task])
+    await stream.append(chunks=[task | {"status": "complete", "details": "found"}])
+    await stream.append(markdown_text="Here it is.")
+    await stream.stop(blocks=[{"type": "divider"}], session_status="suspended")
+    _, reply = slack.messages(alice.direct, asked)
+    assert reply.tasks == (("Look", "complete"),)
+    assert reply.text == "[complete] Look\nHere it is.\n---"
+    session = slack.session(alice.direct, asked)
+    assert session is not None
+    assert session.status == "suspended"

@@ -128,7 +128,7 @@ def _running(call: Call, channel: Channel) -> tuple[Message, Stream]:
 
 def _append(call: Call, stream: Stream) -> None:
     """Add what the call brings, wholly or, with something wrong in it, not at all."""
-    chunks = call.items("chunks", "invalid_chunks")
+    chunks: list[Json] = call.items("chunks", "invalid_chunks")
     if text := call.text("markdown_text"):
         chunks = [{"type": "markdown_text", "text": text}]
     for chunk in chunks:

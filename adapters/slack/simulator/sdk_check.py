@@ -1,0 +1,50 @@
+"""What the official SDK's own models say of the blocks that an app has sent."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from adapters.slack.simulator.call import Call
+from adapters.slack.simulator.state import Json
+
+
+def sdk_complaints(calls: Iterable[Call]) -> list[str]:
+    """What is wrong with the blocks of the calls that were done, a sentence each.
+
+    The SDK checks lengths and counts of blocks, not of the elements inside them.
+    """
+    from slack_sdk.errors import SlackObjectFormationError
+    from slack_sdk.models.blocks import Block
+
+    complaints: list[str] = []
+    for call in calls:
+        for sent in _blocks(call) if call.applied else ():
+            block = Block.parse(sent)
+            if block is None:
+                complaints.append(f"{call.method}: no such block: {sent.get('type')!r}")
+                continue
+            try:
+                block.validate_json()
+            except SlackObjectFormationError as error:
+                complaints.append(f"{call.method}: {error}")
+    return complaints
+
+
+def _blocks(call: Call) -> Iterator[Json]:
+    yield from _list(call.arguments.get("blocks"))
+    for chunk in _list(call.arguments.get("chunks")):
+        yield from _list(chunk.get("blocks"))
+    view = _decoded(call.arguments.get("view"))
+    if isinstance(view, dict):
+        yield from _list(view.get("blocks"))
+
+
+def _list(value: object) -> list[Json]:
+    decoded = _decoded(value)
+    return decoded if isinstance(decoded, list) else []
+
+
+def _decoded(value: object) -> Any:
+    return json.loads(value) if isinstance(value, str) and value else value
