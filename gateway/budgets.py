@@ -21,6 +21,7 @@ from gateway.counting import CalendarWindow, Scope, window_end, window_start
 from gateway.errors import BudgetSpent
 from gateway.model_clients import model_label
 from gateway.store.protocols import ModelUse, TellUsage, Thread, Used, Work
+from gateway.vitals import Vitals
 
 if TYPE_CHECKING:
     from teams.models import ChatCompletionClient, RequestUsage
@@ -104,10 +105,13 @@ class Ledger:
         prices: Mapping[str, Price] | None = None,
         exempt: Callable[[Author], bool],
         clock: Callable[[], float],
+        vitals: Vitals,
     ) -> None:
         self._read = read
         self._exempt = exempt
-        self._clock = clock
+        self._vitals = vitals
+        self.clock = clock
+        """Seconds since the epoch."""
         self._sums: OrderedDict[_Key, _Sum] = OrderedDict()
         self._unpriced: set[str] = set()
         self.use(budgets, prices or {})
@@ -124,13 +128,13 @@ class Ledger:
             Held(budget, name, await self._sum(budget, name, work.used))
             for budget, name in self._budgets_of(names, work.asker)
         ]
-        return Meter(names, work, held, self._cost, self._clock)
+        return Meter(self, names, work, held)
 
     def usage(self, thread: Thread | None, asker: Author, *, everybody: bool) -> TellUsage:
         """What the asker is told of what was used, where they ask, and by `everybody`."""
         names = _names(thread, asker)
         budgets = list(self._budgets_of(names, asker)) if thread else []
-        now = self._clock()
+        now = self.clock()
         return TellUsage(
             tell=lambda spent: usage_text(spent, names, budgets, now=now, everybody=everybody)
         )
@@ -150,7 +154,7 @@ class Ledger:
         if budget.window == "turn":
             return _Sum(0.0, inf, of_turn.tokens, of_turn.cost)
         key: _Key = (budget.per, name, budget.window)
-        now = self._clock()
+        now = self.clock()
         if (known := self._sums.get(key)) is None:
             start = window_start(budget.window, now)
             used = await self._read(budget.per, name, start)
@@ -167,6 +171,12 @@ class Ledger:
         """Drop what is known of somebody who was deleted."""
         for key in [key for key in self._sums if key[:2] == ("person", person)]:
             del self._sums[key]
+
+    def charge(self, model: str, usage: RequestUsage) -> float:
+        """Count an answer of a model; what it costs."""
+        cost = self._cost(model, usage)
+        self._vitals.used(usage.prompt_tokens, usage.completion_tokens, cost)
+        return cost
 
     def _cost(self, model: str, usage: RequestUsage) -> float:
         price = self._prices.get(model)
@@ -185,19 +195,13 @@ class Meter:
     """
 
     def __init__(
-        self,
-        names: Mapping[Scope, str],
-        work: Work,
-        held: list[Held],
-        cost: Callable[[str, RequestUsage], float],
-        clock: Callable[[], float],
+        self, ledger: Ledger, names: Mapping[Scope, str], work: Work, held: list[Held]
     ) -> None:
+        self._ledger = ledger
         self._names = names
         self._asker = work.asker
         self._counted = bool(work.used.turns)
         self._held = held
-        self._cost = cost
-        self._clock = clock
         self._uses: dict[str, ModelUse] = {}
         self._told: list[str] = []
 
@@ -209,7 +213,7 @@ class Meter:
 
     def asks(self, client: ChatCompletionClient) -> None:
         """Count the turn, once. Raises BudgetSpent where a budget is used up."""
-        now = self._clock()
+        now = self._ledger.clock()
         for held in self._held:
             held.roll(now)
             for what, used, limit in held.parts():
@@ -223,7 +227,7 @@ class Meter:
     def answered(self, client: ChatCompletionClient, usage: RequestUsage) -> None:
         """Count what a model has read and written."""
         model = model_label(client)
-        cost = self._cost(model, usage)
+        cost = self._ledger.charge(model, usage)
         use = ModelUse(
             model=model,
             person=self._names["person"],
@@ -234,7 +238,7 @@ class Meter:
             cost=cost,
         )
         self._note(use)
-        now, tokens = self._clock(), usage.prompt_tokens + usage.completion_tokens
+        now, tokens = self._ledger.clock(), usage.prompt_tokens + usage.completion_tokens
         for held in self._held:
             held.roll(now)
             self._add(held, tokens, cost, 0)

@@ -140,6 +140,7 @@ class Gateway:
             prices=self._limits.prices,
             exempt=lambda author: self._access.is_operator(author),
             clock=clock,
+            vitals=self.vitals,
         )
         self._sessions = Sessions(
             store,

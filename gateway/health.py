@@ -87,6 +87,8 @@ def _metrics(gateway: Gateway, status: Status) -> Iterator[str]:
     )
     yield from _family("turns_total", "counter", "Turns by how they ended.", vitals.turns, "ended")
     yield from _family("turn_seconds_total", "counter", "Time in turns.", vitals.turn_seconds)
+    yield from _family("tokens_total", "counter", "Tokens of models.", vitals.tokens, "direction")
+    yield from _family("cost_total", "counter", "What they cost by [prices].", vitals.cost)
     yield from _family("turns_running", "gauge", "Turns that run now.", status.running)
     yield from _family("teams_live", "gauge", "Idle teams in memory.", status.live)
     yield from _family("threads", "gauge", "Threads by state.", counts.threads, "state")

@@ -202,7 +202,15 @@ def _counts(counts: Counts) -> str:
         lines.append(f"{total} accepted{_listed(counts.inbox)}.")
     if counts.refused:
         lines.append(f"Refused{_listed(counts.refused)}.")
+    if any(counts.tokens.values()):
+        used = ", ".join(_used(when, counts) for when in counts.tokens)
+        lines.append(f"Models: {used}.")
     return "\n".join(lines)
+
+
+def _used(when: str, counts: Counts) -> str:
+    cost = f" at a cost of {counts.cost[when]:,.2f}" if counts.cost[when] else ""
+    return f"{counts.tokens[when]:,} tokens {when}{cost}"
 
 
 def _listed(counts: Mapping[str, int]) -> str:

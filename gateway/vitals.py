@@ -37,6 +37,10 @@ class Vitals:
         """Runs of turns by how they ended."""
         self.turn_seconds = 0.0
         """How long they took, all together."""
+        self.tokens: Counter[str] = Counter()
+        """Tokens that models read ("input") and wrote ("output")."""
+        self.cost = 0.0
+        """What they cost by the config's prices."""
 
     @property
     def uptime(self) -> float:
@@ -47,6 +51,12 @@ class Vitals:
         """A turn has left its lane after so many seconds."""
         self.turns[ended] += 1
         self.turn_seconds += seconds
+
+    def used(self, read: int, written: int, cost: float) -> None:
+        """A model has answered."""
+        self.tokens["input"] += read
+        self.tokens["output"] += written
+        self.cost += cost
 
     def adapter_began(self, adapter: str) -> None:
         """The connection to a platform is being made."""

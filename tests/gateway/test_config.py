@@ -62,7 +62,7 @@ def test_the_config_of_the_project_says_what_is_built_in():
 def test_every_example_in_the_config_of_the_project_is_valid(tmp_path, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
     text = (ROOT / "config.toml").read_text()
-    examples = re.sub(r"^# (?=\[|\]|    |[\w.]+ = )", "", text, flags=re.MULTILINE)
+    examples = re.sub(r"^# (?=\[|\]|    |[\w."-]+ = )", "", text, flags=re.MULTILINE)
     (tmp_path / "team.json").write_text("{}")
     (tmp_path / "my_tools.py").write_text(
         "def find_order(id: str) -> str: ...\ndef pay_back(id: str) -> str: ...\n"
@@ -530,3 +530,55 @@ def test_any_toml_is_a_config_or_a_report(tmp_path_factory, data):
         assert error.problems  # noqa: PT017 (either outcome is fine)
     else:
         assert isinstance(loaded.config, Config)
+
+
+# --- budgets ---
+
+BUDGET = '[[budgets]]\nper = "person"\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "said"),
+    [
+        (BUDGET, "budgets[0].tokens", "is missing: a budget limits tokens, cost, turns or seconds"),
+        (BUDGET + "seconds = 5", "budgets[0].seconds", 'is the length of a turn: set window = "'),
+        (
+            BUDGET + 'turns = 1\nwindow = "turn"',
+            "budgets[0].turns",
+            'can\'t be counted in one turn: set window = "day"',
+        ),
+        (
+            BUDGET + "tokens = 0",
+            "budgets[0].tokens",
+            "found 0, expected a value greater than or eq",
+        ),
+        (
+            BUDGET + 'turns = 1\nwindow = "week"',
+            "budgets[0].window",
+            "found 'week', expected 'turn', 'hour', 'day' or 'month'",
+        ),
+        (
+            '[[budgets]]\nper = "team"\nonly = "dmo"\nturns = 1',
+            "budgets[0].only",
+            "found 'dmo', expected a team; did you mean 'demo'?",
+        ),
+        (
+            BUDGET + 'cost = 1.0\n[models.m]\nmodel = "gpt-4o"',
+            "models.m.model",
+            "a budget limits the cost, and [prices] does not say that of gpt-4o",
+        ),
+    ],
+)
+def test_a_budget_that_could_not_be_kept_is_a_mistake(tmp_path, text, place, said):
+    found = mistakes(tmp_path, text)
+    (where,) = [where for where in found if place in where]
+    assert found[where].startswith(said)
+
+
+def test_budgets_and_prices_are_read(tmp_path):
+    text = (
+        BUDGET + 'cost = 1.5\nwindow = "month"\n[prices]\n"gpt-4.1-mini" = {input=0.4, output=1.6}'
+    )
+    config = load(tmp_path, text).config
+    assert config.budgets[0].cost == 1.5
+    assert config.prices["gpt-4.1-mini"].output == 1.6
