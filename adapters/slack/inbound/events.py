@@ -79,6 +79,13 @@ def quoted(message: Payload, kind: Literal["history", "forward"]) -> Foreign | N
     return Foreign(kind=kind, text=text, author=name, user=user)
 
 
+def marked(answer: Payload) -> tuple[str, tuple[Foreign, ...]]:
+    """The root and the text of the message in an answer of reactions.get."""
+    said = table_at(answer, "message")
+    quote = quoted(said, "forward")
+    return ts_at(said, "thread_ts"), (quote,) if quote else ()
+
+
 def _message(payload: Payload, event: Payload, team: str, me: Workspace) -> Inbound:
     match text_at(event, "subtype"):
         case "message_changed":

@@ -1,0 +1,202 @@
+"""What was said while nobody listened, found out afterwards as far as Slack lets it be read.
+
+Slack itself delivers again what arrived within the last minutes. What is older than that becomes
+one message of each author where it is recent, and a card that offers an answer where it is not.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import Any
+
+from adapters.slack.actions import action_id
+from adapters.slack.calls import Calls
+from adapters.slack.inbound.drafts import Drafts
+from adapters.slack.inbound.events import parse_said
+from adapters.slack.inbound.history import History
+from adapters.slack.inbound.payload import Payload
+from adapters.slack.inbound.values import PLATFORM, Draft
+from gateway.conversation import ConversationKey, InboundMessage
+from gateway.errors import GatewayError
+from gateway.gateway import Gateway
+
+LOG = logging.getLogger("adapters.slack")
+
+GAP = 30.0
+"""Seconds without a connection after which it is worth looking: less is delivered again anyway."""
+RECENT = 900.0
+OLDEST = 86_400.0
+MOST_MISSED = 50
+CHANNELS, THREADS = 10, 20
+"""Places that are looked at, those first in which something happened last."""
+LOOKED_AT = 200
+
+MISSED = "I was away when {count} written here. Shall I answer now?"
+CANT_READ = "Slack does not let me read the thread just now. Try again in a minute."
+NOTHING = "There is nothing left to answer."
+ANSWERED = "I was away for a while; what was written here meanwhile is being answered."
+
+
+@dataclass(frozen=True, slots=True)
+class _Missed:
+    """A draft with when it was written, in seconds since the epoch."""
+
+    draft: Draft
+    at: float
+
+
+class CatchUp:
+    """Reads what was missed. `clock` is in seconds since the epoch."""
+
+    def __init__(
+        self,
+        gateway: Gateway,
+        calls: Calls,
+        drafts: Drafts,
+        history: History,
+        *,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._gateway = gateway
+        self._calls = calls
+        self._drafts = drafts
+        self._history = history
+        self._clock = clock
+
+    async def run(self, since: float) -> None:
+        """Hand in what was missed since then, and offer an answer where it is long ago."""
+        now = self._clock()
+        since = max(since, now - OLDEST)
+        if now - since < GAP:
+            return
+        missed = await self._missed(since)
+        LOG.info("%s messages were missed within %.0f s", len(missed), now - since)
+        recent = [each.draft for each in missed if now - each.at <= RECENT]
+        await self._collect(recent)
+        older = [each.draft for each in missed if now - each.at > RECENT][-MOST_MISSED:]
+        for key, drafts in groupby(sorted(older, key=_thread), key=lambda each: each.key):
+            await self._offer(key, list(drafts))
+
+    async def answer(self, draft: Draft, after: str) -> str:
+        """Hand in what was missed in a thread after a ts; what to tell whoever wants that."""
+        key = draft.key
+        said = await self._history.replies(key, after=after)
+        if said is None:
+            return CANT_READ
+        drafts = [each.draft for each in await self._wanted(key.workspace, key.channel, said)]
+        if not await self._collect(drafts):
+            return NOTHING
+        await self._settle(draft)
+        return ""
+
+    async def _missed(self, since: float) -> list[_Missed]:
+        """In order, each once; as far as they can be read."""
+        found: dict[tuple[str, str], _Missed] = {}
+        channels, threads = await self._places()
+        after = f"{since:.6f}"
+        for team, channel in channels:
+            said = await self._history.messages(team, channel, after=after)
+            for each in await self._wanted(team, channel, said or []):
+                found[channel, each.draft.message.message_id] = each
+        for key in threads:
+            said = await self._history.replies(key, after=after)
+            for each in await self._wanted(key.workspace, key.channel, said or []):
+                found[key.channel, each.draft.message.message_id] = each
+        return sorted((each for each in found.values() if each.at > since), key=lambda e: e.at)
+
+    async def _places(self) -> tuple[list[tuple[str, str]], list[ConversationKey]]:
+        threads = await self._gateway.store.threads(limit=LOOKED_AT)
+        teams = {workspace.id for workspace in self._calls.clients.workspaces}
+        keys = [
+            thread.key
+            for thread in threads
+            if thread.key.platform == PLATFORM and thread.key.workspace in teams
+        ]
+        channels = dict.fromkeys((key.workspace, key.channel) for key in keys)
+        return list(channels)[:CHANNELS], keys[:THREADS]
+
+    async def _wanted(self, team: str, channel: str, said: Iterable[Payload]) -> list[_Missed]:
+        """Those that are meant for the team and were not taken yet."""
+        me = self._drafts.me(team)
+        parsed = [parse_said(each, team, channel, me) for each in said]
+        drafts = [each for each in parsed if isinstance(each, Draft)]
+        keys = [key for each in drafts for key in each.message.dedupe]
+        taken = await self._gateway.store.taken(keys)
+        return [
+            _Missed(each, float(each.message.message_id))
+            for each in drafts
+            if taken.isdisjoint(each.message.dedupe) and await self._drafts.is_meant(each)
+        ]
+
+    async def _collect(self, drafts: Sequence[Draft]) -> int:
+        """Hand them in, those of one author in one thread as one message; how many there were."""
+        for _, group in groupby(sorted(drafts, key=_thread), key=_thread_and_author):
+            try:
+                messages = [await self._drafts.message(each) for each in group]
+                await self._gateway.accept(collected(messages))
+            except GatewayError as error:
+                LOG.warning("what was missed in a thread was not taken: %s", error)
+        return len(drafts)
+
+    async def _offer(self, key: ConversationKey, drafts: Sequence[Draft]) -> None:
+        count = "a message was" if len(drafts) == 1 else f"{len(drafts)} messages were"
+        text = MISSED.format(count=count)
+        first = min(float(each.message.message_id) for each in drafts)
+        button = {
+            "type": "button",
+            "action_id": action_id("missed"),
+            "value": f"{first - 0.000001:.6f}",
+            "text": {"type": "plain_text", "text": "Answer now"},
+        }
+        blocks: list[dict[str, Any]] = [_section(text), {"type": "actions", "elements": [button]}]
+        try:
+            await self._calls.write(
+                key.workspace,
+                "chat.postMessage",
+                channel=key.channel,
+                thread_ts=key.root,
+                text=text,
+                blocks=blocks,
+            )
+        except GatewayError as error:
+            LOG.warning("what was missed in a thread was not offered: %s", error)
+
+    async def _settle(self, draft: Draft) -> None:
+        try:
+            await self._calls.write(
+                draft.key.workspace,
+                "chat.update",
+                channel=draft.key.channel,
+                ts=draft.message.message_id,
+                text=ANSWERED,
+                blocks=[_section(ANSWERED)],
+            )
+        except GatewayError as error:
+            LOG.info("a card keeps its button: %s", error)
+
+
+def collected(messages: Sequence[InboundMessage]) -> InboundMessage:
+    """Messages of one author as one, in their order."""
+    return replace(
+        messages[-1],
+        text="\n\n".join(message.text for message in messages if message.text),
+        dedupe=tuple(key for message in messages for key in message.dedupe),
+        attachments=tuple(file for message in messages for file in message.attachments),
+        quotes=tuple(quote for message in messages for quote in message.quotes),
+    )
+
+
+def _thread(draft: Draft) -> tuple[str, str]:
+    return str(draft.key), draft.message.order_key
+
+
+def _thread_and_author(draft: Draft) -> tuple[str, str]:
+    return str(draft.key), draft.user
+
+
+def _section(text: str) -> dict[str, Any]:
+    return {"type": "section", "text": {"type": "mrkdwn", "text": text}}

@@ -1,0 +1,71 @@
+"""Modals: opened for a button whose answer takes words, and taken when they are filled in."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from adapters.slack.calls import Calls
+from adapters.slack.inbound import modals
+from adapters.slack.inbound.drafts import Drafts
+from adapters.slack.inbound.payload import text_at
+from adapters.slack.inbound.text import escaped
+from adapters.slack.inbound.values import Draft, WantsModal
+from gateway.errors import GatewayError, NotFound
+from gateway.gateway import Gateway
+
+LOG = logging.getLogger("adapters.slack")
+
+NOT_OPENED = "Slack did not open the window in time. Press the button again."
+NO_REQUEST = "There is no such request."
+NOT_YOURS = "This is not yours to answer."
+EMPTY = "Write an answer first."
+
+
+class Dialogs:
+    """Opens modals and takes what is filled in."""
+
+    def __init__(self, gateway: Gateway, calls: Calls, drafts: Drafts) -> None:
+        self._gateway = gateway
+        self._calls = calls
+        self._drafts = drafts
+
+    async def open(self, wanted: WantsModal) -> str:
+        """Open a modal at once, then fill it; what to tell whoever pressed if that failed."""
+        team, kind = wanted.draft.key.workspace, wanted.place.kind
+        try:
+            opened = await self._calls.write(
+                team, "views.open", trigger_id=wanted.trigger, view=modals.loading(kind)
+            )
+            view = await self._view(wanted)
+            ident = text_at(opened, "view", "id")
+            await self._calls.write(team, "views.update", view_id=ident, view=view)
+        except GatewayError as error:
+            LOG.warning("a modal was not opened: %s", error)
+            return NOT_OPENED
+        return ""
+
+    async def _view(self, wanted: WantsModal) -> dict[str, Any]:
+        place = wanted.place
+        try:
+            request = await self._gateway.store.request(place.request)
+        except NotFound:
+            return modals.closed(place.kind, NO_REQUEST)
+        if request.state != "open":
+            settled = f"This was settled already: {request.outcome}."
+            return modals.closed(place.kind, escaped(settled))
+        author = await self._drafts.author(wanted.draft)
+        if author.id not in self._gateway.may_answer(request):
+            return modals.closed(place.kind, NOT_YOURS)
+        return modals.asking(place, escaped(request.prompt))
+
+    async def submitted(self, draft: Draft) -> dict[str, Any] | None:
+        """Take what was filled in; what keeps the modal open instead, if it does. Raises
+        GatewayError.
+        """
+        click = draft.message.click
+        assert click is not None  # the parser made it of the modal
+        if click.answer.kind == "text" and not click.answer.text:
+            return modals.errors(EMPTY)
+        receipt = await self._gateway.accept(await self._drafts.by_author(draft))
+        return None if receipt.outcome == "answer" else modals.errors(receipt.reply or NOT_YOURS)

@@ -1,0 +1,166 @@
+"""Drafts made into messages: with who their authors are, what they attached, and the foreign text
+that came along.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from adapters.slack.calls import Calls
+from adapters.slack.client import Workspace
+from adapters.slack.config import Config
+from adapters.slack.inbound.events import parse_said, quoted
+from adapters.slack.inbound.files import Files, Unfetched
+from adapters.slack.inbound.history import History
+from adapters.slack.inbound.payload import Payload, ts_at
+from adapters.slack.inbound.people import People
+from adapters.slack.inbound.text import as_command, mentioned, plain
+from adapters.slack.inbound.values import Draft, Foreign, RemoteFile
+from gateway.commands import parse_command
+from gateway.conversation import Author, ConversationKey, InboundMessage, Quote
+from gateway.gateway import Gateway
+
+HISTORY_SECONDS = 1.0
+"""What may go into reading what was said in a thread before the team was called."""
+
+
+class Drafts:
+    """Completes drafts. What is asked of Slack for that is bounded in time, and all but who the
+    author is may fail.
+    """
+
+    def __init__(self, gateway: Gateway, calls: Calls, config: Config, history: History) -> None:
+        self._gateway = gateway
+        self._calls = calls
+        self._history = history
+        self._people = People(calls, lambda: gateway.groups)
+        self._files = Files(calls, config)
+        self.commands = frozenset(info.name for info in gateway.commands())
+        """The names of the gateway's commands."""
+
+    def me(self, team: str) -> Workspace:
+        """The bot in a workspace."""
+        return self._calls.clients.workspace(team) or Workspace(id=team)
+
+    async def author(self, draft: Draft) -> Author:
+        """Who a draft is from. Raises GatewayError if Slack can't be asked."""
+        return await self._people.author(draft)
+
+    async def by_author(self, draft: Draft) -> InboundMessage:
+        """The draft's message with its author, and otherwise as it is. Raises GatewayError."""
+        return replace(draft.message, author=await self.author(draft))
+
+    async def is_meant(self, draft: Draft) -> bool:
+        """Whether a draft is for the team. Asks neither Slack nor, where it can be told without,
+        the store: most of what is said in a channel is not.
+        """
+        message, gateway = draft.message, self._gateway
+        if draft.meant:
+            return True
+        if message.event in ("edit", "delete"):
+            return await gateway.store.thread_at(message.key) is not None
+
+        def addressed(*, in_thread: bool) -> bool:
+            return gateway.addressed(
+                message.key,
+                message.author,
+                direct=message.direct,
+                mentioned=draft.mentioned,
+                in_thread=in_thread,
+            )
+
+        if addressed(in_thread=False):
+            return True
+        if not draft.in_thread or not addressed(in_thread=True):
+            return False
+        return await gateway.store.thread_at(message.key) is not None
+
+    async def message(self, draft: Draft) -> InboundMessage:
+        """The whole message. Raises GatewayError.
+
+        Of somebody who may not write there, nothing more is asked for: it is going to be refused.
+        """
+        if draft.message.event == "delete":
+            return draft.message
+        message = await self.by_author(draft)
+        files: tuple[RemoteFile, ...] = ()
+        foreign = draft.foreign
+        if message.direct or self._gateway.allows(message):
+            files, foreign = draft.files, (*await self._earlier(draft), *foreign)
+        return await self._with(message, files, foreign)
+
+    async def plain(self, team: str, text: str) -> str:
+        """A text with the names of those whom it mentions."""
+        return plain(text, await self._names(team, [text]))
+
+    async def quotes(self, team: str, foreign: Sequence[Foreign]) -> tuple[Quote, ...]:
+        """Foreign text with the names of its authors and of those whom it mentions."""
+        unknown = [each.user for each in foreign if each.user and not each.author]
+        names = await self._names(team, [each.text for each in foreign], unknown)
+        return tuple(_quote(each, names) for each in foreign)
+
+    async def _with(
+        self, message: InboundMessage, files: tuple[RemoteFile, ...], foreign: Sequence[Foreign]
+    ) -> InboundMessage:
+        team = message.key.workspace
+        names = await self._names(team, [message.text])
+        async with asyncio.TaskGroup() as group:
+            fetching = group.create_task(self._files.fetch(team, files), name="slack files")
+            quoting = group.create_task(self.quotes(team, foreign), name="slack quotes")
+        attachments, missing = fetching.result()
+        text = as_command(plain(message.text, names, me=self.me(team).user), self.commands)
+        is_command = message.event == "message" and parse_command(text) is not None
+        return replace(
+            message,
+            event="command" if is_command else message.event,
+            text="\n".join(filter(None, [text, *map(_note, missing)])),
+            attachments=tuple(attachments),
+            quotes=quoting.result(),
+        )
+
+    async def _names(
+        self, team: str, texts: Iterable[str], users: Iterable[str] = ()
+    ) -> dict[str, str]:
+        wanted = dict.fromkeys([*(user for text in texts for user in mentioned(text)), *users])
+        return await self._people.names(team, wanted) if wanted else {}
+
+    async def _earlier(self, draft: Draft) -> tuple[Foreign, ...]:
+        """What was said in a thread before the team was first called there, as far as it can be
+        read now.
+        """
+        message, key = draft.message, draft.key
+        called = message.event in ("message", "file") and draft.in_thread
+        if not called or await self._gateway.store.thread_at(key) is not None:
+            return ()
+        try:
+            async with asyncio.timeout(HISTORY_SECONDS):
+                said = await self._history.replies(key, before=message.message_id)
+        except TimeoutError:
+            return ()
+        return said_before(said or [], key, message.message_id, self.me(key.workspace))
+
+
+def said_before(
+    messages: Iterable[Payload], key: ConversationKey, ts: str, me: Workspace
+) -> tuple[Foreign, ...]:
+    """What people said in a thread before the message `ts`; the bot's own words are left out."""
+    found: list[Foreign] = []
+    for each in messages:
+        said = parse_said(each, key.workspace, key.channel, me)
+        quote = (
+            quoted(each, "history") if isinstance(said, Draft) and ts_at(each, "ts") < ts else None
+        )
+        if quote is not None:
+            found.append(quote)
+    return tuple(found)
+
+
+def _quote(foreign: Foreign, names: Mapping[str, str]) -> Quote:
+    author = foreign.author or names.get(foreign.user, "") or foreign.user
+    return Quote(text=plain(foreign.text, names), author=author, kind=foreign.kind)
+
+
+def _note(missing: Unfetched) -> str:
+    return f"(The file {missing.name!r} did not get here: {missing.why}.)"

@@ -1,0 +1,155 @@
+"""Files that people attach, fetched with the bot's token from Slack's own file host and from
+nowhere else: never from where a redirect leads, nor from where a file of another service lies.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+import aiohttp
+
+from adapters.slack.calls import Calls
+from adapters.slack.config import Config
+from adapters.slack.inbound.events import remote_file
+from adapters.slack.inbound.images import MOST_PIXELS, image_size
+from adapters.slack.inbound.payload import table_at
+from adapters.slack.inbound.values import RemoteFile
+from gateway.conversation import Attachment
+from gateway.errors import GatewayError
+
+LOG = logging.getLogger("adapters.slack")
+
+SLACK_HOSTS = frozenset({"files.slack.com", "slack-files.com"})
+"""The hosts that a bot's token may be sent to for a file."""
+
+MOST_FILES = 10
+MOST_BYTES = 20_000_000
+FETCH_SECONDS = 1.5
+"""Seconds for all files of a message: Slack waits 3 for the whole of it."""
+
+_IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
+_DOCUMENTS = frozenset(
+    {
+        "application/json",
+        "application/pdf",
+        "application/xml",
+        "application/x-yaml",
+        "application/yaml",
+        "application/toml",
+        "application/javascript",
+        "application/sql",
+    }
+)
+_HTTP_OK = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Unfetched:
+    """A file that the team does not get, and why, for people."""
+
+    name: str
+    why: str
+
+
+class _NotTaken(Exception):
+    """The reason why a file is not taken."""
+
+
+class Files:
+    """Fetches files. At most `seconds` pass for those of one message."""
+
+    def __init__(self, calls: Calls, config: Config, *, seconds: float = FETCH_SECONDS) -> None:
+        self._calls = calls
+        self._seconds = seconds
+        # A simulator has its files where it has everything else.
+        self._simulator = None if config.real else urlsplit(config.api_url).netloc
+
+    async def fetch(
+        self, team: str, files: tuple[RemoteFile, ...]
+    ) -> tuple[list[Attachment], list[Unfetched]]:
+        """The files that can be had, and the others with the reasons."""
+        wanted, left = files[:MOST_FILES], files[MOST_FILES:]
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(self._one(team, file), name="fetch") for file in wanted]
+        found = [task.result() for task in tasks]
+        missing = [Unfetched(file.name, f"only {MOST_FILES} files are taken") for file in left]
+        missing += [each for each in found if isinstance(each, Unfetched)]
+        return [each for each in found if isinstance(each, Attachment)], missing
+
+    async def _one(self, team: str, file: RemoteFile) -> Attachment | Unfetched:
+        try:
+            async with asyncio.timeout(self._seconds):
+                if file.host == "ask":
+                    file = await self._asked(team, file)
+                return await self._fetched(team, file)
+        except _NotTaken as reason:
+            return Unfetched(file.name, str(reason))
+        except TimeoutError:
+            return Unfetched(file.name, "Slack did not deliver it in time; send it again")
+        except (GatewayError, aiohttp.ClientError, OSError) as error:
+            LOG.warning("a file was not fetched: %s", error)
+            return Unfetched(file.name, "Slack did not deliver it")
+
+    async def _asked(self, team: str, file: RemoteFile) -> RemoteFile:
+        answer = await self._calls.read(team, "files.info", file=file.id)
+        return remote_file({**table_at(answer, "file"), "file_access": ""})
+
+    async def _fetched(self, team: str, file: RemoteFile) -> Attachment:
+        self._check(file)
+        client = await self._calls.clients.of(team)
+        async with self._calls.clients.session.get(
+            file.url,
+            headers={"Authorization": f"Bearer {client.token}"},
+            allow_redirects=False,
+        ) as answer:
+            if answer.status != _HTTP_OK:
+                raise _NotTaken("Slack did not hand it out; the bot may lack the scope files:read")
+            if answer.content_type == "text/html" and file.media_type != "text/html":
+                raise _NotTaken("Slack asked to sign in for it; the bot may lack files:read")
+            data = await _read(answer, MOST_BYTES)
+        return _taken(file, data)
+
+    def _check(self, file: RemoteFile) -> None:
+        if file.host != "slack" or not self._may_have_token(file.url):
+            raise _NotTaken("it does not lie in Slack itself")
+        if not (file.media_type in _IMAGES | _DOCUMENTS or file.media_type.startswith("text/")):
+            raise _NotTaken(f"files of the kind {file.media_type or 'unknown'} are not taken")
+        if file.size > MOST_BYTES:
+            raise _NotTaken(f"it has more than {MOST_BYTES // 1_000_000} MB")
+        if file.width * file.height > MOST_PIXELS:
+            raise _NotTaken(f"it has more than {MOST_PIXELS // 1_000_000} megapixels")
+
+    def _may_have_token(self, url: str) -> bool:
+        try:
+            parts = urlsplit(url)
+            port = parts.port
+        except ValueError:
+            return False
+        if self._simulator is not None:
+            return parts.netloc == self._simulator
+        return parts.scheme == "https" and parts.hostname in SLACK_HOSTS and port is None
+
+
+async def _read(answer: aiohttp.ClientResponse, most: int) -> bytes:
+    """The body; what it says of its own length is not believed."""
+    data = bytearray()
+    async for chunk in answer.content.iter_chunked(65_536):
+        data += chunk
+        if len(data) > most:
+            raise _NotTaken(f"it has more than {most // 1_000_000} MB")
+    return bytes(data)
+
+
+def _taken(file: RemoteFile, data: bytes) -> Attachment:
+    media_type = file.media_type
+    if media_type in _IMAGES:
+        found = image_size(data)
+        if found is None:
+            raise _NotTaken("it is not the image that its name says")
+        media_type, width, height = found
+        if width * height > MOST_PIXELS:
+            raise _NotTaken(f"it has more than {MOST_PIXELS // 1_000_000} megapixels")
+    return Attachment(name=file.name, media_type=media_type, data=data)

@@ -1,0 +1,165 @@
+"""Who people are: their names, time zones and groups, and whether they are guests or from outside.
+
+Asked of Slack when somebody writes, and again after a while: a guest may have become a member.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from adapters.slack.calls import Calls, Refusal
+from adapters.slack.inbound.payload import Payload, author_id, table_at, text_at
+from adapters.slack.inbound.values import Draft
+from gateway.conversation import Author, AuthorKind
+from gateway.errors import GatewayError
+
+LOG = logging.getLogger("adapters.slack")
+
+KNOWN_FOR = 300.0
+"""Seconds for which an answer of Slack's is taken to hold."""
+MOST_KNOWN = 10_000
+NAMES_AT_ONCE = 10
+"""People whose names are asked for on behalf of one message; others stay ids."""
+NAMES_SECONDS = 0.6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Person:
+    """What Slack says of somebody. `home` is the workspace that they belong to."""
+
+    name: str
+    timezone: str
+    kind: AuthorKind
+    home: str
+
+
+class People:
+    """The people of all workspaces. `groups` are the ids of the user groups that matter just now,
+    `clock` is in seconds and never goes back.
+    """
+
+    def __init__(
+        self,
+        calls: Calls,
+        groups: Callable[[], Iterable[str]],
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._calls = calls
+        self._groups = groups
+        self._clock = clock
+        self._people: OrderedDict[tuple[str, str], tuple[float, Person]] = OrderedDict()
+        self._members: dict[tuple[str, str], tuple[float, frozenset[str]]] = {}
+
+    async def author(self, draft: Draft) -> Author:
+        """Who a draft's author is. Raises GatewayError if Slack can't be asked: then nobody may
+        guess what they may do.
+        """
+        team, user = draft.key.workspace, draft.user
+        if not user:
+            return draft.message.author
+        if not user.startswith(("U", "W")):
+            return Author(id=author_id(team, user), kind="bot")
+        person = await self._person(team, user)
+        kind: AuthorKind = "bot" if draft.bot else person.kind
+        home = person.home if kind == "external" else team
+        return Author(
+            id=author_id(home or draft.home or team, user),
+            name=person.name,
+            timezone=person.timezone,
+            kind=kind,
+            groups=await self._groups_of(team, user),
+        )
+
+    async def names(self, team: str, users: Iterable[str]) -> dict[str, str]:
+        """The names of these people, as far as Slack tells them at once."""
+        found: dict[str, str] = {}
+
+        async def look_up(user: str) -> None:
+            try:
+                found[user] = (await self._person(team, user)).name
+            except GatewayError as error:
+                LOG.info("the name of %s stays an id: %s", user, error)
+
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(NAMES_SECONDS), asyncio.TaskGroup() as group:
+                for user in list(users)[:NAMES_AT_ONCE]:
+                    group.create_task(look_up(user), name="name")
+        return found
+
+    async def _person(self, team: str, user: str) -> Person:
+        known = self._people.get((team, user))
+        if known is not None and self._clock() - known[0] < KNOWN_FOR:
+            return known[1]
+        person = await self._ask(team, user)
+        self._people[team, user] = (self._clock(), person)
+        self._people.move_to_end((team, user))
+        if len(self._people) > MOST_KNOWN:
+            self._people.popitem(last=False)
+        return person
+
+    async def _ask(self, team: str, user: str) -> Person:
+        try:
+            answer = await self._calls.read(team, "users.info", user=user)
+        except Refusal as error:
+            if error.code in ("user_not_found", "user_not_visible"):
+                return Person(name="", timezone="", kind="external", home="")
+            raise
+        workspace = self._calls.clients.workspace(team)
+        return person_of(table_at(answer, "user"), team, workspace.enterprise if workspace else "")
+
+    async def _groups_of(self, team: str, user: str) -> frozenset[str]:
+        wanted = [group for group in self._groups() if group.startswith("S")]
+        return frozenset([group for group in wanted if user in await self._members_of(team, group)])
+
+    async def _members_of(self, team: str, group: str) -> frozenset[str]:
+        known = self._members.get((team, group))
+        if known is not None and self._clock() - known[0] < KNOWN_FOR:
+            return known[1]
+        members: frozenset[str] = frozenset()
+        try:
+            answer = await self._calls.read(team, "usergroups.users.list", usergroup=group)
+            listed: object = answer.get("users")
+            members = frozenset(map(str, listed)) if isinstance(listed, list) else members
+        except GatewayError as error:
+            # Somebody who is in by the group alone is refused until Slack answers.
+            LOG.warning("the members of the user group %s are not known: %s", group, error)
+        self._members[team, group] = (self._clock(), members)
+        return members
+
+
+def person_of(user: Payload, team: str, enterprise: str = "") -> Person:
+    """What users.info says of somebody, as a workspace sees them."""
+    profile = table_at(user, "profile")
+    names = (
+        text_at(profile, "display_name"),
+        text_at(profile, "real_name"),
+        text_at(user, "real_name"),
+        text_at(user, "name"),
+    )
+    return Person(
+        name=next(filter(None, names), ""),
+        timezone=text_at(user, "tz"),
+        kind=_kind(user, team, enterprise),
+        home=text_at(user, "team_id"),
+    )
+
+
+def _kind(user: Payload, team: str, enterprise: str) -> AuthorKind:
+    home = text_at(user, "team_id")
+    org = text_at(user, "enterprise_user", "enterprise_id")
+    if user.get("is_bot") is True or text_at(user, "id") == "USLACKBOT":
+        return "bot"
+    if user.get("is_stranger") is True or user.get("is_connector_bot") is True:
+        return "external"
+    if home and home != team and not (enterprise and org == enterprise):
+        return "external"
+    if user.get("is_restricted") is True or user.get("is_ultra_restricted") is True:
+        return "guest"
+    return "member"

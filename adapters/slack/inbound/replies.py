@@ -1,0 +1,99 @@
+"""Answers for one person alone: what a command says, and why something was refused."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+from collections.abc import Callable, Collection
+from urllib.parse import urlsplit
+
+import aiohttp
+
+from adapters.slack.calls import Calls
+from adapters.slack.config import Config
+from adapters.slack.inbound.values import Draft
+from adapters.slack.text import own
+from gateway.errors import GatewayError
+
+LOG = logging.getLogger("adapters.slack")
+
+RESPONSE_HOST = "hooks.slack.com"
+SECONDS = 10.0
+
+
+class Replies:
+    """Sends them, best effort. `commands` are those that people type here with a `!`."""
+
+    def __init__(
+        self,
+        calls: Calls,
+        config: Config,
+        commands: Collection[str],
+        live_links: Callable[[], Collection[str]],
+    ) -> None:
+        self._calls = calls
+        self._simulator = None if config.real else urlsplit(config.api_url).netloc
+        names = "|".join(sorted(map(re.escape, commands), key=len, reverse=True))
+        self._command = re.compile(rf"(?<![\w/.:<])/(?=(?:{names})\b)")
+        self._live_links = live_links
+
+    def shown(self, text: str) -> str:
+        """The gateway's words as Slack takes them; its commands begin with a `!` there."""
+        return own(self._command.sub("!", text), self._live_links())
+
+    async def send(self, draft: Draft, text: str) -> None:
+        """Tell a draft's author alone."""
+        try:
+            if draft.response_url and self._is_slacks(draft.response_url):
+                await self._respond(draft.response_url, text)
+            else:
+                await self._post(draft, text)
+        except (GatewayError, aiohttp.ClientError, TimeoutError, OSError) as error:
+            LOG.warning("a private answer was not sent: %s", error or type(error).__name__)
+
+    async def _respond(self, url: str, text: str) -> None:
+        answer = {
+            "response_type": "ephemeral",
+            "replace_original": False,
+            "text": self.shown(text),
+        }
+        async with (
+            asyncio.timeout(SECONDS),
+            self._calls.clients.session.post(url, json=answer, allow_redirects=False) as response,
+        ):
+            if not response.ok:
+                LOG.warning("a private answer was not taken (HTTP %s)", response.status)
+
+    async def _post(self, draft: Draft, text: str) -> None:
+        key = draft.key
+        root = key.root or None
+        if draft.message.direct:
+            await self._calls.write(
+                key.workspace,
+                "chat.postMessage",
+                channel=key.channel,
+                thread_ts=root,
+                text=self.shown(text),
+                unfurl_links=False,
+                unfurl_media=False,
+            )
+            return
+        threaded = draft.in_thread or draft.message.event != "message"
+        await self._calls.write(
+            key.workspace,
+            "chat.postEphemeral",
+            channel=key.channel,
+            user=draft.user,
+            thread_ts=root if threaded else None,
+            text=self.shown(text),
+        )
+
+    def _is_slacks(self, url: str) -> bool:
+        try:
+            parts = urlsplit(url)
+        except ValueError:
+            return False
+        if self._simulator is not None:
+            return parts.netloc == self._simulator
+        return parts.scheme == "https" and parts.netloc == RESPONSE_HOST

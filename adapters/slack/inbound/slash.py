@@ -1,0 +1,70 @@
+"""The slash command: begins a thread with what stands behind it."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+
+from adapters.slack.calls import Calls
+from adapters.slack.inbound.drafts import Drafts
+from adapters.slack.inbound.text import escaped
+from adapters.slack.inbound.values import Draft
+from gateway.conversation import InboundMessage
+from gateway.errors import GatewayError
+from gateway.gateway import Gateway
+from gateway.surface import Rejected
+
+LOG = logging.getLogger("adapters.slack")
+
+ANYWHERE = frozenset({"approve", "deny", "help", "usage"})
+"""Commands that mean the same wherever they are typed; the others are about a thread."""
+
+IN_ITS_THREAD = "Write /{name} in the thread that it is about."
+NOT_HERE = "I can't write in this channel. Invite me into it, then try again."
+NOT_NOW = "Slack did not take that just now. Try again in a moment."
+
+
+class SlashCommands:
+    """Takes what was typed behind the slash command."""
+
+    def __init__(self, gateway: Gateway, calls: Calls, drafts: Drafts) -> None:
+        self._gateway = gateway
+        self._calls = calls
+        self._drafts = drafts
+
+    async def take(self, draft: Draft, text: str) -> str:
+        """What is answered to its author alone. Raises GatewayError if nothing was taken."""
+        text = text.lstrip("/!") or "help"
+        name, *more = text.split(maxsplit=1)
+        message = await self._drafts.by_author(draft)
+        if name.lower() in ANYWHERE & self._drafts.commands:
+            return (await self._gateway.accept(replace(message, text=f"/{text}"))).reply
+        if name.lower() in self._drafts.commands and not more:
+            return IN_ITS_THREAD.format(name=name.lower())
+        text = await self._drafts.plain(message.key.workspace, text)
+        message = replace(message, event="message", text=text)
+        if message.direct or self._gateway.allows(message):
+            return await self._ask(draft.user, message)
+        return (await self._gateway.accept(message)).reply
+
+    async def _ask(self, user: str, message: InboundMessage) -> str:
+        """Begin a thread with the question; there it stands as what its author has asked."""
+        key = message.key
+        try:
+            posted = await self._calls.write(
+                key.workspace,
+                "chat.postMessage",
+                channel=key.channel,
+                text=f"<@{user}> asks:\n>>> {escaped(message.text)}",
+                unfurl_links=False,
+                unfurl_media=False,
+            )
+        except Rejected as error:
+            LOG.info("a thread was not begun: %s", error)
+            return NOT_HERE
+        except GatewayError as error:
+            LOG.warning("a thread was not begun: %s", error)
+            return NOT_NOW
+        root = str(posted["ts"])
+        begun = replace(message, key=replace(key, root=root), message_id=root)
+        return (await self._gateway.accept(begun)).reply
