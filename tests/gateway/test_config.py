@@ -62,7 +62,7 @@ def test_the_config_of_the_project_says_what_is_built_in():
 def test_every_example_in_the_config_of_the_project_is_valid(tmp_path, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
     text = (ROOT / "config.toml").read_text()
-    examples = re.sub(r"^# (?=\[|\]|    |[\w."-]+ = )", "", text, flags=re.MULTILINE)
+    examples = re.sub(r'^# (?=\[|\]|    |[\w."-]+ = )', "", text, flags=re.MULTILINE)
     (tmp_path / "team.json").write_text("{}")
     (tmp_path / "my_tools.py").write_text(
         "def find_order(id: str) -> str: ...\ndef pay_back(id: str) -> str: ...\n"
