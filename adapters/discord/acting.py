@@ -32,16 +32,18 @@ from gateway.conversation import (
 from gateway.errors import GatewayError, NotFound
 from gateway.gateway import Gateway
 from gateway.render.outbound import markdown
-from gateway.surface import Rejected
+from gateway.surface import Unclear, Unreachable
 
 LOG = logging.getLogger("adapters.discord")
 
 MESSAGE, DEFER, DEFER_UPDATE, MODAL = 4, 5, 6, 9
 EPHEMERAL = 1 << 6
+ALREADY_ANSWERED = 40060
 
 UNKNOWN = "This belongs to a question that is not known any more."
 GONE = "That message is not there any more."
 TAKEN = "The team answers."
+DENIED = "You may not write to this team."
 LOOK = "What do you say to this message?"
 
 
@@ -91,20 +93,18 @@ class Acting:
 
     async def _begin(self, event: Event, text: str, foreign: Foreign | None) -> None:
         """A question to the team, below the command's own message."""
-        public = self._threads != "private" or not event.guild
-        author = await self._early(event)
-        key = ConversationKey(platform="discord", workspace=event.guild, channel=event.channel)
-        asked = InboundMessage(key=key, author=author, direct=not event.guild)
-        if not self._gateway.allows(asked):
-            public = not event.guild
-        posted = await self._respond(event, DEFER, hidden=not public)
-        root = posted if public and posted else event.id
-        key, in_thread = await self._where(event, root)
+        key, in_thread = await self._where(event, event.id)
+        hidden = self._threads == "private" and bool(event.guild) and not in_thread
+        if event.guild and not hidden:
+            author = await self._known.people.author(event.sender, event.guild)
+            hidden = not self._gateway.allows(InboundMessage(key=key, author=author))
+        posted = await self._respond(event, DEFER, hidden=hidden)
+        if posted and not hidden:
+            key, in_thread = await self._where(event, posted)
         author = await self._known.people.author(event.sender, event.guild)
         if event.guild and not in_thread:
-            self._known.spots.begins(
-                key, text if foreign is None else foreign.text, event.sender.id
-            )
+            title = text if foreign is None else foreign.text
+            self._known.spots.begins(key, title, event.sender.id)
         doing = Doings(
             key=key,
             text=text,
@@ -113,12 +113,6 @@ class Acting:
         )
         receipt = await self._accept(event, author, doing)
         await self._show_asked(event, receipt, doing)
-
-    async def _early(self, event: Event) -> Author:
-        """The author as far as the event tells: there is no time to ask for more."""
-        if event.guild:
-            return await self._known.people.author(event.sender, event.guild)
-        return Author(id=f"discord:{event.sender.id}", name=event.sender.name, kind="external")
 
     async def _show_asked(self, event: Event, receipt: Receipt, doing: Doings) -> None:
         if receipt.reply or receipt.outcome == "refused":
@@ -138,7 +132,7 @@ class Acting:
 
     async def _accept(self, event: Event, author: Author, doing: Doings) -> Receipt:
         key = doing.key
-        quotes = () if doing.foreign is None else (self._quote(doing.foreign, key, event),)
+        quotes = () if doing.foreign is None else (self._quoted(doing.foreign, key, event),)
         message = InboundMessage(
             key=key,
             author=author,
@@ -154,7 +148,7 @@ class Acting:
             await self._known.spots.note_direct(key.channel)
         return await self._gateway.accept(message)
 
-    def _quote(self, foreign: Foreign, key: ConversationKey, event: Event) -> Quote:
+    def _quoted(self, foreign: Foreign, key: ConversationKey, event: Event) -> Quote:
         return self._hearing.quote(foreign, key, event.guild)
 
     async def _click(self, clicked: Clicked, me: Me) -> None:
@@ -237,24 +231,30 @@ class Acting:
         if receipt.outcome != "answer" or receipt.reply:
             await self._whisper(event, receipt.reply or "This was not taken.")
 
-    async def _answer_missed(self, clicked: Clicked, message: str, me: Me) -> str:
-        """Take a message now that was missed, for somebody who may write where it stands."""
+    async def _answer_missed(self, clicked: Clicked, first: str, me: Me) -> str:
+        """Take what was missed from that message on, for somebody who may write there."""
         event = clicked.event
         try:
-            path = f"/channels/{event.channel}/messages/{message}"
-            found = await self._known.rest.call("GET", path)
-        except Refused:
+            found = await self._known.rest.call(
+                "GET",
+                f"/channels/{event.channel}/messages",
+                query={"after": str(int(first) - 1), "limit": "100"},
+            )
+        except (Refused, ValueError):
             return GONE
-        said = parse_message({**found, "guild_id": event.guild}, me)
-        if said is None:
+        parsed = (parse_message({**each, "guild_id": event.guild}, me) for each in found)
+        missed = [said for said in parsed if said and int(said.id) < int(clicked.message)]
+        missed.sort(key=lambda said: int(said.id))
+        if not missed or missed[0].id != first:
             return GONE
-        key, _ = await self._hearing.where(said)
+        key, _ = await self._hearing.where(missed[0])
         author = await self._known.people.author(event.sender, event.guild)
-        asked = InboundMessage(key=key, author=author, direct=not event.guild)
-        if not self._gateway.allows(asked):
-            return "You may not write to this team."
-        receipt = await self._hearing.hear(said, me)
-        return TAKEN if receipt is not None and not receipt.reply else GONE
+        if not self._gateway.allows(InboundMessage(key=key, author=author, direct=not event.guild)):
+            return DENIED
+        for said in missed:
+            if (await self._hearing.where(said))[0] == key:
+                await self._hearing.hear(said, me)
+        return TAKEN
 
     async def _where(self, event: Event, root: str) -> tuple[ConversationKey, bool]:
         known = self._known
@@ -270,19 +270,33 @@ class Acting:
         if kind == DEFER:
             body["data"] = {"flags": EPHEMERAL if hidden else 0}
         path = f"/interactions/{event.id}/{event.token}/callback?with_response=true"
-        made = await self._known.rest.respond(path, body)
-        resource = (made or {}).get("resource") or {}
+        made = await self._first(path, body)
+        if kind != DEFER or made is None:
+            return ""
+        resource = made.get("resource") or {}
         return str((resource.get("message") or {}).get("id", ""))
+
+    async def _first(self, path: str, body: dict[str, Any]) -> dict[str, Any] | None:
+        """Answer in time, once more if nobody knows whether that arrived."""
+        try:
+            return await self._known.rest.respond(path, body)
+        except (Unclear, Unreachable):
+            try:
+                return await self._known.rest.respond(path, body)
+            except Refused as error:
+                if error.code != ALREADY_ANSWERED:
+                    raise
+                return None
 
     async def _say(self, event: Event, text: str) -> None:
         """A first answer that is all there is, for the person alone."""
         data = {**Message(content=text).body(), "flags": EPHEMERAL}
         path = f"/interactions/{event.id}/{event.token}/callback"
-        await self._known.rest.respond(path, {"type": MESSAGE, "data": data})
+        await self._first(path, {"type": MESSAGE, "data": data})
 
     async def _form(self, event: Event, form: dict[str, Any]) -> None:
         path = f"/interactions/{event.id}/{event.token}/callback"
-        await self._known.rest.respond(path, {"type": MODAL, "data": form})
+        await self._first(path, {"type": MODAL, "data": form})
 
     async def _original(self, event: Event, text: str) -> None:
         """What stands instead of the first answer."""
@@ -301,5 +315,5 @@ class Acting:
         """What was done stands, whether or not its person can be told."""
         try:
             await self._known.rest.call(method, path, json=body)
-        except (Rejected, GatewayError) as error:
+        except GatewayError as error:
             LOG.info("interaction %s: its person could not be told: %s", event.id, error)

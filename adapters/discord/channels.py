@@ -88,7 +88,6 @@ async def conversation(
     if not found.is_thread:
         key = ConversationKey(platform=PLATFORM, workspace=guild, channel=channel, root=root)
         return key, False
-    root = spots.root_of(channel)
-    key = ConversationKey(platform=PLATFORM, workspace=guild, channel=found.parent, root=root)
+    key = spots.key_of_thread(guild, found.parent, channel)
     spots.stands(key, Spot(channel, thread=True))
     return key, True

@@ -51,6 +51,14 @@ class Hearing:
 
     async def hear(self, said: Said, me: Me) -> Receipt | None:
         """Take a message; None if it was not meant for the team. Raises GatewayError."""
+        message = await self.meant(said, me)
+        if message is None:
+            self._gateway.vitals.ignored["not addressed"] += 1
+            return None
+        return await self.take(message, said)
+
+    async def meant(self, said: Said, me: Me) -> InboundMessage | None:
+        """The message with its files, if it is meant for the team. Raises GatewayError."""
         if not (said.text.strip() or said.files or said.foreign):
             return None
         key, in_thread = await self.where(said)
@@ -64,10 +72,18 @@ class Hearing:
         message = self._message(said, key, author, me)
         if self._gateway.allows(message):  # nobody else makes the bot read files
             message = await self._with_what_came(message, said)
-        if said.guild and not in_thread:
-            self._known.spots.begins(key, message.text, said.sender.id)
-        if direct:
-            await self._known.spots.note_direct(key.channel)
+        return message
+
+    async def took(self, message: InboundMessage) -> bool:
+        """Whether it was taken before."""
+        return bool(await self._gateway.store.taken(message.dedupe))
+
+    async def take(self, message: InboundMessage, said: Said) -> Receipt:
+        """Hand in a message; `said` is the last that it is made of."""
+        if message.direct:
+            await self._known.spots.note_direct(message.key.channel)
+        elif message.key.channel == said.channel:
+            self._known.spots.begins(message.key, message.text, said.sender.id)
         receipt = await self._gateway.accept(message)
         await self._reply(receipt, said)
         return receipt
@@ -140,6 +156,7 @@ class Hearing:
         )
 
     def quote(self, foreign: Foreign, key: ConversationKey, guild: str) -> Quote:
+        """What somebody else says, as data."""
         if foreign.forward:
             return Quote(text=foreign.text, kind="forward")
         if foreign.sender is None:

@@ -20,7 +20,7 @@ from adapters.discord.rest import (
     Refused,
     Rest,
 )
-from adapters.discord.threads import PLATFORM, TITLE, Spot, Spots
+from adapters.discord.threads import LONGEST_NAME, PLATFORM, Spot, Spots
 from gateway.adapter import AuthError
 from gateway.errors import GatewayError
 from gateway.render.outbound import label, markdown
@@ -204,10 +204,11 @@ class DiscordSurface:
 
     async def rename(self, place: Place, title: str) -> None:
         """Give the thread a title, if it has another one."""
-        name = label(title, TITLE)
+        name = label(title, LONGEST_NAME)
         try:
             spot = await self._spots.find(place.key)
-            if not (spot.thread and name) or self._names.get(spot.channel) == name:
+            known = self._names.get(spot.channel) or spot.name
+            if not (spot.thread and name) or known == name:
                 return
             channel = await self._rest.call("GET", f"/channels/{spot.channel}")
             if channel.get("name") != name:

@@ -29,7 +29,9 @@ THREADS = frozenset({10, 11, 12})
 """Discord's types of channels that are threads."""
 PRIVATE = 12
 ARCHIVE_MINUTES = 4320
-TITLE = 100
+LONGEST_NAME = 100
+TITLE = 60
+"""Characters of a thread's first message that name it, as the gateway titles it."""
 
 
 class Marks(Protocol):
@@ -51,6 +53,8 @@ class Spot:
     channel: str
     reply_to: str = ""
     thread: bool = False
+    name: str = ""
+    """That of a thread that we have opened."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +98,11 @@ class Spots:
     def root_of(self, thread: str) -> str:
         """The root of the conversation that stands in a thread."""
         return self._roots.get(thread, thread)
+
+    def key_of_thread(self, guild: str, parent: str, thread: str) -> ConversationKey:
+        """The key of the conversation that stands in a thread."""
+        root = self.root_of(thread)
+        return ConversationKey(platform=PLATFORM, workspace=guild, channel=parent, root=root)
 
     def begins(self, key: ConversationKey, title: str, asker: str) -> None:
         """A conversation may begin with a message of this author's."""
@@ -165,7 +174,7 @@ class Spots:
             f"/channels/{key.channel}/messages/{key.root}/threads",
             json={"name": title or "Conversation", "auto_archive_duration": ARCHIVE_MINUTES},
         )
-        return Spot(key.root, thread=True)
+        return Spot(key.root, thread=True, name=title)
 
     async def _open_private(self, key: ConversationKey, begun: Beginning | None) -> Spot:
         thread: Mapping[str, Any] = await self._rest.call(

@@ -1,0 +1,251 @@
+"""The bot: one connection, what comes in over it, and the surface that the gateway writes to."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from adapters.discord.acting import Acting
+from adapters.discord.attachments import Files
+from adapters.discord.catch_up import CatchUp
+from adapters.discord.channels import Channel, Channels, channel_of
+from adapters.discord.commands import payloads, sync
+from adapters.discord.connection import Connection, client_of
+from adapters.discord.events import Events, own_roles
+from adapters.discord.hearing import Hearing, Knowledge
+from adapters.discord.inbound import Me, Payload, parse_message, parse_removed
+from adapters.discord.interactions import parse_interaction
+from adapters.discord.people import People
+from adapters.discord.rest import Rest
+from adapters.discord.surface import DiscordSurface
+from adapters.discord.threads import PLATFORM, Spots
+from gateway.adapter import AuthError
+from gateway.delivery import delivering
+from gateway.surface import RateLimited, Unreachable
+
+if TYPE_CHECKING:
+    from discord.client import Client
+
+    from adapters.discord.config import Config
+    from gateway.gateway import Gateway
+
+LOG = logging.getLogger("adapters.discord")
+
+SEEN = "seen"
+"""Name of the mark that says until when everything was heard."""
+NOTE_SECONDS = 15.0
+FIRST_WAIT, LONGEST_WAIT = 1.0, 60.0
+
+
+class DiscordAdapter:
+    """The connection to Discord."""
+
+    def __init__(self, config: Config) -> None:
+        self._config = config
+
+    @property
+    def name(self) -> str:
+        """Its name in [adapters]."""
+        return PLATFORM
+
+    async def run(self, gateway: Gateway) -> None:
+        """Connect, and hand in what arrives, until cancelled. Raises AuthError."""
+        config = self._config
+        async with Rest(config.token, config.api_url) as rest:
+            me, shards = await _sign_in(rest, config)
+            bot = _Bot(config, gateway, rest, me, shards)
+            try:
+                await bot.run()
+            except BaseExceptionGroup as errors:
+                refused = next(_refusals(errors), None)
+                if refused is None:
+                    raise
+                raise refused from errors
+
+
+async def _sign_in(rest: Rest, config: Config) -> tuple[Me, int]:
+    """Who the bot is, and how many connections it needs. Raises AuthError."""
+    wait = FIRST_WAIT
+    while True:
+        try:
+            user = await rest.call("GET", "/users/@me")
+            application = await rest.call("GET", "/oauth2/applications/@me")
+            shards = config.shards or (await rest.call("GET", "/gateway/bot"))["shards"]
+            return Me(user=str(user["id"]), application=str(application["id"])), int(shards)
+        except (Unreachable, RateLimited) as error:
+            LOG.warning("Discord can't be asked who the bot is: %s", error)
+        await asyncio.sleep(wait)
+        wait = min(wait * 2, LONGEST_WAIT)
+
+
+def _refusals(errors: BaseExceptionGroup[BaseException]) -> Iterator[AuthError]:
+    for error in errors.exceptions:
+        if isinstance(error, AuthError):
+            yield error
+        elif isinstance(error, BaseExceptionGroup):
+            yield from _refusals(error)
+
+
+class _Bot:
+    """One run of the adapter; the Listener of its events."""
+
+    def __init__(self, config: Config, gateway: Gateway, rest: Rest, me: Me, shards: int) -> None:
+        self._config = config
+        self._gateway = gateway
+        self._rest = rest
+        self._me = me
+        self._spots = Spots(rest, config.threads, gateway.store)
+        self._channels = Channels(rest, self._cached)
+        knowledge = Knowledge(
+            rest=rest,
+            spots=self._spots,
+            channels=self._channels,
+            people=People(rest, self._guilds),
+            files=Files(rest, config.api_url),
+            roles=self._role,
+        )
+        self._hearing = Hearing(gateway, knowledge)
+        self._acting = Acting(
+            gateway, knowledge, self._hearing, ask=config.ask, threads=config.threads
+        )
+        self._catch_up = CatchUp(rest, self._hearing)
+        self._surface = DiscordSurface(rest, self._spots, me.user, lambda: gateway.live_links)
+        self._connection = Connection(
+            lambda frame: client_of(config, shards, frame),
+            config.token.get_secret_value(),
+            self._frame,
+        )
+
+    async def run(self) -> None:
+        await self._spots.load()
+        seen = (await self._gateway.store.marks(PLATFORM)).get(SEEN)
+        async with (
+            self._surface,
+            delivering(self._gateway, self._surface),
+            asyncio.TaskGroup() as group,
+        ):
+            # On the very first run there is nothing that could have been missed.
+            self._events = Events(self, group, float(seen or 0.0))
+            group.create_task(self._note_seen(), name="notes until when all was heard")
+            group.create_task(self._tell_commands(), name="tells Discord of the commands")
+            group.create_task(self._connection.run(), name="keeps the connection to Discord")
+
+    def _frame(self, text: str) -> None:
+        self._gateway.vitals.frame(PLATFORM)
+        self._events.frame(text)
+
+    async def _note_seen(self) -> None:
+        noted = 0.0
+        while True:
+            await asyncio.sleep(NOTE_SECONDS)
+            until = self._events.taken_until
+            if until > noted:
+                await self._gateway.store.mark(PLATFORM, SEEN, str(until))
+                noted = until
+
+    async def _tell_commands(self) -> None:
+        wanted = payloads(self._config.ask, self._gateway.commands())
+        wait = FIRST_WAIT
+        while True:
+            try:
+                await sync(self._rest, self._gateway.store, self._me.application, wanted)
+            except (Unreachable, RateLimited) as error:
+                LOG.warning("Discord was not told of the commands: %s", error)
+            else:
+                return
+            await asyncio.sleep(wait)
+            wait = min(wait * 2, LONGEST_WAIT)
+
+    async def message(self, payload: Payload) -> None:
+        if payload.get("author", {}).get("id") == self._me.user:
+            if nonce := payload.get("nonce"):
+                self._surface.saw(str(nonce), str(payload["id"]))
+            return
+        me = self._me_in(payload)
+        said = parse_message(payload, me)
+        if said is not None:
+            await self._hearing.hear(said, me)
+
+    async def edit(self, payload: Payload) -> None:
+        # A preview that appears below a message, or a pin, is no edit of its author's.
+        if payload.get("edited_timestamp") is None or "author" not in payload:
+            return
+        me = self._me_in(payload)
+        said = parse_message(payload, me)
+        if said is not None:
+            await self._hearing.hear_edit(said, me)
+
+    async def removal(self, payload: Payload) -> None:
+        await self._hearing.hear_removal(parse_removed(payload))
+
+    async def interaction(self, payload: Payload) -> None:
+        channel = payload.get("channel")
+        if channel:
+            self._channels.learn(channel_of(channel, str(payload.get("guild_id") or "")))
+        done = parse_interaction(payload)
+        if done is not None:
+            await self._acting.act(done, self._me_in(payload))
+
+    async def ready(self, since: float) -> None:
+        if not since:
+            return
+        direct = [(Channel(id=channel, type=1), "") for channel in sorted(self._spots.direct)]
+        await self._catch_up.read(direct, since, self._me)
+
+    async def guild(self, payload: Payload, since: float) -> None:
+        if not since or payload.get("unavailable"):
+            return
+        guild = str(payload["id"])
+        channels = [
+            (channel_of(each, guild), str(each.get("last_message_id") or ""))
+            for each in (*payload.get("channels", ()), *payload.get("threads", ()))
+        ]
+        heard = [(channel, last) for channel, last in channels if last]
+        await self._catch_up.read(heard, since, self._me_in({"guild_id": guild}))
+
+    async def thread(self, payload: Payload) -> None:
+        """A thread that waits for somebody's answer does not fall asleep."""
+        metadata = payload.get("thread_metadata") or {}
+        if not metadata.get("archived") or metadata.get("locked"):
+            return
+        channel = channel_of(payload)
+        self._channels.learn(channel)
+        key = self._spots.key_of_thread(channel.guild, channel.parent, channel.id)
+        found = await self._gateway.store.thread_at(key)
+        if found is not None and found.state == "waiting":
+            await self._rest.call("PATCH", f"/channels/{channel.id}", json={"archived": False})
+
+    @property
+    def _client(self) -> Client | None:
+        return self._connection.client
+
+    def _guilds(self) -> list[str]:
+        return [str(guild.id) for guild in self._client.guilds] if self._client else []
+
+    def _me_in(self, payload: Payload) -> Me:
+        guild = payload.get("guild_id")
+        found = self._client.get_guild(int(guild)) if self._client and guild else None
+        role = found.self_role if found else None
+        return self._me if role is None else own_roles(self._me, frozenset({str(role.id)}))
+
+    def _cached(self, channel: str) -> Channel | None:
+        found: Any = self._client.get_channel(int(channel)) if self._client else None
+        guild = getattr(found, "guild", None)
+        if guild is None:
+            return None
+        return Channel(
+            id=channel,
+            type=found.type.value,
+            guild=str(guild.id),
+            parent=str(getattr(found, "parent_id", "") or ""),
+            name=found.name,
+            owner=str(getattr(found, "owner_id", "") or ""),
+        )
+
+    def _role(self, role: str) -> str:
+        for guild in self._client.guilds if self._client else ():
+            if found := guild.get_role(int(role)):
+                return found.name
+        return ""

@@ -1,0 +1,177 @@
+"""What was said while nobody listened: read from Discord's history, taken like anything else.
+
+What is a quarter of an hour old or less is answered, the messages of one person in a row as one.
+What is older waits below a button: an answer out of the blue, hours later, helps nobody.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from adapters.discord.channels import Channel
+from adapters.discord.custom_ids import Action
+from adapters.discord.hearing import Hearing
+from adapters.discord.inbound import Me, Said, parse_message
+from adapters.discord.payloads import Message
+from adapters.discord.rest import Refused, Rest
+from adapters.discord.surface import DISCORD_EPOCH, snowflake
+from gateway.conversation import InboundMessage
+from gateway.errors import GatewayError
+
+LOG = logging.getLogger("adapters.discord")
+
+FRESH = 900.0
+"""Seconds for which a message is answered of itself."""
+OLDEST = 86_400.0
+MOST_MISSED = 50
+PAGE = 100
+PAGES = 5
+OVERLAP = 60.0
+"""Seconds before the gap that are read again: what was under way then may not have been taken."""
+READS = 4
+"""Channels that are read at a time."""
+
+TEXT_CHANNELS = frozenset({0, 1, 5, 10, 11, 12})
+MISSED = "I was away and have missed this."
+
+
+@dataclass(slots=True)
+class _Found:
+    """A message to be taken, and the ones it is made of."""
+
+    message: InboundMessage
+    said: list[Said] = field(default_factory=list[Said])
+
+
+class CatchUp:
+    """Reads the channels in which something was said since a time (seconds since the epoch)."""
+
+    def __init__(self, rest: Rest, hearing: Hearing) -> None:
+        self._rest = rest
+        self._hearing = hearing
+        self._reading = asyncio.Semaphore(READS)
+
+    async def read(self, channels: Iterable[tuple[Channel, str]], since: float, me: Me) -> None:
+        """Take what was missed in these channels; each with the id of its last message."""
+        since = max(since, time.time() - OLDEST)
+        for channel, last in channels:
+            if channel.type in TEXT_CHANNELS and (
+                not last or int(last) > snowflake(since - OVERLAP)
+            ):
+                await self._read(channel, since, me)
+
+    async def _read(self, channel: Channel, since: float, me: Me) -> None:
+        try:
+            async with self._reading, aclosing(self._history(channel, since - OVERLAP)) as history:
+                said = [one async for page in history for one in _parsed(page, channel, me)]
+        except Refused as error:
+            LOG.info("channel %s can't be caught up with: %s", channel.id, error)
+            return
+        now = time.time()
+        fresh = [each for each in said if now - said_at(each) <= FRESH]
+        old = [each for each in said if now - said_at(each) > FRESH]
+        for found in await self._meant(fresh, me):
+            LOG.info("a message of channel %s is taken late", channel.id)
+            await self._hearing.take(found.message, found.said[-1])
+        await self._offer(await self._meant(old[-MOST_MISSED:], me))
+
+    async def _history(
+        self, channel: Channel, since: float
+    ) -> AsyncGenerator[Sequence[Mapping[str, Any]]]:
+        after = snowflake(since)
+        for _ in range(PAGES):
+            page = await self._rest.call(
+                "GET",
+                f"/channels/{channel.id}/messages",
+                query={"after": str(after), "limit": str(PAGE)},
+            )
+            page.sort(key=lambda message: int(message["id"]))
+            yield page
+            if len(page) < PAGE:
+                return
+            after = int(page[-1]["id"])
+
+    async def _meant(self, said: Sequence[Said], me: Me) -> list[_Found]:
+        """What of it is meant for the team, with what one person says in a row put together."""
+        found: list[_Found] = []
+        for each in said:
+            message = await self._hearing.meant(each, me)
+            if message is None or await self._hearing.took(message):
+                continue
+            last = found[-1] if found else None
+            if last and _together(last.message, message):
+                last.message = _joined(last.message, message)
+                last.said.append(each)
+            else:
+                found.append(_Found(message, [each]))
+        return found
+
+    async def _offer(self, missed: Sequence[_Found]) -> None:
+        """A button below what was missed, one for each conversation."""
+        offered: set[str] = set()
+        for found in missed:
+            first = found.said[0]
+            if str(found.message.key) in offered:
+                continue
+            offered.add(str(found.message.key))
+            try:
+                await self._post_offer(first)
+            except GatewayError as error:
+                LOG.info("that something was missed can't be told: %s", error)
+
+    async def _post_offer(self, first: Said) -> None:
+        action = Action(kind="missed", what=first.id)
+        button = {"type": 2, "style": 1, "label": "Answer now", "custom_id": str(action)}
+        row = {"type": 1, "components": [button]}
+        reference = {
+            "message_id": first.id,
+            "channel_id": first.channel,
+            "fail_if_not_exists": False,
+        }
+        await self._rest.call(
+            "POST",
+            f"/channels/{first.channel}/messages",
+            json={
+                **Message(content=MISSED, components=(row,)).body(),
+                "message_reference": reference,
+                "nonce": f"m{first.id}",
+                "enforce_nonce": True,
+            },
+        )
+
+
+def said_at(said: Said) -> float:
+    """When it was said, in seconds since the epoch: its id tells."""
+    return (int(said.id) >> 22) / 1000 + DISCORD_EPOCH
+
+
+def _parsed(page: Sequence[Mapping[str, Any]], channel: Channel, me: Me) -> Iterable[Said]:
+    for payload in page:
+        try:
+            said = parse_message({**payload, "guild_id": channel.guild}, me)
+        except (KeyError, TypeError, ValueError) as error:
+            LOG.warning("a message of channel %s can't be read: %r", channel.id, error)
+        else:
+            if said is not None:
+                yield said
+
+
+def _together(one: InboundMessage, other: InboundMessage) -> bool:
+    plain = not (one.reply_to or other.reply_to) and not other.text.startswith("/")
+    return plain and (one.key, one.author.id) == (other.key, other.author.id)
+
+
+def _joined(one: InboundMessage, other: InboundMessage) -> InboundMessage:
+    return replace(
+        one,
+        text=f"{one.text}\n\n{other.text}",
+        dedupe=(*one.dedupe, *other.dedupe),
+        attachments=(*one.attachments, *other.attachments),
+        quotes=(*one.quotes, *other.quotes),
+    )
