@@ -6,7 +6,7 @@ In a conftest: `from tests.fakes.discord_wire import discord, discord_client`.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from typing import Any, TypeAlias
 
@@ -14,25 +14,26 @@ import discord as sdk
 import pytest
 import yarl
 from discord.gateway import DiscordWebSocket
+from discord.http import Route
 
 from adapters.discord.simulator import DiscordSimulator
 from tests.fakes.discord_api import api_description
 
 
 @contextmanager
-def pointed_at(simulator: DiscordSimulator) -> Iterator[None]:
+def pointed_at(simulator: DiscordSimulator) -> Generator[None]:
     """Let discord.py in this process take the simulator for Discord."""
-    before = sdk.http.Route.BASE, DiscordWebSocket.DEFAULT_GATEWAY
-    sdk.http.Route.BASE = simulator.api_url
+    before = Route.BASE, DiscordWebSocket.DEFAULT_GATEWAY
+    Route.BASE = simulator.api_url
     DiscordWebSocket.DEFAULT_GATEWAY = yarl.URL(simulator.gateway_url)
     try:
         yield
     finally:
-        sdk.http.Route.BASE, DiscordWebSocket.DEFAULT_GATEWAY = before
+        Route.BASE, DiscordWebSocket.DEFAULT_GATEWAY = before
 
 
 @asynccontextmanager
-async def simulated() -> AsyncIterator[DiscordSimulator]:
+async def simulated() -> AsyncGenerator[DiscordSimulator]:
     """A simulator whose every request and answer is as Discord describes them, or it fails."""
     async with DiscordSimulator() as simulator:
         simulator.on_exchange.append(api_description().check)
@@ -51,7 +52,7 @@ Connect: TypeAlias = Callable[..., Any]
 
 
 @asynccontextmanager
-async def connected(client: sdk.Client, simulator: DiscordSimulator) -> AsyncIterator[None]:
+async def connected(client: sdk.Client, simulator: DiscordSimulator) -> AsyncGenerator[None]:
     """Run a client until the block ends."""
     async with asyncio.TaskGroup() as tasks:
         running = tasks.create_task(client.start(simulator.token))

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from adapters.discord.simulator.errors import Json, Refused, invalid, required, too_long
+from adapters.discord.simulator.errors import (
+    Json,
+    Refused,
+    invalid,
+    required,
+    too_long,
+    wrong_length,
+)
 
 ROW, BUTTON, SELECT, INPUT = 1, 2, 3, 4
 SELECTS = (3, 5, 6, 7, 8)
@@ -18,6 +25,7 @@ CUSTOM_ID = 100
 BUTTON_LABEL = 80
 ROWS = 5
 PER_ROW = 5
+MOST_OPTIONS = 25
 
 DEFAULTS: dict[int, Json] = {
     **{kind: {"min_values": 1, "max_values": 1, "disabled": False} for kind in SELECTS},
@@ -104,8 +112,8 @@ def _check(component: Json) -> None:
         _check_button(component)
     elif kind in SELECTS and not component.get("custom_id"):
         raise required("components.custom_id")
-    elif kind == SELECT and not 1 <= len(component.get("options") or []) <= 25:
-        raise invalid("components.options", "BASE_TYPE_BAD_LENGTH", "Must be between 1 and 25.")
+    elif kind == SELECT and not 1 <= len(component.get("options") or []) <= MOST_OPTIONS:
+        raise wrong_length("components.options", 1, MOST_OPTIONS)
 
 
 def _check_row(row: Json) -> None:
@@ -138,32 +146,34 @@ def _wrong_button(message: str) -> Refused:
 def _completed(component: Json, numbers: Iterator[int]) -> Json:
     kind = component.get("type")
     assert isinstance(kind, int)
-    given = {key: value for key, value in component.items() if value is not None}
-    shown: Json = {**DEFAULTS.get(kind, {}), "id": next(numbers), **given}
+    shown: Json = {**DEFAULTS.get(kind, {}), "id": next(numbers), **_given(component)}
     for name, value in shown.items():
         shown[name] = _nested(name, value, numbers)
     return shown
 
 
 def _nested(name: str, value: Any, numbers: Iterator[int]) -> Any:
-    match name, value:
-        case "components", list():
+    match name:
+        case "components":
             return [_completed(each, numbers) for each in value]
-        case (("accessory" | "component"), dict()):
+        case "accessory" | "component":
             return _completed(value, numbers)
-        case (("media" | "file"), dict()):
+        case "media" | "file":
             return _media(value)
-        case "items", list():
-            return [
-                {"description": None, "spoiler": False, **each, "media": _media(each["media"])}
-                for each in value
-            ]
-        case "emoji", dict():
-            return {key: each for key, each in value.items() if each is not None}
-        case "options", list():
-            return [{k: v for k, v in each.items() if v is not None} for each in value]
+        case "items":
+            return [_item(each) for each in value]
+        case "emoji":
+            return _given(value)
         case _:
-            return value
+            return [_given(each) for each in value] if name == "options" else value
+
+
+def _item(item: Json) -> Json:
+    return {"description": None, "spoiler": False, **item, "media": _media(item["media"])}
+
+
+def _given(value: Json) -> Json:
+    return {key: each for key, each in value.items() if each is not None}
 
 
 def _media(media: Json) -> Json:

@@ -132,8 +132,10 @@ class Gateway:
 
     def emit(self, event: Event) -> None:
         """Tell every session that wants to know; also those that are away, for when they resume."""
-        for session in self.sessions.values():
-            if session.wants(event):
+        for session in list(self.sessions.values()):
+            if self._world and not session.resumable(self._world.clock.now()):
+                del self.sessions[session.id]
+            elif session.wants(event):
                 self._deliver(session, session.dispatch(event.name, session.shown(event)))
 
     def _deliver(self, session: Session, frame: Json) -> None:

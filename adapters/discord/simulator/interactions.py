@@ -8,16 +8,17 @@ from __future__ import annotations
 import secrets
 
 from adapters.discord.simulator import messages, payloads
+from adapters.discord.simulator.components import CUSTOM_ID
 from adapters.discord.simulator.drafts import Draft
 from adapters.discord.simulator.errors import (
     Json,
-    Refused,
     already_acknowledged,
     invalid,
     invalid_token,
     required,
     too_long,
     unknown,
+    wrong_length,
 )
 from adapters.discord.simulator.message_payloads import owners
 from adapters.discord.simulator.model import (
@@ -37,6 +38,7 @@ TOKEN_GOOD_FOR = 15 * 60.0
 
 PONG, MESSAGE, DEFER, DEFER_UPDATE, UPDATE, CHOICES, MODAL = 1, 4, 5, 6, 7, 8, 9
 MODAL_TITLE = 45
+MODAL_FIELDS = 5
 
 
 def begin(
@@ -62,7 +64,8 @@ def begin(
         command=command,
     )
     world.interactions[interaction.id] = interaction
-    world.tell(Event(name="INTERACTION_CREATE", data=payload(world, interaction)))
+    data = payload(world, interaction)
+    world.tell(Event(name="INTERACTION_CREATE", data=data, guild=channel.guild))
     return interaction
 
 
@@ -236,12 +239,12 @@ def _origin(
 def _modal(data: Json) -> Json:
     if not data.get("custom_id"):
         raise required("data.custom_id")
-    if len(data["custom_id"]) > 100:
-        raise too_long("data.custom_id", 100)
+    if len(data["custom_id"]) > CUSTOM_ID:
+        raise too_long("data.custom_id", CUSTOM_ID)
     if not data.get("title"):
         raise required("data.title")
     if len(data["title"]) > MODAL_TITLE:
         raise too_long("data.title", MODAL_TITLE)
-    if not 1 <= len(data.get("components") or []) <= 5:
-        raise Refused(400, 50035, "Invalid Form Body", {"data": {"components": {"_errors": []}}})
+    if not 1 <= len(data.get("components") or []) <= MODAL_FIELDS:
+        raise wrong_length("data.components", 1, MODAL_FIELDS)
     return data

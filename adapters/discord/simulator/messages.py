@@ -21,8 +21,8 @@ from adapters.discord.simulator.model import (
     Role,
     User,
 )
-from adapters.discord.simulator.permissions import Permission, may, permissions
-from adapters.discord.simulator.world import Event, Typing, World
+from adapters.discord.simulator.permissions import Permission, may
+from adapters.discord.simulator.world import Typing, World
 
 MENTION = re.compile(r"<@!?(\d+)>")
 ROLE_MENTION = re.compile(r"<@&(\d+)>")
@@ -78,7 +78,7 @@ def post(
     return message
 
 
-def edit(world: World, message: Message, draft: Draft, *, keep_flags: int = 0) -> Message:
+def edit(world: World, message: Message, draft: Draft) -> Message:
     """Change what the draft names and tell of it."""
     if draft.content is not None:
         message.content = draft.content
@@ -87,7 +87,7 @@ def edit(world: World, message: Message, draft: Draft, *, keep_flags: int = 0) -
     if draft.components is not None:
         message.components = draft.components
     if draft.flags is not None:
-        kept = message.flags & ~MessageFlag.SUPPRESS_EMBEDS | keep_flags
+        kept = message.flags & ~MessageFlag.SUPPRESS_EMBEDS
         message.flags = kept | draft.flags & SETTABLE & ~MessageFlag.EPHEMERAL
     if draft.attachments is not None or draft.uploads:
         message.attachments = _kept(message, draft) + attachments(world, message.channel, draft)
@@ -146,14 +146,7 @@ def unfurl(world: World, message: Message, embed: Json) -> None:
 def tell(world: World, name: str, message: Message) -> None:
     """Tell of a message as it is now."""
     channel = message.channel
-    if channel.private and not may(channel, world.bot, Permission.VIEW_CHANNEL):
-        return
-    data = world.shows.event(message)
-    event = Event(
-        name=name, data=data, intent=_intent(channel), guild=channel.guild, message=message
-    )
-    if permissions(channel, world.bot) & Permission.VIEW_CHANNEL:
-        world.tell(event)
+    world.emit(name, world.shows.event(message), channel, _intent(channel), message)
 
 
 def check_open(world: World, channel: Channel, author: User) -> None:
@@ -181,7 +174,7 @@ def attachments(world: World, channel: Channel, draft: Draft) -> list[Attachment
 
 def _attachment(world: World, upload: Upload, said: Json) -> Attachment:
     width, height = size_of(upload.content)
-    return Attachment(
+    attachment = Attachment(
         world.ids.new(),
         said.get("filename") or upload.filename,
         upload.content,
@@ -190,6 +183,8 @@ def _attachment(world: World, upload: Upload, said: Json) -> Attachment:
         width,
         height,
     )
+    world.files[attachment.id] = attachment
+    return attachment
 
 
 def _kept(message: Message, draft: Draft) -> list[Attachment]:

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 from adapters.discord.simulator import components, interactions, messages, payloads, threads
 from adapters.discord.simulator.drafts import Draft, Upload
-from adapters.discord.simulator.errors import Json, Refused
+from adapters.discord.simulator.errors import Json
 from adapters.discord.simulator.model import (
     Channel,
     ChannelType,
@@ -23,8 +23,7 @@ from adapters.discord.simulator.world import World
 File: TypeAlias = tuple[str, bytes, str]
 """A file's name, content and MIME type."""
 
-STRING, INTEGER, BOOLEAN, USER, CHANNEL, ROLE, MENTIONABLE, NUMBER, ATTACHMENT = (*range(3, 12),)
-SUB_COMMANDS = (1, 2)
+STRING, ATTACHMENT = 3, 11
 
 
 class Impossible(Exception):
@@ -161,7 +160,7 @@ class Person:
             level["options"] = [inner]
             level = inner
         level["options"] = [
-            self._option(data, _named(known, key), value) for key, value in options.items()
+            self._option(channel, data, _named(known, key), value) for key, value in options.items()
         ]
         self._all_given(known, options)
         return self._begin(InteractionType.COMMAND, channel, data, command=command)
@@ -171,7 +170,8 @@ class Person:
         registered = self._command(channel, command, 1)
         data = _about(registered)
         data["options"] = [
-            self._option(data, _named(registered, key), value) for key, value in options.items()
+            self._option(channel, data, _named(registered, key), value)
+            for key, value in options.items()
         ]
         data["options"][-1]["focused"] = True
         return self._begin(InteractionType.AUTOCOMPLETE, channel, data, command=command)
@@ -292,25 +292,24 @@ class Person:
             if option.get("required") and option["name"] not in given:
                 raise Impossible(f"The option {option['name']!r} is required.")
 
-    def _option(self, data: Json, known: Json, value: Any) -> Json:
+    def _option(self, channel: Channel, data: Json, known: Json, value: Any) -> Json:
         kind = known["type"]
         if isinstance(value, Person | User | Role | Channel):
-            value = self._resolve(data, None, value)
+            value = self._resolve(data, channel, value)
         elif kind == ATTACHMENT:
-            value = self._attach(data, value)
+            value = self._attach(channel, data, value)
         if kind == STRING and len(value) > known.get("max_length", 6000):
             raise Impossible(f"The option {known['name']!r} is too long.")
         return {"name": known["name"], "type": kind, "value": value}
 
-    def _resolve(self, data: Json, channel: Channel | None, value: object) -> str:
+    def _resolve(self, data: Json, channel: Channel, value: object) -> str:
         resolved = data.setdefault("resolved", {})
         match value:
             case Person(user=user) | (User() as user):
                 key, place = str(user.id), resolved.setdefault("users", {})
                 place[key] = payloads.user(user)
-                guild = channel.guild if channel else next(iter(self._world.guilds.values()))
-                if guild and user.id in guild.members:
-                    member = payloads.member_of(guild.members[user.id])
+                if channel.guild and user.id in channel.guild.members:
+                    member = payloads.member_of(channel.guild.members[user.id])
                     resolved.setdefault("members", {})[key] = {**member, "permissions": "0"}
             case Role():
                 key = str(value.id)
@@ -323,12 +322,9 @@ class Person:
                 raise Impossible(f"{value!r} can't be chosen.")
         return key
 
-    def _attach(self, data: Json, file: File) -> str:
-        holder = Draft(uploads={"0": Upload(*file)})
-        channel = self.direct
-        (attachment,) = messages.attachments(self._world, channel, holder)
-        kept = messages.post(self._world, channel, self.user, holder)
-        kept.attachments = [attachment]
+    def _attach(self, channel: Channel, data: Json, file: File) -> str:
+        draft = Draft(uploads={"0": Upload(*file)})
+        (attachment,) = messages.attachments(self._world, channel, draft)
         shown = self._world.cdn.payload(channel, attachment, ephemeral=True)
         data.setdefault("resolved", {}).setdefault("attachments", {})[shown["id"]] = shown
         return str(shown["id"])
@@ -381,6 +377,3 @@ def _fits(field: Json, value: str) -> None:
         raise Impossible(f"The field {field['custom_id']!r} is required.")
     if len(value) > (field.get("max_length") or 4000):
         raise Impossible(f"The field {field['custom_id']!r} takes no more text.")
-
-
-__all__ = ["File", "Impossible", "Person", "Refused"]

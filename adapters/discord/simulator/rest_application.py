@@ -13,7 +13,6 @@ from adapters.discord.simulator.errors import (
     wrong_length,
 )
 from adapters.discord.simulator.model import Guild
-from adapters.discord.simulator.permissions import Permission, may
 from adapters.discord.simulator.world import World
 
 APPLICATION = "/applications/{application_id}"
@@ -61,13 +60,7 @@ def guild(world: World, call: Call) -> Reply:
 def channels(world: World, call: Call) -> Reply:
     """A guild's channels, without its threads."""
     found = _guild(world, call)
-    seen = [
-        each
-        for each in world.channels.values()
-        if each.guild is found
-        and not each.is_thread
-        and may(each, world.bot, Permission.VIEW_CHANNEL)
-    ]
+    seen = [each for each in world.channels.values() if each.guild is found and not each.is_thread]
     return Reply(200, [payloads.channel(each) for each in seen])
 
 

@@ -212,14 +212,8 @@ class Server:
             raise unauthorized()
 
     async def _download(self, request: web.Request) -> web.Response:
-        channel = self.world.channels.get(int(request.match_info["channel_id"]))
         wanted = int(request.match_info["attachment_id"])
-        found = [
-            attachment
-            for message in (channel.messages.values() if channel else ())
-            for attachment in message.attachments
-            if attachment.id == wanted
-        ]
+        found = self.world.files.get(wanted)
         call = Call(
             method="GET",
             route="/attachments",
@@ -229,11 +223,11 @@ class Server:
             headers=dict(request.headers),
         )
         self.calls.append(call)
-        good = found and self.world.cdn.good(wanted, request.query)
-        call.status = 200 if good else 404
-        if not good:
+        if found is None or not self.world.cdn.good(wanted, request.query):
+            call.status = 404
             return web.Response(status=404, text="This content is no longer available.")
-        return web.Response(body=found[0].content, content_type=found[0].content_type)
+        call.status = 200
+        return web.Response(body=found.content, content_type=found.content_type)
 
 
 def _nowhere(world: World, call: Call) -> Reply:

@@ -51,7 +51,7 @@ class Session:
         """Whether this session is told of the event."""
         if event.guild and shard_of(event.guild, self.shard[1]) != self.shard[0]:
             return False
-        if event.guild is None and self.shard[0] != 0 and event.name != "GUILD_CREATE":
+        if event.guild is None and self.shard[0] != 0:
             return False
         if event.intent == Intent.MEMBERS and event.data["user"]["id"] == str(self.bot.id):
             return True

@@ -147,18 +147,26 @@ class DiscordSimulator:
         guild = guild or self.home
         if member and person.id not in guild.members:
             self.world.join(guild, person.user)
-        if member:
-            guild.members[person.id].roles.extend(roles)
+        for role in roles:
+            self.world.give(guild, person.user, role)
         return person
+
+    def give(self, whom: Person | User, role: Role, *, guild: Guild | None = None) -> None:
+        """Give a member of the guild a role; also the application (`discord.bot`)."""
+        self.world.give(guild or self.home, _user(whom), role)
+
+    def kick(self, whom: Person | User, *, guild: Guild | None = None) -> None:
+        """Take somebody out of a guild; also the application."""
+        self.world.leave(guild or self.home, _user(whom))
 
     def allow(self, channel: Channel, whom: Role | Person | User, permissions: str) -> None:
         """Grant somebody permissions in a channel."""
-        of = whom.user if isinstance(whom, Person) else whom
+        of = whom if isinstance(whom, Role) else _user(whom)
         self.world.overwrite(channel, of, allow=named(permissions))
 
     def deny(self, channel: Channel, whom: Role | Person | User, permissions: str) -> None:
         """Deny somebody permissions in a channel; also in the midst of what is going on there."""
-        of = whom.user if isinstance(whom, Person) else whom
+        of = whom if isinstance(whom, Role) else _user(whom)
         self.world.overwrite(channel, of, deny=named(permissions))
 
     def delete(self, what: Channel | Message) -> None:
@@ -258,16 +266,17 @@ class DiscordSimulator:
 
     # Waiting
 
-    async def until(self, condition: Callable[[], T], *, seconds: float = 5.0) -> T:
+    async def until(self, condition: Callable[[], T | None], *, seconds: float = 5.0) -> T:
         """Wait until the condition holds, and return what it said; TimeoutError after `seconds`."""
         try:
             async with asyncio.timeout(seconds):
-                while not (found := condition()):
+                while True:
+                    if found := condition():
+                        return found
                     await asyncio.sleep(LOOK_AGAIN)
         except TimeoutError:
             last = ", ".join(str(each) for each in self._server.calls[-5:])
             raise TimeoutError(f"It did not come in {seconds:g} s. Last calls: {last}") from None
-        return found
 
     async def connected(self, *, seconds: float = 5.0) -> None:
         """Wait until the application is on the gateway."""
@@ -277,3 +286,7 @@ class DiscordSimulator:
         """Wait until an interaction has its first answer, or it came too late."""
         await self.until(lambda: interaction.acknowledged or interaction.late, seconds=seconds)
         return interaction
+
+
+def _user(whom: Person | User) -> User:
+    return whom.user if isinstance(whom, Person) else whom

@@ -16,6 +16,7 @@ from adapters.discord.simulator.errors import Json, unknown
 from adapters.discord.simulator.intents import Intent
 from adapters.discord.simulator.message_payloads import MessagePayloads
 from adapters.discord.simulator.model import (
+    Attachment,
     Channel,
     ChannelType,
     Guild,
@@ -64,6 +65,8 @@ class World:
         self.channels: dict[int, Channel] = {}
         self.webhooks: dict[int, Webhook] = {}
         self.interactions: dict[int, Interaction] = {}
+        self.files: dict[int, Attachment] = {}
+        """Everything that was uploaded, by id."""
         self.commands: dict[int, list[Json]] = {}
         """Registered commands, by guild; those for everywhere under 0."""
         self.typing: list[Typing] = []
@@ -110,6 +113,25 @@ class World:
         self._emit(event)
         return member
 
+    def leave(self, guild: Guild, user: User) -> None:
+        """Take somebody out of a guild; the application too."""
+        del guild.members[user.id]
+        number = str(guild.id)
+        if user is self.bot:
+            self._emit(Event(name="GUILD_DELETE", data={"id": number}, guild=guild))
+            return
+        data: Json = {"guild_id": number, "user": payloads.user(user)}
+        event = Event(name="GUILD_MEMBER_REMOVE", data=data, intent=Intent.MEMBERS, guild=guild)
+        self._emit(event)
+
+    def give(self, guild: Guild, user: User, role: Role) -> None:
+        """Give a member a role."""
+        member = guild.members[user.id]
+        member.roles.append(role)
+        data: Json = {**payloads.member(member), "guild_id": str(guild.id)}
+        event = Event(name="GUILD_MEMBER_UPDATE", data=data, intent=Intent.MEMBERS, guild=guild)
+        self._emit(event)
+
     def guild_create(self, guild: Guild) -> Json:
         """A guild as a session is told of it: with channels, threads and members."""
         channels = [each for each in self.channels.values() if each.guild is guild]
@@ -122,7 +144,7 @@ class World:
             "member_count": len(guild.members),
             "voice_states": [],
             "members": [payloads.member(each) for each in guild.members.values()],
-            "channels": [payloads.channel(each) for each in seen if not each.is_thread],
+            "channels": [payloads.channel(each) for each in channels if not each.is_thread],
             "threads": [
                 payloads.channel(each, self.bot)
                 for each in seen
@@ -186,11 +208,23 @@ class World:
             data["newly_created"] = True
         self.emit(name, data, channel)
 
-    def emit(self, name: str, data: Json, channel: Channel, intent: int = Intent.GUILDS) -> None:
-        """Tell of something in a channel, if the application sees that channel."""
-        if channel.private and not may(channel, self.bot, Permission.VIEW_CHANNEL):
+    def emit(
+        self,
+        name: str,
+        data: Json,
+        channel: Channel,
+        intent: int = Intent.GUILDS,
+        message: Message | None = None,
+    ) -> None:
+        """Tell of something in a channel, if the application sees that.
+
+        Of the channels themselves it is told always: Discord hides from a bot only what is in them.
+        """
+        hidden = not may(channel, self.bot, Permission.VIEW_CHANNEL)
+        if hidden and (channel.is_thread or intent != Intent.GUILDS):
             return
-        self._emit(Event(name=name, data=data, intent=intent, guild=channel.guild))
+        event = Event(name=name, data=data, intent=intent, guild=channel.guild, message=message)
+        self._emit(event)
 
     def tell(self, event: Event) -> None:
         """Tell of anything."""

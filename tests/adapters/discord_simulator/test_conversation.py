@@ -25,11 +25,11 @@ async def test_a_mention_is_heard_and_answered_in_a_thread(
     bot = await discord_client(Answering())
     asked = await alice.mentions(general, "hi")
 
-    await discord.until(lambda: asked.thread and discord.texts(asked.thread) == ["hello, Alice"])
+    thread = await discord.until(lambda: asked.thread)
+    await discord.until(lambda: discord.texts(thread) == ["hello, Alice"])
 
     assert bot.heard[0].author.name == "alice"
     assert bot.heard[0].content == f"{discord.bot.mention} hi"
-    thread = asked.thread
     assert thread.id == asked.id
     assert discord.messages(thread)[0].type is MessageType.THREAD_STARTER_MESSAGE
     await alice.says(thread, "thanks")
