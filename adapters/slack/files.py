@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 from adapters.slack.blocks import UNSURE
 from adapters.slack.sender import Sender
 from gateway.render.outbound import label
-from gateway.surface import Document, Part, Place, Unclear, Unreachable
+from gateway.surface import Document, Part, Place, Rejected, Unclear, Unreachable
 
 PREFIX = "file:"
 """Before the id of a file, where that stands for a message's."""
@@ -47,7 +47,9 @@ class Files:
         return await self.upload(place, part.key, document.name, document.data, said)
 
     async def upload(self, place: Place, key: str, name: str, data: bytes, said: str) -> str:
-        """Show a file with a line of mrkdwn about it."""
+        """Show a file with a line of mrkdwn about it. Raises Rejected for an empty one."""
+        if not data:
+            raise Rejected("Slack takes no empty file.")
         try:
             given = await self._sender.write_form(
                 place, UPLOAD, filename=marked(name, key), length=len(data)

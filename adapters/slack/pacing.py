@@ -47,7 +47,7 @@ RATES: Mapping[str, Rate] = {
     APPEND: _tier(100),
     STOP: _tier(20, reserve=8),
     UPDATE: _tier(50, reserve=15),
-    POST: Rate(per_minute=57, burst=1, per_channel=True),
+    POST: Rate(per_minute=57, burst=3, per_channel=True),
     REPLIES: _tier(50),
     HISTORY: _tier(50),
 }

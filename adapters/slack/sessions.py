@@ -25,6 +25,8 @@ SET_NOTE = "assistant.threads.setStatus"
 SET_TITLE = "assistant.threads.setTitle"
 SET_PROMPTS = "assistant.threads.setSuggestedPrompts"
 
+LASTS = 600.0
+"""Seconds after which a session's status is set anew: Slack forgets it after about an hour."""
 TITLE = 200
 PROMPTS = 4
 _STATUS: dict[BusyState, str] = {"working": "processing", "waiting": "suspended", "idle": "active"}
@@ -44,20 +46,37 @@ class Sessions:
         """Workspaces in which the app has no sessions."""
         self._owed: dict[str, Place] = {}
         """Places whose status is still to be taken away."""
-        self._shown: dict[str, Place] = {}
+        self._shown: dict[str, tuple[Place, BusyState, float]] = {}
+        """What is shown, and since when."""
+
+    def status(self, place: Place) -> str | None:
+        """The status of the place's session, as Slack calls it; None if none is shown."""
+        shown = self._shown.get(str(place.key))
+        return _STATUS[shown[1]] if shown else None
 
     async def busy(self, place: Place, state: BusyState) -> None:
         """Show what the team does. Raises AuthError."""
         if not place.key.root:
             return
-        name = str(place.key)
+        name, now = str(place.key), self._sender.clock.time()
+        if self._holds(place, state, now):
+            return
         if state == "idle":
             self._shown.pop(name, None)
         else:
-            self._shown[name] = place
+            self._shown[name] = (place, state, now)
             self._owed.pop(name, None)
-        if not await self._tried(self._set(place, state)) and state == "idle":
-            self._owed[name] = place
+        if not await self._tried(self._set(place, state)):
+            self._shown.pop(name, None)
+            if state == "idle":
+                self._owed[name] = place
+
+    def _holds(self, place: Place, state: BusyState, now: float) -> bool:
+        """Whether Slack shows that already, and will go on doing so."""
+        if place.key.workspace in self._plain:
+            return False
+        _, shown, since = self._shown.get(str(place.key), (place, "idle", 0.0))
+        return shown == state and now - since < LASTS
 
     async def rename(self, place: Place, title: str) -> None:
         """Give the thread a title. Raises AuthError."""
@@ -87,7 +106,8 @@ class Sessions:
 
     async def clear_all(self) -> None:
         """Take every status away: nobody works any more."""
-        for place in [*self._shown.values(), *self._owed.values()]:
+        working = [place for place, state, _ in self._shown.values() if state == "working"]
+        for place in [*working, *self._owed.values()]:
             await self._tried(self._set(place, "idle"))
         self._shown.clear()
 

@@ -16,6 +16,7 @@ from adapters.slack.calls import Refusal
 from adapters.slack.messages import Messages, Spot
 from adapters.slack.pacing import APPEND, START, STOP
 from adapters.slack.sender import Sender
+from adapters.slack.sessions import Sessions
 from adapters.slack.streams import Chunk, Stream, closing
 from gateway.render.outbound import label
 from gateway.surface import (
@@ -58,9 +59,10 @@ _REFUSED_ALL_OVER = frozenset(
 class Streaming:
     """The messages of agents."""
 
-    def __init__(self, sender: Sender, messages: Messages) -> None:
+    def __init__(self, sender: Sender, messages: Messages, sessions: Sessions) -> None:
         self._sender = sender
         self._messages = messages
+        self._sessions = sessions
         self._streams: dict[Spot, Stream] = {}
         self._refused: OrderedDict[tuple[str, str], str] = OrderedDict()
 
@@ -239,10 +241,12 @@ class Streaming:
 
         Raises NoMoreText where the text goes on: the next of it is a new stream.
         """
+        done = speech.growing and stream.is_done_with(speech.text)
         if stream.phase == "broken":
             await self._stop_bare(place, stream)
+            stream.phase = "broken"  # until the update has said what it shows
         text = stream.shown
-        if not (speech.growing and stream.is_done_with(speech.text)):
+        if not done:
             text = stream.resting(speech.text) if speech.growing else speech.text
             shown = replace(speech, text=text, growing=False)
             spot = Spot(stream.team, stream.channel, stream.ts)
@@ -285,6 +289,7 @@ class Streaming:
             channel=stream.channel,
             ts=stream.ts,
             metadata=metadata(stream.key),
+            session_status=self._sessions.status(place),  # else it would look as if all was done
             **arguments,
         )
         stream.marked = True

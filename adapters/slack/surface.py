@@ -77,10 +77,10 @@ class SlackSurface:
         calls = Calls(clients, seconds=call_seconds)
         self._sender = Sender(calls, self._pacer, self._clock, live_links)
         self._messages = Messages(self._sender)
-        self._streaming = Streaming(self._sender, self._messages)
+        self._sessions = Sessions(self._sender)
+        self._streaming = Streaming(self._sender, self._messages, self._sessions)
         self._files = Files(self._sender)
         self._lookup = Lookup(self._sender, self._messages, self._streaming)
-        self._sessions = Sessions(self._sender)
         self._flushed: OrderedDict[str, float] = OrderedDict()
         self._attached: OrderedDict[str, None] = OrderedDict()
 

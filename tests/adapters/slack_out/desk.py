@@ -1,0 +1,117 @@
+"""A thread in the simulated workspace, and the surface that writes to it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from pydantic import SecretStr
+
+from adapters.slack.client import SlackClients
+from adapters.slack.config import Config
+from adapters.slack.simulator import HOME, AppSettings, Shown, SlackSimulator
+from adapters.slack.simulator.state import Message
+from adapters.slack.surface import SlackSurface
+from gateway.conversation import ConversationKey
+from gateway.surface import Activity, ActivityStatus, Content, Part, Place, Speech
+
+
+@dataclass
+class Desk:
+    slack: SlackSimulator
+    surface: SlackSurface
+    asked: Message
+    place: Place
+
+    clients: SlackClients
+
+    def restarted(self) -> SlackSurface:
+        """The surface of a process that knows nothing of what the last one did."""
+        return surface_of(self.slack, self.clients)
+
+    async def thread(self, person: str = "alice", channel: str = "general") -> Place:
+        """One more thread."""
+        asked = await self.slack.person(person).asks(channel, "and this?")
+        return place_of(self.slack, asked)
+
+    def shown(self, place: Place | None = None) -> list[Shown]:
+        """What the thread shows of the bot."""
+        place = place or self.place
+        return self.slack.messages(place.key.channel, place.key.root)[1:]
+
+    @property
+    def texts(self) -> list[str]:
+        return [each.text for each in self.shown()]
+
+    def methods(self) -> list[str]:
+        """The calls that write messages, in order."""
+        return [
+            each.method.removeprefix("chat.")
+            for each in self.slack.calls()
+            if each.method.startswith("chat.")
+        ]
+
+
+@asynccontextmanager
+async def at_desk(app: AppSettings | None = None) -> AsyncGenerator[Desk]:
+    async with SlackSimulator(app) as slack, SlackClients(config_of(slack)) as clients:
+        asked = await slack.person("alice").asks("general", "hello")
+        surface = surface_of(slack, clients)
+        yield Desk(slack, surface, asked, place_of(slack, asked), clients)
+
+
+def config_of(slack: SlackSimulator) -> Config:
+    return Config(
+        bot_token=SecretStr(slack.bot_token),
+        app_token=SecretStr(slack.app_token),
+        api_url=slack.api_url,
+    )
+
+
+def surface_of(slack: SlackSimulator, clients: SlackClients) -> SlackSurface:
+    links = {"docs.example"}
+    return SlackSurface(clients, live_links=lambda: links, clock=slack.clock, call_seconds=2.0)
+
+
+def place_of(slack: SlackSimulator, asked: Message) -> Place:
+    key = ConversationKey(platform="slack", workspace=HOME, channel=asked.channel, root=asked.root)
+    return Place(key=key, thread=f"thread {asked.ts}", asker=f"slack:{HOME}:{asked.user}")
+
+
+def says(text: str, *, key: str = "k1", growing: bool = True, unsure: bool = False, **more) -> Part:
+    return part(Speech(agent="writer", text=text, growing=growing, **more), key=key, unsure=unsure)
+
+
+def part(content: Content, *, key: str = "k1", unsure: bool = False) -> Part:
+    return Part(key=key, content=content, unsure=unsure)
+
+
+def tool(
+    status: ActivityStatus = "running", *, id: str = "c1", title: str = "search", detail: str = ""
+) -> Activity:
+    return Activity(id=id, kind="tool", title=title, status=status, detail=detail)
+
+
+def handoff(target: str = "reviewer") -> Activity:
+    return Activity(id=f"h:{target}", kind="handoff", title=f"writer handed over to {target}")
+
+
+@asynccontextmanager
+async def passing(slack: SlackSimulator, step: float = 0.1) -> AsyncGenerator[None]:
+    """Time goes by, as fast as everything that is under way lets it."""
+
+    async def pass_() -> None:
+        while True:
+            for _ in range(20):
+                await asyncio.sleep(0)
+            await asyncio.sleep(0.001)
+            slack.clock.advance(step)
+
+    async with asyncio.TaskGroup() as group:
+        going = group.create_task(pass_(), name="time")
+        try:
+            yield
+        finally:
+            going.cancel()

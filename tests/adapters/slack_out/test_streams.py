@@ -1,0 +1,243 @@
+"""Agents' messages in Slack: streamed while that is possible, right in the end in any case."""
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from adapters.slack.simulator import AppSettings, Limited, Refused, Reset, ServerError
+from gateway.surface import NoMoreText, RateLimited, Unclear
+from tests.adapters.slack_out.desk import Desk, at_desk, handoff, passing, says, tool
+
+
+async def test_a_growing_text_is_one_stream_that_takes_what_is_new(desk: Desk) -> None:
+    message = await desk.surface.post(desk.place, says("The answer is "))
+    await desk.surface.edit(desk.place, message, says("The answer is forty "))
+    await desk.surface.edit(desk.place, message, says("The answer is forty two.", growing=False))
+    [shown] = desk.shown()
+    assert shown.text.startswith("The answer is forty two.")
+    assert shown.name == "writer"
+    assert shown.stream == "stopped"
+    assert desk.methods() == ["startStream", "appendStream", "stopStream"]
+
+
+async def test_a_stream_is_for_the_one_who_asked_and_carries_the_parts_key(desk: Desk) -> None:
+    message = await desk.surface.post(desk.place, says("Hello "))
+    await desk.surface.edit(desk.place, message, says("Hello there", growing=False))
+    [start] = desk.slack.calls("chat.startStream")
+    assert start.arguments["recipient_team_id"] == "T0HOME"
+    assert start.arguments["recipient_user_id"] == desk.slack.person("alice").id
+    assert await desk.surface.find(desk.place, "k1", 0.0) == message
+
+
+async def test_half_a_link_waits_until_it_is_whole(desk: Desk) -> None:
+    whole = "See [the docs](https://docs.example/a) now."
+    neutral = desk.surface.neutral
+    message = await desk.surface.post(desk.place, says(neutral(whole[:12])))
+    for end in range(12, len(whole)):
+        await desk.surface.edit(desk.place, message, says(neutral(whole[:end])))
+    await desk.surface.edit(desk.place, message, says(neutral(whole), growing=False))
+    assert desk.texts[0].startswith("See the docs (https://docs.example/a) now.")
+    assert "update" not in desk.methods()
+
+
+async def test_tool_calls_are_cards_and_a_hand_off_is_a_line(desk: Desk) -> None:
+    begun = says("", activity=(tool(),))
+    message = await desk.surface.post(desk.place, begun)
+    assert desk.shown()[0].tasks == (("search", "in_progress"),)
+    done = (tool("done", detail="3 hits"), handoff())
+    await desk.surface.edit(desk.place, message, says("Found it.", activity=done, growing=False))
+    [shown] = desk.shown()
+    assert shown.tasks == (("search", "complete"),)
+    assert "writer handed over to reviewer" in shown.text
+    assert "Found it." in shown.text
+
+
+async def test_without_leave_to_choose_a_name_the_text_begins_with_it() -> None:
+    app = AppSettings()
+    async with at_desk(replace(app, scopes=app.scopes - {"chat:write.customize"})) as desk:
+        message = await desk.surface.post(desk.place, says("Hello "))
+        await desk.surface.edit(desk.place, message, says("Hello.", growing=False))
+        await desk.surface.post(desk.place, says("Goodbye.", key="k2", growing=False))
+        assert desk.texts[0].startswith("**writer**\n\nHello.")
+        assert desk.texts[1].startswith("**writer**\n\nGoodbye.")
+
+
+async def test_a_text_that_was_changed_is_set_right_at_the_end(desk: Desk) -> None:
+    message = await desk.surface.post(desk.place, says("It was the butler "))
+    await desk.surface.edit(desk.place, message, says("It was nobody "))
+    assert desk.texts == ["It was the butler "]
+    await desk.surface.edit(desk.place, message, says("It was nobody.", growing=False))
+    assert desk.texts[0].startswith("It was nobody.")
+    assert desk.methods() == ["startStream", "stopStream", "update"]
+
+
+async def test_after_four_minutes_the_text_goes_on_in_a_new_message(desk: Desk) -> None:
+    message = await desk.surface.post(desk.place, says("One. "))
+    for seconds in range(50, 250, 50):
+        desk.slack.clock.advance(50)
+        await desk.surface.edit(desk.place, message, says(f"One. {'and more ' * seconds}"))
+    desk.slack.clock.advance(50)
+    text = f"One. {'and more ' * 200}Two.\n\nThree"
+    with pytest.raises(NoMoreText) as end:
+        await desk.surface.edit(desk.place, message, says(text))
+    assert text.startswith(end.value.shown)
+    assert end.value.shown.endswith(("Two.", "more"))
+    assert desk.shown()[0].text == end.value.shown
+    assert desk.slack.open_streams == []
+
+
+async def test_a_stream_that_rests_for_a_minute_is_stopped(desk: Desk) -> None:
+    message = await desk.surface.post(desk.place, says("Thinking "))
+    desk.slack.clock.advance(61)
+    with pytest.raises(NoMoreText) as end:
+        await desk.surface.edit(desk.place, message, says("Thinking about it. "))
+    assert end.value.shown == desk.shown()[0].text
+    assert desk.slack.open_streams == []
+
+
+async def test_an_expired_stream_is_set_right_by_an_update(desk: Desk) -> None:
+    desk.slack.world.stream_life = 20
+    message = await desk.surface.post(desk.place, says("First. "))
+    desk.slack.clock.advance(30)
+    with pytest.raises(NoMoreText) as end:
+        await desk.surface.edit(desk.place, message, says("First. Second. "))
+    assert desk.shown()[0].text == end.value.shown == "First. Second."
+    assert await desk.surface.find(desk.place, "k1", 0.0) == message
+
+
+async def test_the_last_text_reaches_a_stream_that_has_expired(desk: Desk) -> None:
+    desk.slack.world.stream_life = 20
+    message = await desk.surface.post(desk.place, says("First. "))
+    desk.slack.clock.advance(30)
+    await desk.surface.edit(desk.place, message, says("First. Second.", growing=False))
+    assert desk.texts[0].startswith("First. Second.")
+
+
+async def test_after_stop_nothing_is_added_until_the_text_is_final(desk: Desk) -> None:
+    await desk.surface.busy(desk.place, "working")
+    message = await desk.surface.post(desk.place, says("One. "))
+    await desk.slack.person("alice").stops("general", desk.asked)
+    await desk.surface.edit(desk.place, message, says("One. Two. "))
+    await desk.surface.edit(desk.place, message, says("One. Two. Three. "))
+    assert desk.texts == ["One. "]
+    await desk.surface.edit(desk.place, message, says("One. Two.", growing=False))
+    assert len(desk.shown()) == 1
+    assert desk.texts[0].startswith("One. Two.")
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "missing_recipient_user_id",
+        "channel_type_not_supported",
+        "not_authorized",
+        "invalid_arguments",
+    ],
+)
+async def test_where_slack_does_not_stream_messages_are_posted_and_updated(
+    desk: Desk, code: str
+) -> None:
+    desk.slack.fail("chat.startStream", Refused(code))
+    message = await desk.surface.post(desk.place, says("Hello "))
+    await desk.surface.edit(desk.place, message, says("Hello there"))
+    await desk.surface.edit(desk.place, message, says("Hello there.", growing=False))
+    assert desk.texts[0].startswith("Hello there.")
+    again = await desk.thread()
+    await desk.surface.post(again, says("Hi", key="k2"))
+    assert desk.methods() == ["startStream", "postMessage", "update", "update", "postMessage"]
+
+
+async def test_no_stream_is_begun_with_less_than_a_quarter_of_the_budget(desk: Desk) -> None:
+    places = [await desk.thread() for _ in range(17)]
+    for n, place in enumerate(places):
+        await desk.surface.post(place, says("Hello ", key=f"p{n}"))
+    assert desk.methods() == ["startStream"] * 14 + ["postMessage"] * 3
+    assert desk.slack.over_tier() == {}
+
+
+@pytest.mark.parametrize("fault", [Reset(applied=True), ServerError(applied=True), Reset()])
+async def test_an_append_without_an_answer_is_never_made_twice(desk: Desk, fault) -> None:
+    message = await desk.surface.post(desk.place, says("A "))
+    desk.slack.fail("chat.appendStream", fault)
+    with pytest.raises(NoMoreText) as end:
+        await desk.surface.edit(desk.place, message, says("A B "))
+    assert desk.shown()[0].text == end.value.shown == "A B"
+    assert len(desk.slack.calls("chat.appendStream")) == 1
+
+
+@pytest.mark.parametrize("fault", [Reset(applied=True), ServerError(applied=True), Reset()])
+async def test_a_stop_without_an_answer_ends_with_the_right_text(desk: Desk, fault) -> None:
+    message = await desk.surface.post(desk.place, says("A "))
+    desk.slack.fail("chat.stopStream", fault)
+    await desk.surface.edit(desk.place, message, says("A B.", growing=False))
+    assert desk.texts[0].startswith("A B.")
+    assert desk.slack.open_streams == []
+
+
+@pytest.mark.parametrize("fault", [Reset(applied=True), ServerError(applied=True)])
+async def test_a_start_without_an_answer_is_found_again(desk: Desk, fault) -> None:
+    since = desk.slack.clock.time()
+    desk.slack.fail("chat.startStream", fault)
+    with pytest.raises(Unclear):
+        await desk.surface.post(desk.place, says("A "))
+    message = await desk.surface.find(desk.place, "k1", since)
+    assert message is not None
+    await desk.surface.edit(desk.place, message, says("A B.", growing=False))
+    assert desk.texts[0].startswith("A B.")
+    assert desk.slack.open_streams == []
+    assert await desk.surface.find(desk.place, "k1", since) == message
+
+
+async def test_a_rate_limit_keeps_the_text_and_closes_the_bucket(desk: Desk) -> None:
+    message = await desk.surface.post(desk.place, says("A "))
+    desk.slack.fail("chat.appendStream", Limited(retry_after=30))
+    with pytest.raises(RateLimited) as limited:
+        await desk.surface.edit(desk.place, message, says("A B "))
+    assert limited.value.retry_after == 30
+    with pytest.raises(RateLimited):  # Slack is not even asked
+        await desk.surface.edit(desk.place, message, says("A B C "))
+    assert len(desk.slack.calls("chat.appendStream")) == 1
+    await desk.surface.edit(desk.place, message, says("A B C.", growing=False))
+    assert desk.texts[0].startswith("A B C.")
+
+
+@pytest.mark.parametrize("limit", [Limited(20), Limited(20, plainly=True)])
+async def test_a_refused_start_is_posted_instead(desk: Desk, limit: Limited) -> None:
+    desk.slack.fail("chat.startStream", limit)
+    await desk.surface.post(desk.place, says("A "))
+    assert desk.methods() == ["startStream", "postMessage"]
+
+
+async def test_a_message_of_an_earlier_run_is_ended_and_set_right(desk: Desk) -> None:
+    message = await desk.surface.post(desk.place, says("Half an ans "))
+    after = desk.restarted()
+    await after.edit(desk.place, message, says("Half an ans", resuming=True))
+    assert "Interrupted" in desk.texts[0]
+    await after.edit(desk.place, message, says("The whole answer.", growing=False))
+    assert desk.texts[0].startswith("The whole answer.")
+    assert desk.slack.open_streams == []
+    assert desk.methods() == ["startStream", "stopStream", "update", "update"]
+
+
+async def test_too_long_a_stream_goes_on_in_a_new_message(desk: Desk) -> None:
+    message = await desk.surface.post(desk.place, says("A "))
+    desk.slack.fail("chat.appendStream", Refused("msg_too_long"))
+    with pytest.raises(NoMoreText) as end:
+        await desk.surface.edit(desk.place, message, says("A B "))
+    assert desk.shown()[0].text.startswith(end.value.shown)
+    assert desk.slack.open_streams == []
+
+
+async def test_tending_stops_what_rests_and_at_the_end_everything(desk: Desk) -> None:
+    other = await desk.thread()
+    await desk.surface.post(desk.place, says("A ", key="k1"))
+    tending = asyncio.get_running_loop().create_task(desk.surface.tend())
+    async with passing(desk.slack, 1.0):
+        await desk.slack.until(lambda: not desk.slack.open_streams)
+    await desk.surface.post(other, says("B ", key="k2"))
+    assert len(desk.slack.open_streams) == 1
+    tending.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await tending
+    assert desk.slack.open_streams == []
