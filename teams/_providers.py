@@ -61,6 +61,12 @@ _OURS: Mapping[str, tuple[str, ...]] = {
         "TeamTool",
     ),
     "teams.tools.code_execution": ("PythonCodeExecutionTool",),
+    "teams.tools.mcp": (
+        "McpWorkbench",
+        "SseMcpToolAdapter",
+        "StdioMcpToolAdapter",
+        "StreamableHttpMcpToolAdapter",
+    ),
 }
 
 # AutoGen's public module -> ours, where the same class names are found.
@@ -82,6 +88,7 @@ _AUTOGEN_MODULES: Mapping[str, str] = {
     "autogen_ext.models.openai": "teams.models.openai",
     "autogen_ext.models.replay": "teams.models.replay",
     "autogen_ext.tools.code_execution": "teams.tools.code_execution",
+    "autogen_ext.tools.mcp": "teams.tools.mcp",
 }
 
 # AutoGen's names without a module.

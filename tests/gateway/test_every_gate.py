@@ -1,7 +1,9 @@
 """No documented way of attaching a tool goes around the policy."""
 
 import json
+import sys
 from collections.abc import Callable, Mapping
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
@@ -35,9 +37,17 @@ from teams.tools import (
     Workbench,
 )
 from teams.tools.code_execution import PythonCodeExecutionTool
+from teams.tools.mcp import (
+    McpWorkbench,
+    StdioServerParams,
+    create_mcp_server_session,
+    mcp_server_tools,
+)
 from tests.gateway.scripted import ScriptedTeams, calls, ends, model, of, opened, solo, until
 
 pytestmark = pytest.mark.usefixtures("fresh_imports")
+
+ROOT = Path(__file__).resolve().parents[2]
 
 RAN: list[str] = []
 """What a tool did in spite of all."""
@@ -198,6 +208,40 @@ async def test_the_same_tool_waits_where_it_is_asked_for(tmp_path, way):
     events = await run(tmp_path, WAYS[way](), "ask")
     assert events[-1].outcome == "waiting"
     assert RAN == []
+
+
+@pytest.mark.timeout(40)  # servers are started
+@pytest.mark.parametrize("whole", [True, False], ids=["its workbench", "one of its tools"])
+async def test_a_tool_of_an_mcp_server_runs_only_where_it_is_allowed(tmp_path, whole):
+    notes = tmp_path / "notes"
+    server = StdioServerParams(
+        command=sys.executable,
+        args=["-m", "tests.fakes.mcp_server"],
+        cwd=str(ROOT),
+        env={"NOTES": str(notes)},
+        read_timeout_seconds=20,
+    )
+
+    async def outcome(action: str, **attached: Any) -> str:
+        adder = AssistantAgent("adder", model(calls("add", add='{"a": 1, "b": 2}')), **attached)
+        teams = ScriptedTeams(lambda: group(adder), rules={"add": ToolRule(action=action)})
+        async with opened(tmp_path / action, teams) as client:
+            thread = (await client.create_thread()).id
+            await client.send(thread, "go")
+            return (await until(client, thread, ends))[-1].outcome
+
+    async with AsyncExitStack() as stack:
+        attached: dict[str, Any] = {}
+        if whole:
+            attached["workbench"] = await stack.enter_async_context(McpWorkbench(server))
+        else:
+            session = await stack.enter_async_context(create_mcp_server_session(server))
+            attached["tools"] = await mcp_server_tools(server, session)
+        assert await outcome("deny", **attached) == "done"
+        assert await outcome("ask", **attached) == "waiting"
+        assert not notes.exists()
+        assert await outcome("allow", **attached) == "done"
+        assert notes.read_text() == "add 1 2\n"
 
 
 # --- foreign text ---

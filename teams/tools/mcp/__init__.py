@@ -1,0 +1,29 @@
+"""Tools of servers that speak the Model Context Protocol. Needs the extra `mcp`."""
+
+from teams.tools.mcp._adapters import (
+    SseMcpToolAdapter,
+    StdioMcpToolAdapter,
+    StreamableHttpMcpToolAdapter,
+    mcp_server_tools,
+)
+from teams.tools.mcp._connection import create_mcp_server_session
+from teams.tools.mcp._params import (
+    McpServerParams,
+    SseServerParams,
+    StdioServerParams,
+    StreamableHttpServerParams,
+)
+from teams.tools.mcp._workbench import McpWorkbench
+
+__all__ = [
+    "McpServerParams",
+    "McpWorkbench",
+    "SseMcpToolAdapter",
+    "SseServerParams",
+    "StdioMcpToolAdapter",
+    "StdioServerParams",
+    "StreamableHttpMcpToolAdapter",
+    "StreamableHttpServerParams",
+    "create_mcp_server_session",
+    "mcp_server_tools",
+]
