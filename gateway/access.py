@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 from gateway.config import Limits, Route
+from gateway.config.policies import ASKER, OPERATORS
 from gateway.config.routes import ANYWHERE, MEMBERS
 from gateway.conversation import LOCAL, LOCAL_OPERATOR, Author, ConversationKey, InboundMessage
 from gateway.store.protocols import PersonLimits, Request
@@ -19,11 +20,14 @@ from gateway.store.protocols import PersonLimits, Request
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Allowed:
-    """The author may write there. `team` ("": the default one) and `mode` are for a new thread."""
+    """The author may write there. `team` ("": the default one) and `mode` are for a new thread;
+    `may_set_mode`: they may give it another, as operators may anyway.
+    """
 
     team: str = ""
     mode: str = "queue"
     limits: PersonLimits | None = None
+    may_set_mode: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,19 +134,30 @@ class OperatorsOnly:
         """
         if author.kind == "bot":
             return False
-        if request.kind == "approval" and request.approvers:
-            # Whoever owns the machine can always decide, or a thread could be stuck for ever.
-            return author.id in (*request.approvers, LOCAL_OPERATOR.id)
-        asked = request.kind != "approval" and author.id == request.asker
-        return asked or self.is_operator(author)
+        operator, asker = self.is_operator(author), author.id == request.asker
+        if request.kind != "approval":
+            return asker or operator
+        named = request.approvers or (OPERATORS,)
+        # Whoever owns the machine can always decide, or a thread could be stuck for ever.
+        return (
+            author.id in (*named, LOCAL_OPERATOR.id)
+            or (ASKER in named and asker)
+            or (OPERATORS in named and operator)
+        )
 
     def who_may_answer(self, request: Request) -> tuple[str, ...]:
         """Its approvers, or else the operators; whose message the team works on, for anything that
         is no approval.
         """
+        asker = {request.asker} - {""}
         if request.kind != "approval":
-            return (request.asker,) if request.asker else ()
-        return request.approvers or tuple(sorted(self._operators - {LOCAL_OPERATOR.id}))
+            return tuple(asker)
+        named = {*request.approvers} or {OPERATORS}
+        if ASKER in named:
+            named |= asker
+        if OPERATORS in named:
+            named |= self._operators
+        return tuple(sorted(named - {ASKER, OPERATORS, LOCAL_OPERATOR.id}))
 
     @property
     def approval_places(self) -> tuple[ConversationKey, ...]:
@@ -152,7 +167,8 @@ class OperatorsOnly:
 
 class RoutedAccess(OperatorsOnly):
     """The operators, and whom the routes let in. `limits` are those of routes without their own,
-    `groups` what else depends on groups or roles.
+    `groups` what else depends on groups or roles, `approvals` the channels to which approvals are
+    copied.
     """
 
     def __init__(
@@ -163,11 +179,13 @@ class RoutedAccess(OperatorsOnly):
         *,
         live_links: Collection[str] = (),
         groups: Collection[str] = (),
+        approvals: Collection[str] = (),
     ) -> None:
         super().__init__(operators)
         self._routes = tuple(routes)
         self._limits = limits or Limits()
         self._live_links = frozenset(host.lower() for host in live_links)
+        self._approval_places = tuple(map(_channel, approvals))
         named = (group for route in self._routes for group in (*route.roles, *route.groups))
         self._groups = frozenset((*groups, *named))
 
@@ -180,6 +198,11 @@ class RoutedAccess(OperatorsOnly):
     def groups(self) -> frozenset[str]:
         """The groups and roles of the routes, and the others that were given."""
         return self._groups
+
+    @property
+    def approval_places(self) -> tuple[ConversationKey, ...]:
+        """The channels that were given."""
+        return self._approval_places
 
     def at(self, key: ConversationKey, *, direct: bool) -> list[Route]:
         """The routes of a place."""
@@ -228,7 +251,14 @@ class RoutedAccess(OperatorsOnly):
             parallel=own.parallel_turns or general.person_parallel_turns,
             turns=own.turns or general.person_turns,
         )
-        return Allowed(team=route.team, mode=route.mode, limits=limits)
+        return Allowed(
+            team=route.team, mode=route.mode, limits=limits, may_set_mode=route.change_mode
+        )
+
+
+def _channel(text: str) -> ConversationKey:
+    platform, workspace, channel = text.split(":")
+    return ConversationKey(platform=platform, workspace=workspace, channel=channel)
 
 
 def _is_there(route: Route, key: ConversationKey, *, direct: bool) -> bool:

@@ -108,6 +108,7 @@ def limits_of(config: Config) -> Limits:
         waiting_messages=config.limits.waiting_messages,
         collect=config.limits.collect_seconds,
         requests_expire=config.policies.expires_hours * HOUR or None,
+        attachments=config.attachments,
         budgets=tuple(config.budgets),
         prices=config.prices,
     )

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from gateway.client import Answer, CommandInfo
+from gateway.queue_commands import again, list_grants, queue, revoke
 from gateway.store.protocols import Begin, Decision, Forget, Retry, Say, Situation, Stop, TellUsage
 
 _SLASH = re.compile(r"/([A-Za-z_]+)(?:\s+(.*))?", re.DOTALL)
@@ -89,9 +90,17 @@ _COMMANDS: dict[str, tuple[str, Callable[[Situation], Decision]]] = {
     "retry": ("try again what has failed", _retry),
     "forget": ("delete this thread with everything that was said and made in it", _forget),
     "usage": ("what this thread and you have used, and what is left of it", _usage),
+    "grants": ("which tools may run here without asking, and for whom", list_grants),
     "approve": ("let a tool call run: approve ID, or approve ID always", _which),
     "deny": ("refuse a tool call: deny ID, with a note for the team if you like", _which),
     "help": ("what can be typed here", _help),
+}
+
+
+_WITH_WORDS: dict[str, tuple[str, Callable[[Situation, str], Decision]]] = {
+    "queue": ("what waits here; queue drop N, queue first N, queue mode NAME", queue),
+    "again": ("run a message again that was edited: again N", again),
+    "revoke": ("ask for a tool again that may run here: revoke TOOL", revoke),
 }
 
 
@@ -99,7 +108,7 @@ def command_infos() -> list[CommandInfo]:
     """All commands with their descriptions."""
     return [
         CommandInfo(name=name, description=description)
-        for name, (description, _) in _COMMANDS.items()
+        for name, (description, _) in (*_COMMANDS.items(), *_WITH_WORDS.items())
     ]
 
 
@@ -115,6 +124,9 @@ def parse_command(text: str) -> Command | None:
     if slash is None:
         return None
     name = slash[1].lower()
+    if name in _WITH_WORDS:
+        decide, words = _WITH_WORDS[name][1], (slash[2] or "").strip()
+        return Command(name, lambda situation: decide(situation, words))
     if name not in _COMMANDS:
         return Command(name, lambda _: Say(reply=f"There is no command /{name}; /help lists them."))
     return Command(name, _COMMANDS[name][1])

@@ -40,6 +40,10 @@ class Dispatcher(Protocol):
         """
         ...
 
+    def put_off(self, thread: str, delay: float) -> None:
+        """Let a thread that runs have its turn again, for the same reasons, in `delay` seconds."""
+        ...
+
     async def serve(self, drain: Drain) -> None:
         """Work until cancelled."""
         ...
@@ -78,6 +82,7 @@ class LocalDispatcher:
         self._crowds: Counter[Crowd] = Counter()
         self._pace = Pace()
         self._timers: set[asyncio.TimerHandle] = set()
+        self._delayed: dict[str, asyncio.TimerHandle] = {}
         self._look: asyncio.TimerHandle | None = None
         self._changed = asyncio.Event()
         self._resting = False
@@ -97,9 +102,26 @@ class LocalDispatcher:
         running = self._running.get(thread)
         wish = _Wish(person, limits, crowds or (running.crowds if running else ()))
         if delay > 0:
-            self._later(delay, lambda: self._wake(thread, wish))
+            self._wake_later(thread, wish, delay)
         else:
             self._wake(thread, wish)
+
+    def put_off(self, thread: str, delay: float) -> None:
+        """Let a thread that runs have its turn again, for the same reasons, in `delay` seconds."""
+        if (wish := self._running.get(thread)) is not None:
+            self._wake_later(thread, wish, delay)
+
+    def _wake_later(self, thread: str, wish: _Wish, delay: float) -> None:
+        """Wake the thread then, and not before: what was to wake it later does so no more."""
+        if before := self._delayed.pop(thread, None):
+            before.cancel()
+            self._timers.discard(before)
+
+        def due() -> None:
+            del self._delayed[thread]
+            self._wake(thread, wish)
+
+        self._delayed[thread] = self._later(delay, due)
 
     def _wake(self, thread: str, wish: _Wish) -> None:
         if thread in self._running:

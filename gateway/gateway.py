@@ -22,27 +22,33 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self
 
 from gateway.access import Access, Allowed, OperatorsOnly
+from gateway.attachments import by_content, refusal
 from gateway.budgets import Ledger
 from gateway.bus import LocalBus, Stirs, listening
 from gateway.client import Answer, CommandInfo, Receipt, ThreadInfo
 from gateway.commands import command_infos, parse_command
 from gateway.config.budgets import Budget, Price
+from gateway.config.settings import Attachments
 from gateway.conversation import LOCAL_OPERATOR, Author, Click, ConversationKey, InboundMessage
+from gateway.deadlines import Deadlines
 from gateway.dispatch import LocalDispatcher
 from gateway.errors import Closing, GatewayError, NotFound
 from gateway.events import SessionEvent, TextDelta
 from gateway.pairing import hashed
-from gateway.policy import decide, named_request
+from gateway.policy import QueueLimits, decide, named_request
 from gateway.registry import TeamSource
 from gateway.session import Sessions
 from gateway.store.protocols import (
     Accepted,
+    Again,
+    Change,
     Counts,
     Decision,
     Enqueue,
     InboxKind,
     NewThread,
     Person,
+    Refuse,
     Request,
     SessionStore,
     Situation,
@@ -52,6 +58,7 @@ from gateway.store.protocols import (
 )
 from gateway.store.rows import new_id
 from gateway.succession import Fate, affected
+from gateway.terms import Terms
 from gateway.upkeep import Trust, Upkeep
 from gateway.vitals import Vitals
 from gateway.watch import watch
@@ -83,8 +90,17 @@ class Limits:
     """How long an idle team is kept in memory."""
     retention: float | None = None
     """How long a thread is kept that nothing happens in; None for ever."""
+    waiting_messages: int = 20
+    """How many messages may wait in a thread; more are refused."""
+    collect: float = 3.0
+    """How long nobody may have written in a thread that collects messages before its turn begins.
+    """
+    requests_expire: float | None = 86400.0
+    """How long people have to answer a request; None for ever."""
     shutdown: float = 3.0
     """How long turns may take to reach a safe point when the gateway ends."""
+    attachments: Attachments = field(default_factory=Attachments)
+    """Which files are taken with messages."""
     budgets: Sequence[Budget] = ()
     """How much may be used over time."""
     prices: Mapping[str, Price] = field(default_factory=dict[str, Price])
@@ -147,15 +163,25 @@ class Gateway:
             self._bus,
             teams,
             boot=self._boot,
-            live_teams=self._limits.live_teams,
             vitals=self.vitals,
             ledger=self._ledger,
-            retry=lambda thread, delay: self._dispatcher.wake(thread, delay=delay),
+            terms=self._terms(),
+            dispatcher=self._dispatcher,
         )
+        self._deadlines = Deadlines(self._settle_due, clock)
         self._read_config: ReadConfig | None = None
         self._stack = AsyncExitStack()
         self._open = False
         self._since = 0.0
+
+    def _terms(self) -> Terms:
+        return Terms(
+            live_teams=self._limits.live_teams,
+            quiet=self._limits.collect,
+            expire=self._limits.requests_expire,
+            may_answer=self._access.who_may_answer,
+            clock=self._clock,
+        )
 
     @property
     def live_links(self) -> frozenset[str]:
@@ -200,6 +226,11 @@ class Gateway:
         return isinstance(self._access.judge(message), Allowed)
 
     @property
+    def attachments(self) -> Attachments:
+        """Which files are taken, for adapters: what is larger need not be fetched."""
+        return self._limits.attachments
+
+    @property
     def store(self) -> SessionStore:
         """The store; for reading."""
         return self._store
@@ -235,6 +266,7 @@ class Gateway:
         upkeep = Upkeep(self._tidy)
         async with asyncio.TaskGroup() as group:
             group.create_task(upkeep.run(), name="gateway upkeep")
+            group.create_task(self._deadlines.run(), name="gateway deadlines")
             await self._dispatcher.serve(self._sessions.drain)
 
     async def _tidy(self) -> None:
@@ -244,6 +276,15 @@ class Gateway:
             for thread in await self._store.expire(self._clock() - self._limits.retention):
                 LOG.info("thread %s: deleted, nothing had happened in it for long", thread)
                 self._gone(thread)
+
+    async def _settle_due(self) -> float | None:
+        """Let requests expire, and remind of them; when that is to be done next."""
+        settled = await self._store.settle_due(self._access.who_may_answer)
+        for thread, events in settled.events.items():
+            self._bus.publish(thread, events)
+        for thread, person in settled.ready:
+            self._dispatcher.wake(thread, person=person)
+        return settled.next_at
 
     def _gone(self, thread: str) -> None:
         self._bus.end(thread)
@@ -319,6 +360,8 @@ class Gateway:
 
     async def _accept(self, message: InboundMessage) -> Accepted:
         self._check_open()
+        if message.attachments:
+            message = replace(message, attachments=tuple(map(by_content, message.attachments)))
         return await self._store.accept(
             message,
             lambda situation: self._decide(message, situation),
@@ -329,7 +372,12 @@ class Gateway:
         )
 
     def _decide(self, message: InboundMessage, situation: Situation) -> Decision:
-        decision = decide(message, situation, self._access, self._clock())
+        limits = QueueLimits(waiting=self._limits.waiting_messages, collect=self._limits.collect)
+        decision = decide(message, situation, self._access, self._clock(), limits)
+        if isinstance(decision, Enqueue | Change) and message.attachments:
+            held = situation.thread.attached if situation.thread else 0
+            if said := refusal(message.attachments, self._limits.attachments, held=held):
+                return Refuse(reason="files", reply=said)
         if isinstance(decision, TellUsage):
             everybody = self._access.is_operator(message.author)
             return self._ledger.usage(situation.thread, message.author, everybody=everybody)
@@ -344,11 +392,19 @@ class Gateway:
         self._bus.publish(lane, accepted.events)
         if accepted.stop:
             self._sessions.stop(lane, accepted.stop)
+        if accepted.steer:
+            self._sessions.steer(lane, accepted.steer)
+        if accepted.revoked:
+            self._sessions.revoke(lane, accepted.revoked)
         if accepted.wake:
             decision = accepted.decision
-            limits = decision.limits if isinstance(decision, Enqueue) else None
+            enqueue = decision.enqueue if isinstance(decision, Again) else decision
             self._dispatcher.wake(
-                lane, person=accepted.person, limits=limits, crowds=accepted.crowds
+                lane,
+                person=accepted.person,
+                delay=accepted.delay,
+                limits=enqueue.limits if isinstance(enqueue, Enqueue) else None,
+                crowds=accepted.crowds,
             )
 
     def _receipt(self, accepted: Accepted) -> Receipt:
@@ -484,7 +540,7 @@ class Gateway:
         self._dispatcher.limit = limits.parallel_turns
         self._dispatcher.crowd_limits = limits.crowd_turns
         self._ledger.use(limits.budgets, limits.prices)
-        await self._sessions.use(teams, live_teams=limits.live_teams)
+        await self._sessions.use(teams, self._terms())
         await self._review()
 
     async def backup(self, path: Path) -> None:
@@ -538,6 +594,8 @@ class Gateway:
 
 
 def _kind(message: InboundMessage) -> InboxKind:
+    if message.event in ("edit", "delete"):
+        return "edit"
     if message.click is not None:
         return "answer"
     return "message" if parse_command(message.text) is None else "command"

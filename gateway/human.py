@@ -7,15 +7,16 @@ Nothing waits here. A question without an answer is stored, shown, and suspends 
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from gateway.client import Answer
 from gateway.events import InputRequested, RequestKind, SessionEvent
 from gateway.registry import ToolRule
 from gateway.store.protocols import CallRow, Record, Request
 from gateway.store.rows import new_id
+from gateway.terms import Terms
 from gateway.turn_log import TurnLog
 from teams.agents import UserProxyAgent
 from teams.base import InputRequired, PendingInput, ToolCall
@@ -30,11 +31,21 @@ def arguments_hash(arguments: str) -> str:
     return hashlib.sha256(arguments.encode()).hexdigest()
 
 
-class Humans:
-    """The requests of one turn. `requests` are those of its earlier attempts."""
+def _binding(call: ToolCall) -> str:
+    """What an approval is bound to: who calls which tool with which arguments, to the letter."""
+    whole = json.dumps([call.agent, call.name, call.arguments])
+    return hashlib.sha256(whole.encode()).hexdigest()
 
-    def __init__(self, log: TurnLog, requests: Iterable[Request]) -> None:
+
+class Humans:
+    """The requests of one turn. `requests` are those of its earlier attempts, `asker` is whose
+    message the team works on (Author.id).
+    """
+
+    def __init__(self, log: TurnLog, requests: Iterable[Request], terms: Terms, asker: str) -> None:
         self._log = log
+        self._terms = terms
+        self._asker = asker
         self._requests = {
             request.engine_id: request for request in requests if request.state != "closed"
         }
@@ -73,13 +84,13 @@ class Humans:
 
     async def approval(
         self, call: ToolCall, rule: ToolRule, row: CallRow, shown: Sequence[SessionEvent]
-    ) -> Answer:
-        """The verdict on a tool call; raises InputRequired while there is none.
+    ) -> Request:
+        """The request with the verdict on a tool call; raises InputRequired while there is none.
 
         `row` and `shown` are what the journal adds where the request is new.
         """
         asked = PendingInput(
-            request_id=f"approve:{call.key}:{row.arguments_hash}",
+            request_id=f"approve:{call.key}:{_binding(call)}",
             agent=call.agent,
             kind="approval",
             prompt=f"{call.agent[-1]} wants to use {call.name}.",
@@ -87,10 +98,16 @@ class Humans:
         )
         request = self._requests.get(asked.request_id)
         if request is not None and request.answer is not None:
-            return request.answer
+            return request
         if request is None:
             request = self._request(asked, tool=call.name, arguments=call.arguments, call=call.key)
-            request = replace(request, approvers=rule.approvers, always=rule.always_allowed)
+            request = replace(
+                request,
+                approvers=rule.approvers,
+                always=rule.always_allowed,
+                quorum=rule.quorum,
+                expires_at=self._expiry(rule.expires),
+            )
             self._requests[request.engine_id] = request
             await self._log.write(
                 Record(calls=[row], requests=[request], events=[*shown, self._shown(request)])
@@ -162,9 +179,16 @@ class Humans:
             arguments=arguments,
             arguments_hash=arguments_hash(arguments) if arguments else "",
             call=call,
+            asker=self._asker,
+            expires_at=self._expiry(None),
         )
         self._requests[request.engine_id] = request
         return request
+
+    def _expiry(self, seconds: float | None) -> float | None:
+        """When a request expires that is made now: after so long, or as all do."""
+        lasts = self._terms.expire if seconds is None else seconds
+        return self._terms.clock() + lasts if lasts else None
 
     def _shown(self, request: Request) -> InputRequested:
         return InputRequested(
@@ -179,4 +203,7 @@ class Humans:
             arguments=request.arguments,
             call=request.call,
             always=request.always,
+            quorum=request.quorum,
+            may_answer=self._terms.may_answer(request),
+            expires_at=request.expires_at,
         )

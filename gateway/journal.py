@@ -11,6 +11,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
 
+from gateway.conversation import Author
 from gateway.errors import GatewayError, ToolFailed, causes
 from gateway.events import Notice, SessionEvent, ToolFinished, ToolStarted
 from gateway.human import Humans, arguments_hash
@@ -31,39 +32,58 @@ NOT_RUN = "Not run."
 NOT_ARGUMENTS = "Not run: the arguments are not a JSON object."
 
 
-Rules = Callable[[ToolCall], ToolRule]
+Rules = Callable[[ToolCall, Author], ToolRule]
 
-
-def guarded(rules: Rules) -> Rules:
-    """The rules while the team's context holds foreign text, which may have made it call: what is
-    allowed and changes something is asked first.
-    """
-
-    def rule(call: ToolCall) -> ToolRule:
-        found = rules(call)
-        if found.action != "allow" or found.read_only:
-            return found
-        return replace(found, action="ask", reason="foreign text is in the conversation")
-
-    return rule
+SEVERITY = {"allow": 0, "ask": 1, "deny": 2}
 
 
 class Journal:
-    """The interceptor of one turn. `calls` are the lines that earlier attempts left."""
+    """The interceptor of one turn. `calls` are the lines that earlier attempts left, `people` those
+    on whose behalf the team works: a call must be permitted to each. `untrusted`: the team's
+    context holds foreign text.
+    """
 
     def __init__(
         self,
         log: TurnLog,
         humans: Humans,
-        rule: Rules,
+        rules: Rules,
         calls: Iterable[CallRow],
+        *,
         granted: Iterable[str],
+        people: Iterable[Author],
+        untrusted: bool,
     ) -> None:
         self._log = log
         self._humans = humans
-        self._rule = rule
+        self._rules = rules
         self._calls = {call.key: call for call in calls}
-        self._granted = frozenset(granted)
+        self._granted = {*granted}
+        self._people = {person.id: person for person in people}
+        self._untrusted = untrusted
+
+    def joined(self, person: Author, *, untrusted: bool) -> None:
+        """Somebody's message has joined the turn, and what it came with is in the team's context:
+        who approved a tool for the rest of the thread knew nothing of that.
+        """
+        if untrusted or person.id not in self._people:
+            self._granted.clear()
+        self._untrusted = self._untrusted or untrusted
+        self._people.setdefault(person.id, person)
+
+    def revoke(self, tool: str) -> None:
+        """Ask for the tool again."""
+        self._granted.discard(tool)
+
+    def _rule(self, call: ToolCall) -> ToolRule:
+        """The strictest of the rules for the people, and stricter while there is foreign text,
+        which may have made the call: what is allowed and changes something is asked first.
+        """
+        rules = (self._rules(call, person) for person in self._people.values())
+        found = max(rules, key=lambda rule: SEVERITY[rule.action])
+        if not self._untrusted or found.action != "allow" or found.read_only:
+            return found
+        return replace(found, action="ask", reason="foreign text is in the conversation")
 
     async def intercept(
         self, call: ToolCall, proceed: Callable[[ToolCall], Awaitable[ToolResult]]
@@ -72,6 +92,9 @@ class Journal:
         if call.handoff:
             return await proceed(call)
         row = self._calls.get(call.key)
+        if row is not None and not _is_of(row, call):
+            row = None  # the team's state was changed by hand: nothing is known of this call
+            del self._calls[call.key]
         if row is not None and row.result is not None:
             return ToolResult.model_validate_json(row.result)
         settled = await self._settled(call, row)
@@ -97,9 +120,12 @@ class Journal:
         if call.parsed_arguments() is None:  # nobody can judge that, and no tool could take it
             return await self._finish(call, _text(call, NOT_ARGUMENTS, error=True))
         started = self._started(call)
-        answer = await self._humans.approval(call, rule, self._row(call, "shown"), started)
-        if answer.kind == "deny":
-            return await self._refuse(call, "A person denied this", answer.text)
+        row = self._row(call, "shown")
+        request = await self._humans.approval(call, rule, row, started)
+        if request.state == "expired":
+            return await self._refuse(call, "Nobody approved this in time", "")
+        if request.answer_kind == "deny":
+            return await self._refuse(call, "A person denied this", request.answer_text)
         return None
 
     async def _refuse(self, call: ToolCall, why: str, note: str) -> ToolResult:
@@ -217,6 +243,12 @@ class Journal:
         )
         self._calls[call.key] = row
         return row
+
+
+def _is_of(row: CallRow, call: ToolCall) -> bool:
+    """Whether the line is about this very call: what was decided is bound to all of it."""
+    described = (row.agent, row.tool, row.arguments_hash)
+    return described == (call.agent, call.name, arguments_hash(call.arguments))
 
 
 def _without_secrets(result: ToolResult) -> ToolResult:

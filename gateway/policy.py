@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
-from gateway.access import Access, Denied
+from dataclasses import dataclass, replace
+
+from gateway.access import Access, Allowed, Denied, Verdict
 from gateway.client import Answer
 from gateway.commands import parse_command
 from gateway.conversation import Author, InboundMessage
 from gateway.pairing import new_code
 from gateway.store.protocols import (
+    Again,
+    Cancel,
+    Change,
     Decision,
+    Drop,
     Enqueue,
+    First,
     Forget,
+    Ignore,
     PersonLimits,
     Refuse,
     Request,
     Resolve,
+    Revoke,
     Say,
+    SetMode,
     Situation,
+    Support,
 )
 
 TELL_AGAIN = 3600.0
@@ -30,7 +41,10 @@ PAIR = (
 NOT_YOURS_ALONE = (
     "Others have written in this thread, too: ask an operator of this bot to delete it."
 )
-EDITED = "The team works with what you had written; send what you changed as a new message."
+MODE_NOT_YOURS = "Operators say what the mode is here."
+FULL = (
+    "{waiting} messages wait here already: send this again once the team has come to some of them."
+)
 BOT_MESSAGES = 20
 """Messages of other bots that are taken within a minute in one conversation."""
 WAITS_FOR_APPROVAL = "The team waits for an approval; your message comes after it."
@@ -42,11 +56,32 @@ WAITS_FOR_ANSWERS = (
 )
 
 
-def decide(message: InboundMessage, situation: Situation, access: Access, now: float) -> Decision:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueueLimits:
+    """How many messages may wait in a thread, and for how long nobody may have written in one that
+    collects them before its turn begins, in seconds.
+    """
+
+    waiting: int = 20
+    collect: float = 3.0
+
+
+USUAL = QueueLimits()
+
+
+def decide(
+    message: InboundMessage,
+    situation: Situation,
+    access: Access,
+    now: float,
+    limits: QueueLimits = USUAL,
+) -> Decision:
     """What becomes of a message in this situation."""
     verdict = access.judge(message)
     if isinstance(verdict, Denied) and situation.paired:
         verdict = verdict.once_paired or verdict
+    if message.event in ("edit", "delete"):
+        return _changed(message, verdict, access)
     answer = _answer_in(message)
     if isinstance(verdict, Denied):
         if answer is None or not _is_approver(message.author, situation.named, access):
@@ -54,30 +89,89 @@ def decide(message: InboundMessage, situation: Situation, access: Access, now: f
     elif situation.bots >= BOT_MESSAGES:
         return Refuse(reason="too many messages of bots")
     elif answer is None:
-        return _taken(message, situation, access, verdict.limits)
+        return _taken(message, situation, access, verdict, limits, now)
     return _answered(message.author, situation.named, answer, access)
 
 
+def _changed(message: InboundMessage, verdict: Verdict, access: Access) -> Decision:
+    """What it means that a message was edited or deleted on its platform."""
+    if message.event == "delete" and not message.author.id:
+        return Cancel(anybody=True)  # the platform does not say who, and shows it to nobody
+    if isinstance(verdict, Denied):
+        return Ignore()
+    operator = access.is_operator(message.author)
+    return Change(anybody=operator) if message.event == "edit" else Cancel(anybody=operator)
+
+
 def _taken(
-    message: InboundMessage, situation: Situation, access: Access, limits: PersonLimits | None
+    message: InboundMessage,
+    situation: Situation,
+    access: Access,
+    verdict: Allowed,
+    limits: QueueLimits,
+    now: float,
 ) -> Decision:
     """What a message means that its author may write and that answers nothing by name."""
-    if message.event == "edit":
-        return Say(reply=EDITED)
-    if command := parse_command(message.text):
-        decision = command.decide(situation)
-        theirs = situation.others and not access.is_operator(message.author)
-        if isinstance(decision, Forget) and theirs:
-            return Say(reply=NOT_YOURS_ALONE)
+    if (command := parse_command(message.text)) is not None:
+        operator = access.is_operator(message.author)
+        return _commanded(command.decide(situation), situation, verdict, limits, operator=operator)
+    decision = _said(message, situation, access, verdict.limits)
+    if not isinstance(decision, Enqueue):
         return decision
-    return _said(message, situation, access, limits)
+    if situation.waiting >= limits.waiting:
+        return _full(situation, now)
+    return _queued(decision, situation, verdict, limits)
+
+
+def _commanded(
+    decision: Decision,
+    situation: Situation,
+    verdict: Allowed,
+    limits: QueueLimits,
+    *,
+    operator: bool,
+) -> Decision:
+    """What a command means, as far as its author may do it."""
+    match decision:
+        case Forget() if situation.others and not operator:
+            decision = Say(reply=NOT_YOURS_ALONE)
+        case SetMode() if not (operator or verdict.may_set_mode):
+            decision = Say(reply=MODE_NOT_YOURS)
+        case SetMode():
+            decision = replace(decision, quiet=_quiet(decision.mode, limits))
+        case Drop() | First() | Revoke():
+            decision = replace(decision, anybody=operator)
+        case Again():
+            enqueue = _queued(decision.enqueue, situation, verdict, limits)
+            decision = replace(decision, anybody=operator, enqueue=enqueue)
+        case _:
+            pass
+    return decision
+
+
+def _queued(
+    enqueue: Enqueue, situation: Situation, verdict: Allowed, limits: QueueLimits
+) -> Enqueue:
+    """The message waits as the thread's mode says, which is the route's for a new thread."""
+    mode = situation.thread.mode if situation.thread else verdict.mode
+    return replace(enqueue, mode=mode, limits=verdict.limits, quiet=_quiet(mode, limits))
+
+
+def _quiet(mode: str, limits: QueueLimits) -> float:
+    return limits.collect if mode == "collect" else 0.0
+
+
+def _full(situation: Situation, now: float) -> Refuse:
+    told = situation.told is not None and now - situation.told < TELL_AGAIN
+    reply = "" if told else FULL.format(waiting=situation.waiting)
+    return Refuse(reason="too many wait", reply=reply)
 
 
 def _answer_in(message: InboundMessage) -> Answer | None:
     """The answer that a click or a command gives to the request it names."""
     if message.click is not None:
         return message.click.answer
-    command = parse_command(message.text) if message.event != "edit" else None
+    command = parse_command(message.text)
     return command.answer if command is not None and command.request else None
 
 
@@ -108,20 +202,48 @@ def named_request(message: InboundMessage) -> str:
 def _answered(author: Author, request: Request | None, answer: Answer, access: Access) -> Decision:
     if request is None:
         return Say(reply="There is no such request.")
-    if request.state != "open":
-        return Say(reply=f"This was settled already: {request.outcome}.")
-    if not access.may_answer(author, request):
-        return Say(reply="This is not yours to answer.")
-    if answer.kind == "approve_always" and not request.always:
-        return Say(reply="This can't be approved for the whole thread; approve it once.")
-    if (request.kind == "approval") != (answer.kind != "text"):
-        wanted = "approve or deny" if request.kind == "approval" else "answer it in words"
-        return Say(reply=f"This request wants something else: {wanted}.")
+    if why := _why_not(author, request, answer, access):
+        return Say(reply=why)
+    if answer.kind in ("approve", "approve_always") and request.quorum > 1:
+        return _supported(author, request, answer)
     return Resolve(
         request=request.id,
         answer=answer,
         outcome=_outcome(answer),
         grant=answer.kind == "approve_always",
+    )
+
+
+def _why_not(author: Author, request: Request, answer: Answer, access: Access) -> str:
+    """Why the author can't answer the request so, "" if they can."""
+    if request.state != "open":
+        return f"This was settled already: {request.outcome}."
+    if not access.may_answer(author, request):
+        return "This is not yours to answer."
+    if answer.kind == "approve_always" and not request.always:
+        return "This can't be approved for the whole thread; approve it once."
+    if (request.kind == "approval") != (answer.kind != "text"):
+        wanted = "approve or deny" if request.kind == "approval" else "answer it in words"
+        return f"This request wants something else: {wanted}."
+    return ""
+
+
+def _supported(author: Author, request: Request, answer: Answer) -> Decision:
+    """An approval that several people have to give; the rest of the thread is included if all of
+    them say so.
+    """
+    approved = len({*request.supporters, author.id})
+    always = answer.kind == "approve_always"
+    if author.id in request.supporters:
+        return Say(reply=f"You have approved this; {approved} of {request.quorum} have so far.")
+    if approved < request.quorum:
+        return Support(request=request.id, always=always, approved=approved, quorum=request.quorum)
+    everybody = Answer(kind="approve_always" if always and request.always_so_far else "approve")
+    return Resolve(
+        request=request.id,
+        answer=everybody,
+        outcome=f"{_outcome(everybody)} by {approved} people",
+        grant=everybody.kind == "approve_always",
     )
 
 

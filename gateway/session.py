@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import logging
 from collections import OrderedDict
-from collections.abc import Callable
 from time import monotonic
 
 from gateway.budgets import Ledger
 from gateway.bus import EventBus
+from gateway.dispatch import Dispatcher
 from gateway.errors import Fenced, GatewayError, TeamUnusable
 from gateway.live_team import LiveTeam
 from gateway.logging import working_on
 from gateway.registry import TeamInfo, TeamSource
-from gateway.store.protocols import SessionStore, Thread, Work
+from gateway.store.protocols import Later, SessionStore, Thread, Work
 from gateway.succession import Successor
+from gateway.terms import Terms
 from gateway.turn import Turn
 from gateway.turn_log import TurnLog
 from gateway.vitals import Vitals
@@ -27,9 +28,10 @@ FIRST_RETRY, LONGEST_RETRY = 1.0, 30.0
 
 
 class Sessions:
-    """Runs the turns of all threads; keeps at most `live_teams` idle teams in memory.
+    """Runs the turns of all threads; keeps at most `terms.live_teams` idle teams in memory.
 
-    `retry(thread, seconds)` is asked to wake a thread later whose turn the store refused.
+    `dispatcher` is asked to wake a thread later whose turn the store refused, or that collects
+    messages.
     """
 
     def __init__(
@@ -39,19 +41,20 @@ class Sessions:
         teams: TeamSource,
         *,
         boot: str,
-        live_teams: int,
         vitals: Vitals,
         ledger: Ledger,
-        retry: Callable[[str, float], None],
+        terms: Terms,
+        dispatcher: Dispatcher,
     ) -> None:
         self._store = store
         self._bus = bus
         self._teams = teams
         self._boot = boot
-        self._live_teams = live_teams
         self._vitals = vitals
         self._ledger = ledger
-        self._retry = retry
+        self.terms = terms
+        """What holds for turns and their questions from now on."""
+        self._dispatcher = dispatcher
         self._live: OrderedDict[str, LiveTeam] = OrderedDict()
         self._running: dict[str, Turn] = {}
         self._stops: dict[str, str] = {}
@@ -73,7 +76,10 @@ class Sessions:
     async def drain(self, thread: str) -> bool:
         """Run the thread's next turn, if it has one; True if there is more to do."""
         try:
-            work = await self._store.begin(thread, self._boot)
+            work = await self._store.begin(thread, self._boot, quiet=self.terms.quiet)
+            if isinstance(work, Later):
+                self._dispatcher.put_off(thread, work.seconds)
+                return False
             more = work is not None and await self._run(work)
         except Fenced:
             LOG.info("thread %s: its turn was left, the thread has gone on or is gone", thread)
@@ -82,7 +88,7 @@ class Sessions:
             delay = min(LONGEST_RETRY, self._delays.get(thread, FIRST_RETRY / 2) * 2)
             self._delays[thread] = delay
             LOG.warning("thread %s: tried again in %s s: %s", thread, delay, error)
-            self._retry(thread, delay)
+            self._dispatcher.wake(thread, delay=delay)
             return False
         self._delays.pop(thread, None)
         return more
@@ -110,7 +116,9 @@ class Sessions:
             work,
             log,
             self._info(thread.team),
-            lambda call: self._teams.rule(thread.team, call, work.asker),
+            lambda call, asker: self._teams.rule(thread.team, call, asker),
+            self.terms,
+            self._store.join,
         )
         self._running[thread.id] = turn
         if self._leaving:
@@ -142,7 +150,7 @@ class Sessions:
             del self._running[thread.id]
             self._stops.pop(thread.id, None)
             await self._ended(turn.id)
-        while len(self._live) > self._live_teams:
+        while len(self._live) > self.terms.live_teams:
             self._live.popitem(last=False)
         return turn.ended, more
 
@@ -174,18 +182,29 @@ class Sessions:
         else:
             self._stops[thread] = turn
 
+    def steer(self, thread: str, turn: str) -> None:
+        """Let this turn of the thread, if it runs, take up what waits at its next safe point."""
+        running = self._running.get(thread)
+        if running is not None and running.id == turn:
+            running.steer()
+
+    def revoke(self, thread: str, tool: str) -> None:
+        """Let the thread's turn, if one runs, ask for the tool again."""
+        if running := self._running.get(thread):
+            running.revoke(tool)
+
     def leave(self) -> None:
         """Let every turn end at its next safe point, to go on in the next process."""
         self._leaving = True
         for turn in self._running.values():
             turn.leave()
 
-    async def use(self, teams: TeamSource, *, live_teams: int) -> None:
-        """Build teams from this source from now on; the earlier one is closed once its last turn
-        has ended.
+    async def use(self, teams: TeamSource, terms: Terms) -> None:
+        """Build teams from this source from now on, on these terms; the earlier one is closed once
+        its last turn has ended.
         """
         self._retired.append((self._teams, {turn.id for turn in self._running.values()}))
-        self._teams, self._live_teams = teams, live_teams
+        self._teams, self.terms = teams, terms
         self._live.clear()
         await self._ended("")
 

@@ -7,26 +7,37 @@ to go on after a crash, a shutdown or days of waiting is in the store before any
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Generator
+from collections.abc import Awaitable, Callable, Collection, Generator, Sequence
 from contextlib import aclosing, contextmanager, suppress
 
 from gateway.errors import BudgetSpent, GatewayError, TeamUnusable, causes, report
 from gateway.events import MessageFinished, Notice, SessionEvent, SpeakerStarted, TextDelta
 from gateway.human import Humans
-from gateway.journal import Journal, guarded
+from gateway.journal import Journal, Rules
 from gateway.live_team import LiveTeam
-from gateway.registry import TeamInfo, ToolRule
-from gateway.store.protocols import CallRow, Checkpoint, Record, TurnEnd, Work
+from gateway.registry import TeamInfo
+from gateway.store.protocols import (
+    CallRow,
+    Checkpoint,
+    Joined,
+    Lease,
+    QueuedMessage,
+    Record,
+    TurnEnd,
+    Work,
+)
 from gateway.task import task_of
+from gateway.terms import Terms
 from gateway.transcript import Transcript
 from gateway.turn_log import TurnLog
 from teams import Swarm
-from teams.base import TaskResult, ToolCall, run_hooks
+from teams.base import TaskResult, run_hooks
 from teams.core import CancellationToken
 from teams.messages import (
     BaseAgentEvent,
     BaseChatMessage,
     HandoffMessage,
+    ModelClientStreamingChunkEvent,
     ToolCallExecutionEvent,
     ToolCallRequestEvent,
     UserInputRequestedEvent,
@@ -38,13 +49,20 @@ SHOW_EVERY = 2.0
 TRY_AGAIN = "/retry"
 
 Build = Callable[[], Awaitable[LiveTeam]]
+TakeUp = Callable[[Lease], Awaitable[Joined]]
 
 
 class Turn:
     """A turn on its way to being done, waiting, stopped, failed or, at a shutdown, paused."""
 
     def __init__(
-        self, work: Work, log: TurnLog, info: TeamInfo, rule: Callable[[ToolCall], ToolRule]
+        self,
+        work: Work,
+        log: TurnLog,
+        info: TeamInfo,
+        rules: Rules,
+        terms: Terms,
+        take_up: TakeUp,
     ) -> None:
         self.id = work.lease.turn
         self.intact = False
@@ -54,9 +72,15 @@ class Turn:
         self._work = work
         self._log = log
         self._participants: Collection[str] = info.participants
-        self._humans = Humans(log, work.requests)
+        self._humans = Humans(log, work.requests, terms, work.asker.id)
         self._journal = Journal(
-            log, self._humans, guarded(rule) if work.untrusted else rule, work.calls, work.grants
+            log,
+            self._humans,
+            rules,
+            work.calls,
+            granted=work.grants,
+            people=(work.asker, *work.others),
+            untrusted=work.untrusted,
         )
         self._transcript = Transcript(
             log.thread,
@@ -67,6 +91,12 @@ class Turn:
         )
         self._token = CancellationToken()
         self._leaving = False
+        self._take_up = take_up
+        self._steered = work.thread.mode == "steer"
+        self._unheard = False
+        """Messages have joined, and no model was asked since."""
+        self._given: list[int] = []
+        """Messages that the team has and its saved state has not."""
         self._too_long = False
         self._unwritten: list[SessionEvent] = []
         self._shown_at = 0.0
@@ -76,6 +106,14 @@ class Turn:
     def stop(self) -> None:
         """End the turn at once: a person wants it."""
         self._token.cancel()
+
+    def steer(self) -> None:
+        """Take up, at the next safe point, what waits to join."""
+        self._steered = True
+
+    def revoke(self, tool: str) -> None:
+        """Ask for a tool again that was approved for the rest of the thread."""
+        self._journal.revoke(tool)
 
     def leave(self) -> None:
         """End this attempt at the next safe point: the process ends."""
@@ -129,28 +167,63 @@ class Turn:
         self.stop()
 
     async def _drive(self, live: LiveTeam) -> bool:
+        task = self._task(live)
+        while True:
+            stream = live.team.run_stream(
+                task=task, cancellation_token=self._token, output_task_messages=False
+            )
+            async with aclosing(stream):
+                async for item in stream:
+                    if isinstance(item, TaskResult):
+                        break
+                    await self._take(live, item)
+                    if self._leaving:
+                        return await self._paused(live)
+                else:
+                    raise RuntimeError("The team's run ended without a result.")
+            if item.pending or not self._unheard:
+                return await self._ended(live, item)
+            task, self._unheard = None, False  # it ended before anybody could heed what had joined
+
+    def _task(self, live: LiveTeam) -> list[BaseChatMessage] | None:
+        """What the run begins with; None if the team knows its task already."""
         work = self._work
-        task = None
         if not work.delivered or live.anew:
             goes_back = isinstance(live.team, Swarm) and not live.anew
-            task = task_of(
-                work.messages,
+            messages = [each for each in work.messages if live.anew or not each.joined]
+            live.anew = False
+            self._given += [message.inbox for message in messages]
+            return task_of(
+                messages,
                 work.thread.key,
                 shared=work.shared,
                 handoff_to=work.thread.handoff_from if goes_back else "",
             )
-            live.anew = False
-        stream = live.team.run_stream(
-            task=task, cancellation_token=self._token, output_task_messages=False
-        )
-        async with aclosing(stream):
-            async for item in stream:
-                if isinstance(item, TaskResult):
-                    return await self._ended(live, item)
-                await self._take(live, item)
-                if self._leaving:
-                    return await self._paused(live)
-        raise RuntimeError("The team's run ended without a result.")
+        if left := [message for message in work.messages if not message.joined]:
+            self._add(live, left)
+        return None
+
+    def _add(self, live: LiveTeam, messages: Sequence[QueuedMessage]) -> None:
+        """Let messages join the run, as people's words to a team that is at work."""
+        for message in messages:
+            self._journal.joined(message.author, untrusted=message.untrusted)
+        work = self._work
+        shared = work.shared or any(each.author.id != work.asker.id for each in messages)
+        live.team.add_messages(task_of(messages, work.thread.key, shared=shared, handoff_to=""))
+        self._given += [message.inbox for message in messages]
+        self._unheard = True
+
+    async def _join(self, live: LiveTeam) -> None:
+        """Take up what waits, unless the team has handed its work to the user: then that is what
+        the next message is for.
+        """
+        if not self._steered or self._handoff_from:
+            return
+        self._steered = False
+        joined = await self._take_up(self._log.lease)
+        self._log.show(joined.events)
+        if joined.messages:
+            self._add(live, joined.messages)
 
     async def _take(self, live: LiveTeam, item: BaseAgentEvent | BaseChatMessage) -> None:
         if isinstance(item, UserInputRequestedEvent):
@@ -163,7 +236,10 @@ class Turn:
                 deltas.append(event)
             else:
                 self._unwritten.append(event)
+        self._unheard = self._unheard and not _is_from_a_model(item)
         if _matters(item) or any(isinstance(e, MessageFinished) for e in self._unwritten):
+            if _matters(item):
+                await self._join(live)
             await self._write(await live.checkpoint())
         elif any(isinstance(event, SpeakerStarted) for event in self._unwritten):
             await self._show_speaker()
@@ -190,6 +266,7 @@ class Turn:
         calls: Collection[CallRow] = (),
     ) -> bool:
         events, self._unwritten = self._unwritten, []
+        given, self._given = (self._given, []) if checkpoint else ([], self._given)
         handoff = self._handoff_from
         recorded = await self._log.write(
             Record(
@@ -199,6 +276,7 @@ class Turn:
                 sealed=[event.message for event in events if isinstance(event, MessageFinished)],
                 calls=calls,
                 handoff_from=None if handoff == self._handoff_written else handoff,
+                joined=given,
                 end=end,
             )
         )
@@ -292,6 +370,11 @@ class Turn:
 def _matters(item: BaseAgentEvent | BaseChatMessage) -> bool:
     """Whether to save the team here: before tools run, after them, after a message."""
     return isinstance(item, BaseChatMessage | ToolCallRequestEvent | ToolCallExecutionEvent)
+
+
+def _is_from_a_model(item: BaseAgentEvent | BaseChatMessage) -> bool:
+    """Whether a model was asked for the item, so that it has heard all that was said before."""
+    return isinstance(item, ModelClientStreamingChunkEvent) or item.models_usage is not None
 
 
 def _being_cancelled() -> bool:

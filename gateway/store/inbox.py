@@ -4,7 +4,6 @@ threads.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import sqlite3
 from dataclasses import asdict, replace
@@ -20,6 +19,7 @@ from gateway.events import (
 )
 from gateway.store import queue
 from gateway.store import requests as asked
+from gateway.store.attachments import attach
 from gateway.store.people import add_code, is_paired
 from gateway.store.protocols import (
     Accepted,
@@ -374,7 +374,7 @@ class _Acceptance:
             return IGNORED
         if not target.waits:
             inbox = self._insert(target.thread, "merged", edits=target.inbox)
-            self._attach(inbox)
+            attach(self._connection, inbox, message.attachments)
             events = queue.offer(self._connection, target, self._now)
         else:
             inbox = self._insert(target.thread, "merged", edits=target.inbox, keep=False)
@@ -383,7 +383,7 @@ class _Acceptance:
                 (message.text, _quotes(message), _untrusted(message), target.inbox),
             )
             self._connection.execute("DELETE FROM attachments WHERE inbox = ?", (target.inbox,))
-            self._attach(target.inbox)
+            attach(self._connection, target.inbox, message.attachments)
             events = queue.shown(self._connection, target, message.text, self._now)
         return replace(self._accepted(inbox, target.thread, "merged"), events=events)
 
@@ -613,7 +613,7 @@ class _Acceptance:
         assert cursor.lastrowid is not None
         _spend(self._connection, message, cursor.lastrowid)
         if outcome == "queued":
-            self._attach(cursor.lastrowid)
+            attach(self._connection, cursor.lastrowid, message.attachments)
         return cursor.lastrowid
 
     def _order(self, thread: str | None) -> tuple[str, bool]:
@@ -630,23 +630,6 @@ class _Acceptance:
         )
         order = self._message.order_key
         return (order, order < begun) if order else (newest, False)
-
-    def _attach(self, inbox: int) -> None:
-        self._connection.executemany(
-            "INSERT INTO attachments (inbox, n, name, media_type, sha256, data)"
-            " VALUES (?, ?, ?, ?, ?, ?)",
-            [
-                (
-                    inbox,
-                    n,
-                    file.name,
-                    file.media_type,
-                    hashlib.sha256(file.data).hexdigest(),
-                    file.data,
-                )
-                for n, file in enumerate(self._message.attachments)
-            ],
-        )
 
 
 def _quotes(message: InboundMessage) -> str:

@@ -44,6 +44,8 @@ class Thread(ThreadInfo):
     mode: str = "queue"
     epoch: int = 0
     handoff_from: str = ""
+    attached: int = 0
+    """Bytes of the files that came with its messages."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -55,6 +55,7 @@ def thread_of(row: sqlite3.Row) -> Thread:
         mode=row["mode"],
         epoch=row["epoch"],
         handoff_from=row["handoff_from"],
+        attached=row["attached"],
     )
 
 

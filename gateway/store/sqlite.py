@@ -30,17 +30,20 @@ from gateway.counting import CalendarWindow, Scope, window_start
 from gateway.errors import Closing, NotFound, StoreFull, StoreUnwritable
 from gateway.events import SessionEvent, load_event
 from gateway.store import inbox as messages
-from gateway.store import outbox, people, successions, turns, upkeep, usage
+from gateway.store import outbox, people, queue, requests, successions, turns, upkeep, usage
 from gateway.store.backup import write_backup
 from gateway.store.lock import StoreLock
 from gateway.store.protocols import (
     NOTHING_USED,
     Accepted,
+    AuditRow,
     Checkpoint,
     Counts,
     Delivery,
     InboxKind,
+    Joined,
     Judge,
+    Later,
     Lease,
     NewThread,
     OldState,
@@ -51,6 +54,7 @@ from gateway.store.protocols import (
     Recorded,
     Recovered,
     Request,
+    Settled,
     Succession,
     Thread,
     Used,
@@ -240,7 +244,7 @@ class SqliteStore:
     async def withdraw(self, thread: str, inbox: int) -> tuple[str, list[SessionEvent]] | None:
         """Take back a message that still waits."""
         now = self._clock()
-        return await self.write(lambda c: messages.withdraw(c, thread, inbox, now))
+        return await self.write(lambda c: queue.withdraw(c, thread, inbox, now))
 
     async def redeem(self, hashed: Callable[[bytes], bytes]) -> Person | None:
         """Let in whose waiting code it is; see SessionStore."""
@@ -314,10 +318,25 @@ class SqliteStore:
         now = self._clock()
         return await self.write(lambda c: turns.recover(c, boot, now))
 
-    async def begin(self, thread: str, boot: str) -> Work | None:
-        """Claim the thread and its next turn."""
+    async def begin(self, thread: str, boot: str, *, quiet: float = 0.0) -> Work | Later | None:
+        """Claim the thread and its next turn; see SessionStore."""
         now = self._clock()
-        return await self.write(lambda c: turns.begin(c, thread, boot, now))
+        return await self.write(lambda c: turns.begin(c, thread, boot, now, quiet))
+
+    async def join(self, lease: Lease) -> Joined:
+        """Take what waits into the turn; see SessionStore. Raises Fenced."""
+        now = self._clock()
+        return await self.write(lambda c: turns.join(c, lease, now))
+
+    async def settle_due(self, may_answer: Callable[[Request], tuple[str, ...]]) -> Settled:
+        """Let requests expire whose time is over, and remind of those that are open for long."""
+        now = self._clock()
+        return await self.write(lambda c: requests.settle_due(c, may_answer, now))
+
+    async def audit(self, thread: str) -> list[AuditRow]:
+        """What was decided about the thread's requests and grants, by whom, in its order."""
+        rows = await self._rows("SELECT * FROM audit WHERE thread = ? ORDER BY id", (thread,))
+        return [requests.audit_row_of(row) for row in rows]
 
     async def succeed(self, lease: Lease, succession: Succession) -> tuple[SessionEvent, ...]:
         """Note how the thread's team goes on. Raises Fenced."""

@@ -9,8 +9,9 @@ import sqlite3
 from collections.abc import Collection
 
 from gateway.errors import Fenced
-from gateway.events import InputResolved, Notice, SessionEvent, TurnFinished
+from gateway.events import Notice, SessionEvent, TurnFinished
 from gateway.store.protocols import Lease, Succession
+from gateway.store.requests import close
 from gateway.store.rows import add_events
 
 WITHDRAWN = (
@@ -42,7 +43,9 @@ def succeed(
     if succession.replaces:
         _put_away(connection, lease.thread, succession.replaces, now)
         connection.execute("UPDATE turns SET delivered = 0 WHERE id = ?", (lease.turn,))
-        events += _close_requests(connection, lease.thread, lease.turn, now)
+        # The new team knows nothing of what this turn is about.
+        connection.execute("UPDATE inbox SET joined = 0 WHERE turn = ?", (lease.turn,))
+        events += close(connection, lease.turn, f"closed: {REASON}", now)
     if succession.notice:
         events.append(Notice(thread=lease.thread, turn=lease.turn, text=succession.notice))
     return add_events(connection, lease.thread, events, now)
@@ -70,7 +73,7 @@ def withdraw_questions(
             "UPDATE threads SET state = 'idle', epoch = epoch + 1 WHERE id = ?", (thread,)
         )
         events = [
-            *_close_requests(connection, thread, turn["id"], now),
+            *close(connection, turn["id"], f"closed: {REASON}", now),
             Notice(thread=thread, turn=turn["id"], text=WITHDRAWN, level="warning"),
             TurnFinished(thread=thread, turn=turn["id"], outcome="stopped", reason=REASON),
         ]
@@ -86,17 +89,3 @@ def _put_away(connection: sqlite3.Connection, thread: str, definition: str, now:
     )
     connection.execute("DELETE FROM checkpoints WHERE thread = ?", (thread,))
     connection.execute("UPDATE threads SET handoff_from = '' WHERE id = ?", (thread,))
-
-
-def _close_requests(
-    connection: sqlite3.Connection, thread: str, turn: str, now: float
-) -> list[SessionEvent]:
-    outcome = f"closed: {REASON}"
-    rows = connection.execute(
-        "UPDATE requests SET state = 'closed', outcome = ?, resolved_at = ?"
-        " WHERE turn = ? AND state = 'open' RETURNING id",
-        (outcome, now, turn),
-    ).fetchall()
-    return [
-        InputResolved(thread=thread, turn=turn, request=row["id"], outcome=outcome) for row in rows
-    ]

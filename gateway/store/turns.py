@@ -6,10 +6,10 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
-from gateway.conversation import Author, ConversationKey, Quote
+from gateway.conversation import Author, ConversationKey
 from gateway.errors import Fenced
 from gateway.events import (
     HumanText,
@@ -20,8 +20,8 @@ from gateway.events import (
     TurnFinished,
     TurnStarted,
 )
+from gateway.store import attachments, usage
 from gateway.store import requests as asked
-from gateway.store import usage
 from gateway.store.inbox import SUPERSEDED
 from gateway.store.protocols import (
     MAX_RESUMES,
@@ -62,10 +62,6 @@ PARKED = (
 
 SINCE = "t.n > COALESCE((SELECT MAX(n) FROM turns WHERE thread = :thread AND status = 'done'), 0)"
 """The turns whose run the team may still be in: a new message joins a run that failed."""
-
-
-LONGEST_TEXT_FILE = 100_000
-"""Bytes of a text file that the team is shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,15 +177,8 @@ def _queued(
             text=row["text"],
             message_id=row["message_id"],
             link=row["link"],
-            images=tuple(
-                (file["media_type"], file["data"])
-                for file in connection.execute(
-                    "SELECT media_type, data FROM attachments"
-                    " WHERE inbox = ? AND media_type LIKE 'image/%' ORDER BY n",
-                    (row["id"],),
-                )
-            ),
-            quotes=(*quotes_of(row), *_text_files(connection, row)),
+            images=attachments.images(connection, row["id"]),
+            quotes=(*quotes_of(row), *attachments.text_files(connection, row["id"])),
             untrusted=bool(row["untrusted"]),
             joined=bool(row["joined"]),
         )
@@ -249,20 +238,6 @@ def join(connection: sqlite3.Connection, lease: Lease, now: float) -> Joined:
         for message in messages
     ]
     return Joined(messages=messages, events=add_events(connection, lease.thread, shown, now))
-
-
-def _text_files(connection: sqlite3.Connection, row: sqlite3.Row) -> Iterator[Quote]:
-    """What the message's files say, as far as they are text: whoever sent one need not have written
-    it.
-    """
-    files = connection.execute(
-        "SELECT name, data FROM attachments WHERE inbox = ? AND (media_type LIKE 'text/%'"
-        " OR media_type = 'application/json') AND length(data) <= ? ORDER BY n",
-        (row["id"], LONGEST_TEXT_FILE),
-    )
-    for file in files:
-        text = file["data"].decode(errors="replace")
-        yield Quote(text=text, author=file["name"], kind="file")
 
 
 def _untrusted(connection: sqlite3.Connection, thread: str) -> float | None:

@@ -15,6 +15,7 @@ THREADS_OF = """
     SELECT thread FROM inbox WHERE author = :person AND outcome <> 'refused' AND thread IS NOT NULL
     UNION SELECT thread FROM turns WHERE author = :person
     UNION SELECT thread FROM requests WHERE answered_by = :person
+    UNION SELECT thread FROM audit WHERE person = :person
 """
 """In which a person has written, asked or answered."""
 

@@ -175,6 +175,9 @@ def request(**more) -> Request:
     [
         (request(), [OPERATOR, LOCAL_OPERATOR]),
         (request(approvers=(UNLISTED.id,)), [UNLISTED, LOCAL_OPERATOR]),
+        (request(approvers=("asker",)), [ALLOWED, LOCAL_OPERATOR]),
+        (request(approvers=("asker", "operators")), [ALLOWED, OPERATOR, LOCAL_OPERATOR]),
+        (request(approvers=("asker",), asker=BOT.id), [LOCAL_OPERATOR]),
         (request(kind="text"), [ALLOWED, OPERATOR, LOCAL_OPERATOR]),
         (request(kind="choice", asker=GUEST.id), [GUEST, OPERATOR, LOCAL_OPERATOR]),
         (request(kind="text", asker=BOT.id), [OPERATOR, LOCAL_OPERATOR]),
@@ -194,7 +197,8 @@ def test_a_bot_is_no_operator_even_if_it_is_called_one():
 
 KINDS: dict[str, dict[str, Any]] = {
     "message": {"text": "hello"},
-    "edit": {"text": "hello again", "event": "edit"},
+    "edit": {"text": "hello again", "event": "edit", "message_id": "m1"},
+    "delete": {"event": "delete", "message_id": "m1"},
     "command": {"text": "/new", "event": "command"},
     "click": {"event": "click"},
     "modal": {"event": "modal"},
@@ -206,7 +210,7 @@ KINDS: dict[str, dict[str, Any]] = {
     },
     "stop": {"text": "/stop", "event": "stop"},
 }
-TAKEN = {"turn", "queued", "command", "answer"}
+TAKEN = {"turn", "queued", "command", "answer", "merged"}
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -224,7 +228,7 @@ async def test_every_event_of_everybody_meets_the_same_authority(tmp_path, perso
     )
     async with Gateway(SqliteStore(tmp_path), teams, access=access()) as gateway:
         operator = LocalClient(gateway)
-        opened = await gateway.accept(message(OPERATOR, "go"))
+        opened = await gateway.accept(message(OPERATOR, "go", message_id="m1"))
         events = await until(operator, opened.thread, ends)
         asked = of(InputRequested, events)[0].request
         before = len(client.create_calls)
@@ -233,7 +237,9 @@ async def test_every_event_of_everybody_meets_the_same_authority(tmp_path, perso
             answer = Answer(kind="approve")
             values |= {"text": "", "click": Click(request=asked, answer=answer)}
         receipt = await gateway.accept(message(author, **values))
-        if person in ("operator", "allowed"):
+        if kind in ("edit", "delete") and person != "operator":  # it is not theirs to change
+            assert (receipt.outcome, receipt.reply, receipt.inbox) == ("refused", "", 0)
+        elif person in ("operator", "allowed"):
             assert receipt.outcome in TAKEN
         else:
             assert (receipt.outcome, receipt.reply) == ("refused", NOT_ALLOWED)

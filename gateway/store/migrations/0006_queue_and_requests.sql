@@ -2,12 +2,15 @@
 
 ALTER TABLE inbox ADD COLUMN place INTEGER NOT NULL DEFAULT 0;           -- below 0: taken before its order
 ALTER TABLE inbox ADD COLUMN taken_at REAL;                              -- when it became part of a turn
-ALTER TABLE inbox ADD COLUMN joined INTEGER NOT NULL DEFAULT 0;          -- merged, and a checkpoint holds it
+ALTER TABLE inbox ADD COLUMN joined INTEGER NOT NULL DEFAULT 0;          -- the team's saved state holds it
 ALTER TABLE inbox ADD COLUMN edits INTEGER                               -- the message that this one changes or repeats
     REFERENCES inbox (id) ON DELETE CASCADE;
 CREATE INDEX inbox_message ON inbox (message_id) WHERE message_id <> '' AND kind <> 'command';
 CREATE INDEX inbox_edits ON inbox (edits) WHERE edits IS NOT NULL;
-CREATE INDEX inbox_merging ON inbox (thread) WHERE outcome = 'merged' AND turn IS NOT NULL AND NOT joined;
+UPDATE inbox SET taken_at = received_at WHERE outcome = 'turn';
+UPDATE inbox SET joined = 1 WHERE turn IN (SELECT id FROM turns WHERE delivered);
+DROP INDEX inbox_untrusted;
+CREATE INDEX inbox_untrusted ON inbox (thread, taken_at) WHERE untrusted;
 
 ALTER TABLE requests ADD COLUMN quorum INTEGER NOT NULL DEFAULT 1;       -- people who have to approve
 ALTER TABLE requests ADD COLUMN reminders INTEGER NOT NULL DEFAULT 0;    -- sent so far

@@ -1,0 +1,30 @@
+"""What holds for turns and their questions to people, apart from teams and tools."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from gateway.store.protocols import Request
+
+DAY = 86400.0
+
+
+def _nobody(request: Request) -> tuple[str, ...]:
+    return ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """`live_teams`: how many idle teams are kept in memory. `quiet`: seconds for which nobody may
+    have written in a thread that collects messages before its turn begins. `expire`: seconds after
+    which a request expires, None for never. `may_answer` are the people who may answer one, by
+    name.
+    """
+
+    live_teams: int = 100
+    quiet: float = 3.0
+    expire: float | None = DAY
+    may_answer: Callable[[Request], tuple[str, ...]] = _nobody
+    clock: Callable[[], float] = time.time
