@@ -1,11 +1,41 @@
-"""A text in pieces that each fit one message: cut between paragraphs, lines, sentences or words,
-and hard only where there is nothing else.
+"""A text in pieces that each fit one message and can be read alone.
+
+Cut between paragraphs, lines, sentences or words, in this order, and hard only where there is
+nothing else; never within a character, a link, code in a line, or the line that begins a fence. A
+fence that is cut is closed and opened again, a table gets its header again. Pure; what a cut
+depends on lies before it, so a piece that is followed by another one stays as it is while the text
+grows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+
+from gateway.render.blocks import Context, opened_by
+from gateway.render.graphemes import may_cut
+
+Length = Callable[[str], int]
+
+FAR = 500
+"""Characters over which something may be the beginning of a link, or of code in a line."""
+
+_PARAGRAPH = re.compile(r"\n[ \t]*\n")
+_LINE = re.compile(r"\n")
+_SENTENCE = re.compile(r"[.!?\u2026][\"')\]\u201d\u2019]*[ \t]+|[\u3002\uff01\uff1f]")
+_SPACE = re.compile(r"[ \t\u3000]+")
+_PROSE = (_PARAGRAPH, _LINE, _SENTENCE, _SPACE)
+_CODE = (_PARAGRAPH, _LINE, _SPACE)
+
+_ADDRESS = re.compile(r"\b(?:[a-z][a-z0-9+.-]{0,15}://|www\.|mailto:)[^\s<>]+", re.IGNORECASE)
+_ATOMS = re.compile(
+    r"(?P<code>`+)[^`\n]+(?:(?P=code)|\Z)"  # code in a line, or what may become it
+    r"|!?\[[^\[\]\n]*(?:\](?:\([^()\n]*(?:\([^()\n]*\)[^()\n]*)*(?:\)|\Z)|\Z)|\Z)"  # a link
+    r"|<[^\s<>]+(?:>|\Z)"
+    r"|`{2,}|~{2,}|\*{2,}|_{2,}"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,37 +57,208 @@ class Piece:
 
 
 def split(
-    text: str, *, limit: int, length: Callable[[str], int] = len, cuts: Sequence[int] = ()
+    text: str,
+    *,
+    limit: int,
+    length: Length = len,
+    cuts: Sequence[int] = (),
+    growing: bool = False,
+    most: int | None = None,
 ) -> list[Piece]:
-    """The pieces of a text, at most `limit` long as `length` counts.
+    """The pieces of a text, at most `limit` long as `length` counts; none for an empty text.
 
-    All but the last stay as they are when the text grows. `cuts` are where the first ones end.
+    No character may count for less than one, nor a longer text for less than a shorter one.
+
+    `cuts` are where the first ones end, whatever their length. The last one of a `growing` text may
+    be too long by what is put after it. With `most`, what comes after so many pieces is left out.
     """
     pieces: list[Piece] = []
-    at = 0
-    for cut in cuts:
-        pieces.append(Piece(first=at, last=cut, body=text[at:cut]))
-        at = cut
-    while at < len(text):
-        end = _end(text, at, limit, length)
-        pieces.append(Piece(first=at, last=end, body=text[at:end]))
-        at = end
+    cursor = _Cursor(text)
+    ends = iter(cuts)
+    while cursor.at < len(text) and (most is None or len(pieces) < most):
+        end = next(ends, None)
+        if end is None:
+            end = _Window(cursor, limit, length).end(growing=growing)
+        pieces.append(cursor.cut(end))
     return pieces
-
-
-def _end(text: str, at: int, limit: int, length: Callable[[str], int]) -> int:
-    end = min(len(text), at + limit)
-    while length(text[at:end]) > limit:
-        end -= 1
-    if end == len(text):
-        return end
-    for mark in ("\n\n", "\n", " "):
-        found = text.rfind(mark, at + (end - at) // 2, end)
-        if found > 0:
-            return found + len(mark)
-    return end
 
 
 def closed(text: str) -> str:
     """The text with the fence closed that it leaves open."""
-    return text
+    context = Context()
+    for line in text.split("\n"):
+        context = context.after(line)
+    return text + _closer(context, text)
+
+
+def _closer(context: Context, text: str) -> str:
+    if context.fence is None:
+        return ""
+    return f"{'' if text.endswith(chr(10)) else chr(10)}{context.fence.closer}"
+
+
+def _mid_word(text: str, at: int) -> bool:
+    """Whether a word goes on there, in a script that has spaces between them."""
+    before, after = text[at - 1 : at], text[at : at + 1]
+    return before.isalnum() and after.isalnum() and max(before, after) < "\u2e80"
+
+
+class _Cursor:
+    """How far a text is cut, and what the rest stands in."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.at = 0
+        self.line = 0
+        """Where the line begins that `at` is in."""
+        self.context = Context()
+        """What that line stands in."""
+
+    @property
+    def before(self) -> str:
+        """What the next piece has to begin with."""
+        if self.at == 0:
+            return ""
+        if self.at > self.line and self.context.fence is None:
+            return ""  # nothing is repeated within a line
+        end = self.text.find("\n", self.at)
+        return self.context.repeated(self.text[self.at : end if end >= 0 else None])
+
+    def lines(self, end: int) -> Iterator[tuple[int, Context]]:
+        """Where each line from here to `end` begins, and what it stands in."""
+        start, context = self.line, self.context
+        yield start, context
+        while (stop := self.text.find("\n", start, end)) >= 0:
+            context = context.after(self.text[start:stop])
+            start = stop + 1
+            yield start, context
+
+    def cut(self, end: int) -> Piece:
+        """The piece up to `end`, from where the rest goes on."""
+        first, before = self.at, self.before
+        for line, context in self.lines(end):
+            self.line, self.context = line, context
+        self.at = end
+        body = self.text[first:end]
+        after = _closer(self.standing(), body) if end > first else ""
+        return Piece(first=first, last=end, body=body, before=before, after=after)
+
+    def standing(self) -> Context:
+        """What a line would stand in that came after the text up to here."""
+        if self.at == self.line:
+            return self.context
+        return self.context.after(self.text[self.line : self.at])
+
+
+class _Window:
+    """As much of the text as fits the next piece, and the best place to end it."""
+
+    def __init__(self, cursor: _Cursor, limit: int, length: Length) -> None:
+        self._cursor = cursor
+        self._text = cursor.text
+        self._at = cursor.at
+        self._limit = limit
+        self._length = length
+        self._before = cursor.before
+        if length(self._before) * 2 > limit:
+            self._before = ""  # can't be helped: it does not fit
+
+    def end(self, *, growing: bool) -> int:
+        """Where the piece ends."""
+        text, at = self._text, self._at
+        self._lines = list(self._cursor.lines(min(len(text), at + self._limit + 1)))
+        if self._fits(len(text), closed=not growing):
+            return len(text)
+        far = self._farthest()
+        self._held = self._hold(far)
+        self._ink = next((n for n in range(at, far) if not text[n].isspace()), far)
+        middle = at + (far - at) // 2
+        marks = _CODE if self._context(far)[1].fence is not None else _PROSE
+        for low, high in ((middle, far), (at, middle)):
+            if low == at and self._allows(far) and not _mid_word(text, far):
+                break  # better hard than a stub
+            for mark in marks:
+                if end := self._last(mark, low, high):
+                    return end
+        return self._hard(far)
+
+    def _fits(self, end: int, *, closed: bool = True) -> bool:
+        if end > self._at + self._limit:  # no character counts for less than one
+            return False
+        text = f"{self._before}{self._text[self._at : end]}"
+        if self._length(text) > self._limit:
+            return False
+        if not closed:
+            return True
+        line, context = self._context(end)
+        if line < end:
+            context = context.after(self._text[line:end])
+        return self._length(text + _closer(context, text)) <= self._limit
+
+    def _context(self, end: int) -> tuple[int, Context]:
+        """The beginning of the line that `end` is in, and what it stands in."""
+        return self._lines[bisect_right(self._lines, end, key=_line) - 1]
+
+    def _farthest(self) -> int:
+        """The most that fits without anything after it."""
+        low, high = self._at + 1, min(len(self._text), self._at + self._limit)
+        while low < high:
+            middle = (low + high + 1) // 2
+            if self._fits(middle, closed=False):
+                low = middle
+            else:
+                high = middle - 1
+        return low
+
+    def _hold(self, far: int) -> bytearray:
+        """Marks the places up to `far` where nothing is cut because of what reaches over them."""
+        held = bytearray(far + 2 - self._at)
+        seen = self._text[self._at : far + 1]
+        for found in _ADDRESS.finditer(seen):
+            start, end = found.span()
+            held[start + 1 : end] = b"\1" * (end - start - 1)
+        for found in _ATOMS.finditer(seen):
+            start, end = found.span()
+            if 1 < end - start <= FAR and self._context(self._at + start)[1].fence is None:
+                held[start + 1 : end] = b"\1" * (end - start - 1)
+        return held
+
+    def _last(self, mark: re.Pattern[str], low: int, high: int) -> int | None:
+        """The end of the last such mark after `low` and up to `high`, where the text may be cut."""
+        ends = [found.end() for found in mark.finditer(self._text, low, high)]
+        return next((end for end in reversed(ends) if end > low and self._allows(end)), None)
+
+    def _allows(self, end: int) -> bool:
+        if end <= self._ink or self._held[end - self._at] or not may_cut(self._text, end):
+            return False
+        return self._parses(end) and self._fits(end)
+
+    def _parses(self, end: int) -> bool:
+        """Neither the line that begins a fence is cut, nor the fence right behind it, nor a table's
+        header from its rule; and nothing becomes a fence that is none.
+        """
+        text = self._text
+        line, context = self._context(end)
+        above = text[line:end]
+        if above:
+            return not {text[end : end + 1], above.lstrip(" \t>")[:1]} & set(" \t`~")
+        start = text.rfind("\n", 0, max(end - 1, 0)) + 1
+        last = text[start : end - 1]
+        if context.fence is not None and start >= self._at and opened_by(last) == context.fence:
+            return False
+        if context.table is not None:
+            return last != context.table[1]
+        return not ("|" in last and text[end : end + 1] in ("|", "-", ":", " "))
+
+    def _hard(self, far: int) -> int:
+        for end in range(far, self._ink, -1):
+            if self._allows(end):
+                return end
+        for end in range(far, self._at, -1):
+            if may_cut(self._text, end) and self._fits(end):
+                return end
+        return far
+
+
+def _line(place: tuple[int, Context]) -> int:
+    return place[0]
