@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 from collections.abc import Mapping
 from typing import Any, cast
 
-from aiohttp import BasicAuth, web
+from aiohttp import web
 
 from adapters.slack.simulator import methods
 from adapters.slack.simulator.call import METHODS, ApiError, Call, Method
@@ -38,6 +39,7 @@ class Api:
         """Answer one call, or fail as it was ordered."""
         call = await self._read(request)
         self._world.calls.append(call)
+        self._world.changed()
         fault = self._world.faults.take(call.method)
         try:
             if fault is None:
@@ -59,8 +61,8 @@ class Api:
             arguments |= _fields(await request.post())
         header = request.headers.get("Authorization", "")
         if header.startswith("Basic "):
-            client = BasicAuth.decode(header)
-            arguments |= {"client_id": client.login, "client_secret": client.password}
+            client = base64.b64decode(header.removeprefix("Basic ")).decode().partition(":")
+            arguments |= {"client_id": client[0], "client_secret": client[2]}
             header = ""
         token = header.removeprefix("Bearer ") if header else str(arguments.pop("token", ""))
         arguments.pop("token", None)

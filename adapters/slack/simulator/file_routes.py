@@ -9,13 +9,18 @@ from adapters.slack.simulator.world import World
 
 
 class FileRoutes:
-    """Where the bytes of files are. `seen` are the Authorization headers that arrived, by path:
-    what a redirect led here must bring none.
+    """Where the bytes of files are. `seen` are the paths of downloads, each with the Authorization
+    header that came.
     """
 
     def __init__(self, world: World) -> None:
         self._world = world
         self.seen: list[tuple[str, str]] = []
+
+    @property
+    def leaks(self) -> list[tuple[str, str]]:
+        """The downloads elsewhere that brought a token along."""
+        return [each for each in self.seen if each[0].startswith("/elsewhere/") and each[1]]
 
     def add_to(self, app: web.Application) -> None:
         """Add the routes."""

@@ -117,6 +117,8 @@ class SlackSimulator(Record):
 
         New scopes count for tokens that are issued afterwards, and for the static one at once.
         """
+        if self.world.app.socket_mode and not app.socket_mode:
+            self.sockets.disconnect("link_disabled")
         self.world.app = app
         if self.bot_token:
             self.world.grants[self.bot_token].scopes = app.scopes

@@ -24,7 +24,7 @@ APPROXIMATE_LIFE = 3600
 DisconnectReason: TypeAlias = Literal["warning", "refresh_requested", "link_disabled"]
 
 
-@dataclass
+@dataclass(eq=False)
 class Connection:
     """A socket of the app.
 
@@ -67,7 +67,6 @@ class Sockets:
         self.connections: list[Connection] = []
         self.duplicate = 0
         """So many of the next deliveries go out through two connections."""
-        self.enabled = True
         self.stubborn = False
         """New connections do not answer a CLOSE."""
         self._clock = clock
@@ -110,9 +109,7 @@ class Sockets:
     def disconnect(
         self, reason: DisconnectReason = "refresh_requested", only: Connection | None = None
     ) -> None:
-        """Ask the app to connect anew; `link_disabled` says that Socket Mode was switched off."""
-        if reason == "link_disabled":
-            self.enabled = False
+        """Ask the app to connect anew."""
         for connection in self.live if only is None else [only]:
             frame = {"type": "disconnect", "reason": reason, "debug_info": {"host": "simulated"}}
             connection.send(frame)

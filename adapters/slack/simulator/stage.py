@@ -170,6 +170,11 @@ class Stage:
         self.world.workspaces[user.team].files[identity] = file
         return file
 
+    def move_file(self, file: File) -> None:
+        """Let the file's downloads lead to another host, which no token may reach."""
+        elsewhere = self.world.base.replace("127.0.0.1", "localhost")
+        file.moved_to = f"{elsewhere}/elsewhere/{file.id}"
+
     def find(self, message: str | Message) -> tuple[Channel, Message]:
         """A message and its channel, by its ts. Raises LookupError."""
         ts = message if isinstance(message, str) else message.ts

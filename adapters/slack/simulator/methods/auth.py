@@ -37,7 +37,7 @@ def connections_open(call: Call) -> Json:
     """A URL for one Socket Mode connection."""
     ticket = call.world.ticket
     if ticket is None or not call.world.app.socket_mode:
-        raise ApiError("forbidden_team")
+        raise ApiError("link_disabled")
     base = call.world.base.replace("http://", "ws://", 1)
     return {"url": f"{base}/link/?ticket={ticket()}&app_id={call.world.app.id}"}
 
