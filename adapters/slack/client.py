@@ -117,35 +117,38 @@ class SlackClients:
             logger=LOG,
         )
 
-    async def of(self, team: str) -> AsyncWebClient:
-        """The client of a workspace.
+    async def of(self, team: str, *, enterprise: str = "") -> AsyncWebClient:
+        """The client of a workspace; `enterprise` is the organisation that it is known to be of.
 
         Raises Rejected, with `gone`, for one that the bot is not in (any more), and Unreachable if
         its token can't be renewed just now.
         """
-        if why := self._lost.get(team):
-            raise Rejected(f"Slack has taken the bot's token for {team} back ({why}).", gone=True)
         if self._installs is not None:
-            await self._renew(team)
-        if client := self._clients.get(team):
-            return client
-        raise Rejected(f"The bot is not installed in the workspace {team}.", gone=True)
+            await self._renew(team, enterprise)
+        client = self._clients.get(team)
+        if client is None:
+            raise Rejected(f"The bot is not installed in the workspace {team}.", gone=True)
+        if self._is_lost(team):
+            raise Rejected(f"Slack has taken the bot's token for {team} back.", gone=True)
+        return client
 
     def lost(self, team: str, why: str) -> AuthError | Rejected:
         """Note that a workspace's token is worth nothing any more, and what to raise for that: an
         AuthError when there is no workspace left and none can be added.
         """
-        if team not in self._lost:
+        if team in self._clients and not self._is_lost(team):
             LOG.error("workspace %s: its token is worth nothing any more (%s)", team, why)
-        self._lost[team] = why
-        self._clients.pop(team, None)
-        if self._installs is None and not self._clients:
+            self._lost[team] = self._clients[team].token or ""
+        if self._installs is None and all(map(self._is_lost, self._clients)):
             return AuthError(f"Slack refused bot_token ({why}).")
         return Rejected(f"Slack has taken the bot's token for {team} back ({why}).", gone=True)
 
+    def _is_lost(self, team: str) -> bool:
+        """A token that was given since then counts anew."""
+        return team in self._lost and self._lost[team] == self._clients[team].token
+
     def found(self, workspace: Workspace, token: str) -> None:
         """Take a workspace and its token into use."""
-        self._lost.pop(workspace.id, None)
         self._workspaces[workspace.id] = workspace
         self._clients[workspace.id] = self.bare(token)
 
@@ -160,9 +163,9 @@ class SlackClients:
         if refused is not None and not self._workspaces:
             raise refused
 
-    async def _renew(self, team: str) -> None:
+    async def _renew(self, team: str, enterprise: str) -> None:
         assert self._installs is not None
-        workspace, token = await self._installs.current(team, self)
+        workspace, token = await self._installs.current(team, self, enterprise=enterprise)
         known = self._clients.get(team)
         if known is None or known.token != token:
             self.found(workspace, token)

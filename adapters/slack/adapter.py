@@ -1,0 +1,229 @@
+"""The connection to Slack: everything with a life, entered in one place and left in reverse."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import random
+import time
+from collections.abc import Callable, Coroutine
+from contextlib import AsyncExitStack
+from typing import Any
+
+from aiohttp import web
+
+from adapters.slack.calls import Calls
+from adapters.slack.client import SlackClients
+from adapters.slack.config import Config
+from adapters.slack.http import EVENTS, Requests, listening
+from adapters.slack.inbound.catch_up import CatchUp
+from adapters.slack.inbound.drafts import Drafts
+from adapters.slack.inbound.history import History
+from adapters.slack.inbound.intake import Intake
+from adapters.slack.inbound.values import PLATFORM, Inbound
+from adapters.slack.inbox import bolt_app
+from adapters.slack.installs import Install, Installs
+from adapters.slack.oauth import OAuth
+from adapters.slack.sockets import Sockets
+from adapters.slack.surface import SlackSurface
+from gateway.adapter import AuthError
+from gateway.delivery import delivering
+from gateway.errors import GatewayError, causes
+from gateway.gateway import Gateway
+from gateway.surface import Unreachable
+
+LOG = logging.getLogger("adapters.slack")
+
+ALIVE = "alive"
+"""The mark of when the app was last connected, in seconds since the epoch."""
+MARK_EVERY = 30.0
+FIRST_WAIT, LONGEST_WAIT = 1.0, 60.0
+
+
+class SlackAdapter:
+    """One Slack app, in all its workspaces. `clock` is in seconds since the epoch."""
+
+    def __init__(self, config: Config, *, clock: Callable[[], float] = time.time) -> None:
+        self._config = config
+        self._clock = clock
+
+    @property
+    def name(self) -> str:
+        """Its name in [adapters]."""
+        return PLATFORM
+
+    async def run(self, gateway: Gateway) -> None:
+        """Serve until cancelled. Raises AuthError for credentials that no further try would help,
+        and GatewayError if the address to listen at can't be had.
+        """
+        try:
+            async with AsyncExitStack() as stack:
+                await self._run(gateway, stack)
+        except BaseExceptionGroup as errors:
+            for error in causes(errors):
+                if isinstance(error, AuthError):
+                    raise error from errors
+            raise
+
+    async def _run(self, gateway: Gateway, stack: AsyncExitStack) -> None:
+        installs = Installs(self._config, gateway.tokens) if self._config.client_id else None
+        clients = await self._signed_in(stack, installs)
+        surface = SlackSurface(clients, live_links=lambda: gateway.live_links)
+        await stack.enter_async_context(delivering(gateway, surface))
+        async with asyncio.TaskGroup() as group:
+            service = _Service(self._config, gateway, clients, installs, group, self._clock)
+            group.create_task(surface.tend(), name="slack tending")
+            await service.run()
+
+    async def _signed_in(self, stack: AsyncExitStack, installs: Installs | None) -> SlackClients:
+        """The clients, once Slack can be reached. Raises AuthError."""
+        failures = 0
+        while True:
+            try:
+                return await stack.enter_async_context(SlackClients(self._config, installs))
+            except Unreachable as error:
+                failures += 1
+                wait = min(LONGEST_WAIT, FIRST_WAIT * 2 ** (failures - 1))
+                LOG.warning("%s Trying again.", error)
+            await asyncio.sleep(wait * random.uniform(0.5, 1.0))
+
+
+class _Service:
+    """What runs while the app is connected. Its tasks are of `group`."""
+
+    def __init__(
+        self,
+        config: Config,
+        gateway: Gateway,
+        clients: SlackClients,
+        installs: Installs | None,
+        group: asyncio.TaskGroup,
+        clock: Callable[[], float],
+    ) -> None:
+        self._config = config
+        self._gateway = gateway
+        self._clients = clients
+        self._installs = installs
+        self._group = group
+        self._clock = clock
+        self._fatal: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._looking = asyncio.Lock()
+        calls = Calls(clients)
+        history = History(calls)
+        drafts = Drafts(gateway, calls, config, history)
+        self._catch_up = CatchUp(gateway, calls, drafts, history, clock=clock)
+        self._intake = Intake(
+            gateway,
+            calls,
+            config,
+            drafts,
+            self._catch_up,
+            afterwards=self._afterwards,
+            uninstalled=self._uninstalled,
+        )
+        self._app = bolt_app(config, clients, self._take)
+        self._sockets = self._make_sockets()
+
+    async def run(self) -> None:
+        """Connect, and stay so until cancelled. Raises AuthError and GatewayError."""
+        async with AsyncExitStack() as stack:
+            if self._installs is not None:
+                for install in await self._installs.load():
+                    LOG.info("installed in %s", install)
+            if self._config.listens:
+                routes = self._routes()
+                await stack.enter_async_context(
+                    listening(self._config.host, self._config.port, routes)
+                )
+            if self._sockets is None:
+                self._look_back()
+            async with asyncio.TaskGroup() as group:
+                group.create_task(self._mark(), name="slack mark")
+                group.create_task(_failing(self._fatal), name="slack end")
+                if self._sockets is not None:
+                    group.create_task(self._sockets.run(), name="slack sockets")
+
+    def _make_sockets(self) -> Sockets | None:
+        if self._config.mode != "socket":
+            return None
+        assert self._config.app_token is not None  # the config has it for this mode
+        return Sockets(
+            self._app,
+            self._config.app_token.get_secret_value(),
+            self._clients.bare,
+            heard=self._heard,
+            connected=self._look_back,
+        )
+
+    def _routes(self) -> list[web.RouteDef]:
+        routes: list[web.RouteDef] = []
+        if self._config.mode == "http":
+            assert self._config.signing_secret is not None  # the config has it for this mode
+            secret = self._config.signing_secret.get_secret_value()
+            requests = Requests(self._app, secret, heard=self._heard, clock=self._clock)
+            routes.append(web.post(EVENTS, requests.serve))
+        if self._installs is not None:
+            oauth = OAuth(self._config, self._installs, self._clients, installed=self._installed)
+            routes += oauth.routes()
+        return routes
+
+    async def _take(self, found: Inbound) -> dict[str, Any] | None:
+        try:
+            return await self._intake.take(found)
+        except AuthError as error:
+            if not self._fatal.done():
+                self._fatal.set_exception(error)
+            raise
+
+    def _afterwards(self, work: Coroutine[Any, Any, None], name: str) -> None:
+        self._group.create_task(_logged(work), name=name)
+
+    def _heard(self) -> None:
+        self._gateway.vitals.frame(PLATFORM)
+
+    def _look_back(self) -> None:
+        self._afterwards(self._missed(), "slack catch-up")
+
+    async def _missed(self) -> None:
+        """Look for what was said since the app was last connected; never at the first start."""
+        async with self._looking:
+            alive = (await self._gateway.store.marks(PLATFORM)).get(ALIVE, "")
+            if alive:
+                await self._catch_up.run(float(alive))
+            await self._gateway.store.mark(PLATFORM, ALIVE, f"{self._clock():.3f}")
+
+    async def _mark(self) -> None:
+        """Note now and then that the app is connected."""
+        while True:
+            await asyncio.sleep(MARK_EVERY)
+            connected = self._sockets is None or self._sockets.standing > 0
+            if self._sockets is None:
+                self._heard()  # Slack sends no heartbeat here: silence is no sign of anything
+            if connected and not self._looking.locked():
+                with contextlib.suppress(GatewayError):
+                    await self._gateway.store.mark(PLATFORM, ALIVE, f"{self._clock():.3f}")
+
+    def _installed(self, install: Install) -> None:
+        self._clients.found(install.workspace(install.id), install.token)
+
+    async def _uninstalled(self, team: str, why: str) -> None:
+        if self._installs is not None:
+            await self._installs.forget(team)
+        error = self._clients.lost(team, why)
+        if isinstance(error, AuthError):
+            raise error
+
+
+async def _failing(fatal: asyncio.Future[None]) -> None:
+    await fatal
+
+
+async def _logged(work: Coroutine[Any, Any, None]) -> None:
+    """Run what nobody waits for; what goes wrong with it ends nothing else."""
+    try:
+        await work
+    except (GatewayError, TimeoutError) as error:
+        LOG.warning("%s", error or "it took too long")
+    except Exception:
+        LOG.exception("a task has failed")

@@ -1,0 +1,116 @@
+"""What the app has to be allowed and subscribed to, for exactly what the config uses: as a manifest
+to paste into Slack, and as what `parley check` compares with.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from urllib.parse import urljoin
+
+from adapters.slack.config import Config
+from adapters.slack.inbound.interactions import ASK_TEAM
+
+REASONS: dict[str, str] = {
+    "app_mentions:read": "to hear when it is mentioned",
+    "assistant:write": "to answer as an agent, with a status and a stop button",
+    "channels:history": "to hear replies in its threads in public channels",
+    "chat:write": "to write",
+    "chat:write.customize": "to write under each agent's name",
+    "commands": "for the slash command and the message shortcut",
+    "files:read": "to take the files that people attach",
+    "files:write": "to hand in files that agents made, and long texts",
+    "groups:history": "to hear replies in its threads in private channels",
+    "im:history": "to hear direct messages",
+    "mpim:history": "to hear replies in its threads in group messages",
+    "reactions:read": "to hear of the emoji in reactions",
+    "usergroups:read": "to know who is in the user groups of the routes",
+    "users:read": "to know people's names and time zones, and who is a guest",
+}
+"""What each scope is for."""
+
+_ALWAYS = tuple(scope for scope in REASONS if scope not in ("reactions:read", "usergroups:read"))
+
+
+def scopes_of(config: Config, *, groups: bool = True) -> list[str]:
+    """The bot's scopes. `groups`: routes name user groups."""
+    wanted = {*_ALWAYS}
+    if config.reactions:
+        wanted.add("reactions:read")
+    if groups:
+        wanted.add("usergroups:read")
+    return sorted(wanted)
+
+
+def events_of(config: Config) -> list[str]:
+    """The events that it subscribes to."""
+    events = [
+        "agent_session_stopped",
+        "agent_session_title_changed",
+        "app_home_opened",
+        "app_mention",
+        "message.channels",
+        "message.groups",
+        "message.im",
+        "message.mpim",
+    ]
+    if config.reactions:
+        events.append("reaction_added")
+    if config.client_id:
+        events += ["app_uninstalled", "tokens_revoked"]
+    return sorted(events)
+
+
+def manifest_of(
+    config: Config, *, name: str = "Parley", description: str = "", groups: bool = True
+) -> dict[str, Any]:
+    """The app's manifest. `description` is what people read about the agent."""
+    said = description or "A team of agents that answers in threads."
+    address = urljoin(config.public_url or "https://YOUR.HOST/", "slack/events")
+    over_http = config.mode == "http"
+    request_url = {"request_url": address} if over_http else {}
+    url = {"url": address} if over_http else {}
+    oauth: dict[str, Any] = {"scopes": {"bot": scopes_of(config, groups=groups)}}
+    if config.client_id:
+        oauth["redirect_urls"] = [
+            urljoin(config.public_url or "https://YOUR.HOST/", "slack/oauth_redirect")
+        ]
+    prompts = [{"title": text, "message": text} for text in config.suggested_prompts]
+    return {
+        "display_information": {"name": name, "description": said},
+        "features": {
+            "app_home": {"messages_tab_enabled": True, "messages_tab_read_only_enabled": False},
+            "bot_user": {"display_name": name, "always_online": True},
+            "agent_view": {"agent_description": said, "suggested_prompts": prompts},
+            "slash_commands": [
+                {
+                    "command": config.command,
+                    "description": "Ask the team, or `help`",
+                    "usage_hint": "[what you want to know]",
+                    "should_escape": True,
+                    **url,
+                }
+            ],
+            "shortcuts": [
+                {
+                    "name": "Ask the team",
+                    "type": "message",
+                    "callback_id": ASK_TEAM,
+                    "description": "Hand this message to the team",
+                }
+            ],
+        },
+        "oauth_config": oauth,
+        "settings": {
+            "event_subscriptions": {**request_url, "bot_events": events_of(config)},
+            "interactivity": {"is_enabled": True, **request_url},
+            "org_deploy_enabled": any(each.startswith("E") for each in config.allowed_workspaces),
+            "socket_mode_enabled": not over_http,
+            "token_rotation_enabled": bool(config.client_id),
+        },
+    }
+
+
+def manifest_text(manifest: dict[str, Any]) -> str:
+    """As Slack takes it."""
+    return json.dumps(manifest, indent=2, ensure_ascii=False)
