@@ -44,6 +44,7 @@ TABLES: list[tuple[str, list[type[config.Section]]]] = [
     ("An entry of `tools`: an agent", [config.AgentToolConfig]),
     ("An entry of `tools`: a team", [config.TeamToolConfig]),
     ("An entry of `tools`: code", [config.CodeToolConfig]),
+    ("An entry of `mcp`", [config.McpConfig]),
     ("An entry of `handoffs`", [config.HandoffConfig]),
     ("An entry of `memory`: contents", [config.ListMemoryConfig]),
     ("An entry of `contents`", [config.MemoryEntry]),
@@ -71,6 +72,7 @@ TABLES: list[tuple[str, list[type[config.Section]]]] = [
     ("`[limits]`", [config.Limits]),
     ("`[[budgets]]`", [config.Budget]),
     ('`[prices]`: `"MODEL" = { ... }`', [config.Price]),
+    ("`[attachments]`", [config.Attachments]),
     ("`[store]`", [config.StoreConfig]),
     ("`[terminal]`", [config.TerminalConfig]),
     ("`[health]`", [config.HealthConfig]),
@@ -78,7 +80,7 @@ TABLES: list[tuple[str, list[type[config.Section]]]] = [
 ]
 SUBTABLES = {
     *("models", "teams", "adapters", "routes", "policies", "limits", "store", "terminal"),
-    *("health", "logging", "tools", "budgets", "prices"),
+    *("health", "logging", "tools", "budgets", "prices", "attachments"),
 }
 
 

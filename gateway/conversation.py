@@ -116,11 +116,21 @@ LOCAL_OPERATOR = Author(id=f"{LOCAL}:operator", name="you")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attachment:
-    """A file that came with a message."""
+    """A file that came with a message.
+
+    `data` may be left out where the platform says that the file is larger than
+    `Gateway.attachments.file_mb` allows: then `left_out` is its size in bytes.
+    """
 
     name: str
     media_type: str
     data: bytes = field(repr=False)
+    left_out: int = 0
+
+    @property
+    def size(self) -> int:
+        """Its bytes."""
+        return self.left_out or len(self.data)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,6 +8,7 @@ import re
 from collections.abc import Sequence
 
 from gateway.conversation import Author, ConversationKey
+from gateway.images import image_head
 from gateway.store.protocols import QueuedMessage
 from gateway.transcript import USER
 from gateway.untrusted import fenced, genuine, new_mark, plain_name
@@ -69,7 +70,5 @@ def speaker_line(author: Author) -> str:
 
 
 def _image(data: bytes) -> Image | None:
-    try:
-        return Image.from_bytes(data)
-    except (ValueError, ImportError):
-        return None
+    """The image, unless it is of a kind that would have to be decoded first."""
+    return None if image_head(data) is None else Image.from_bytes(data)

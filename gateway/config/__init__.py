@@ -26,6 +26,7 @@ from gateway.config.parts import (
     InitialMessage,
     ListMemoryConfig,
     LocalExecutorConfig,
+    McpConfig,
     MemoryConfig,
     MemoryEntry,
     ModelContextConfig,
@@ -43,6 +44,7 @@ from gateway.config.root import Config
 from gateway.config.routes import Route, RouteLimits
 from gateway.config.section import Section
 from gateway.config.settings import (
+    Attachments,
     HealthConfig,
     Limits,
     LoggingConfig,
@@ -71,6 +73,7 @@ __all__ = [
     "AnyGroup",
     "AnyToolConfig",
     "AssistantConfig",
+    "Attachments",
     "Budget",
     "BufferedContextConfig",
     "CodeExecutorConfig",
@@ -94,6 +97,7 @@ __all__ = [
     "ListMemoryConfig",
     "LoadedConfig",
     "LocalExecutorConfig",
+    "McpConfig",
     "LoggingConfig",
     "MagenticOneTeam",
     "MemoryConfig",

@@ -11,7 +11,14 @@ from gateway.config.models import ModelConfig
 from gateway.config.policies import Policies
 from gateway.config.routes import Route
 from gateway.config.section import Section
-from gateway.config.settings import HealthConfig, Limits, LoggingConfig, StoreConfig, TerminalConfig
+from gateway.config.settings import (
+    Attachments,
+    HealthConfig,
+    Limits,
+    LoggingConfig,
+    StoreConfig,
+    TerminalConfig,
+)
 from gateway.config.teams import DemoTeam, TeamConfig
 
 OPENAI_MODEL = "gpt-4.1-mini"
@@ -60,6 +67,9 @@ class Config(Section):
 
     prices: dict[str, Price] = Field(default_factory=dict)
     """What models cost, by their names at the provider."""
+
+    attachments: Attachments = Attachments()
+    """Which files are taken."""
 
     store: StoreConfig = StoreConfig()
     """Where threads are kept."""

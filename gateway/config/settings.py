@@ -7,6 +7,7 @@ from typing import Literal
 
 from pydantic import Field, SecretStr, field_validator
 
+from gateway.config.routes import Names
 from gateway.config.section import ConfigPath, Section
 
 KEY_BYTES = 32
@@ -41,6 +42,25 @@ class Limits(Section):
     """How long turns may take to reach a safe point when `parley serve` ends; those that do not go
     on from their last one at the next start.
     """
+
+
+class Attachments(Section):
+    """Which files are taken with messages; a message with another one is refused, and says why."""
+
+    file_mb: float = Field(default=20.0, ge=0)
+    """Megabytes (millions of bytes) that one file may have."""
+
+    message_mb: float = Field(default=50.0, ge=0)
+    """Megabytes that the files of one message may have together."""
+
+    thread_mb: float = Field(default=500.0, ge=0)
+    """Megabytes that all files of one thread may have together."""
+
+    types: Names = Field(default_factory=lambda: ["*"])
+    """Media types that are taken, such as "image/*" or "text/plain"."""
+
+    image_megapixels: float = Field(default=50.0, gt=0)
+    """Megapixels that an image may have; models are shown PNG, JPEG, GIF and WebP."""
 
 
 class StoreConfig(Section):

@@ -32,6 +32,8 @@ async def bring_up_to_date(path: Path, steps: Mapping[int, str]) -> None:
     async with aiosqlite.connect(path, isolation_level=None) as connection:
         await connection.execute("PRAGMA journal_mode = WAL")
         await connection.execute("PRAGMA synchronous = FULL")
+        # What a step moves elsewhere, or removes, must not stay where it was.
+        await connection.execute("PRAGMA secure_delete = ON")
         version = await known_version(connection, path, newest)
         if version == 0:
             await _apply(connection, f"PRAGMA application_id = {APPLICATION_ID};\n{schema}", 1)
