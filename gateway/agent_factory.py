@@ -35,7 +35,7 @@ from teams.agents import (
 )
 from teams.agents import MessageFilterConfig as MessageFilter
 from teams.base import Handoff, Team
-from teams.tools import AgentTool, BaseTool, TeamTool, Workbench
+from teams.tools import AgentTool, BaseTool, StaticStreamWorkbench, TeamTool, Workbench
 from teams.tools.code_execution import PythonCodeExecutionTool
 
 _ASSISTANT = (
@@ -117,11 +117,15 @@ class AgentFactory:
         if config.output_content_type:
             given["output_content_type"] = self._parts.content_type(config.output_content_type)
         tools = [await self._tool(each) for each in config.tools]
+        workbenches = [self._parts.own(path, Workbench, {}) for path in config.workbench]
+        servers = [self._parts.mcp(each) for each in config.mcp]
+        if servers and tools:  # an agent takes one or the other, so the tools get a bench, too
+            workbenches.append(StaticStreamWorkbench(tools))
         return AssistantAgent(
             name,
             self._models.client(config.model),
-            tools=tools or None,
-            workbench=[self._parts.own(path, Workbench, {}) for path in config.workbench] or None,
+            tools=None if servers else tools or None,
+            workbench=[*workbenches, *servers] or None,
             handoffs=[_handoff(each) for each in config.handoffs] or None,
             model_context=self._parts.context(config.model_context, tools),
             memory=[self._parts.memory(each) for each in config.memory] or None,

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, TypeVar, assert_never, cast
 
-from pydantic import BaseModel
+from pydantic import BaseModel, SecretStr
 
 from gateway.config import (
     BufferedContextConfig,
@@ -18,6 +18,7 @@ from gateway.config import (
     InitialMessage,
     ListMemoryConfig,
     LocalExecutorConfig,
+    McpConfig,
     MemoryConfig,
     ModelContextConfig,
     OwnContextConfig,
@@ -39,7 +40,7 @@ from teams.model_context import (
     UnboundedChatCompletionContext,
 )
 from teams.models import AssistantMessage, LLMMessage, SystemMessage, UserMessage
-from teams.tools import BaseTool, FunctionTool, ToolSchema
+from teams.tools import BaseTool, FunctionTool, ToolSchema, Workbench
 
 T = TypeVar("T")
 
@@ -130,6 +131,29 @@ class PartFactory:
             case _:
                 assert_never(config)
 
+    def mcp(self, config: McpConfig) -> Workbench:
+        """The tools of a server, which is reached when they are first needed."""
+        from teams.tools.mcp import (  # few need it
+            McpWorkbench,
+            SseServerParams,
+            StdioServerParams,
+            StreamableHttpServerParams,
+        )
+
+        if config.command:
+            return McpWorkbench(
+                StdioServerParams(
+                    command=config.command,
+                    args=config.args,
+                    env=_revealed(config.env),
+                    cwd=config.cwd,
+                    read_timeout_seconds=config.timeout,
+                )
+            )
+        kind = SseServerParams if config.transport == "sse" else StreamableHttpServerParams
+        headers = _revealed(config.headers)
+        return McpWorkbench(kind(url=config.url, headers=headers, sse_read_timeout=config.timeout))
+
     def _settings(self, config: DockerExecutorConfig | LocalExecutorConfig) -> dict[str, Any]:
         given = config.model_dump(exclude={"type", "virtual_env"})
         given["work_dir"] = config.work_dir or self._folder
@@ -161,6 +185,10 @@ def make_tool(config: ToolConfig, imports: Imports) -> BaseTool[Any, Any]:
         description=config.description,
         strict=config.strict,
     )
+
+
+def _revealed(secrets: Mapping[str, SecretStr]) -> dict[str, Any]:
+    return {name: secret.get_secret_value() for name, secret in secrets.items()}
 
 
 def _messages(configs: Sequence[InitialMessage]) -> list[LLMMessage] | None:

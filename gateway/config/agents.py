@@ -13,6 +13,7 @@ from gateway.config.parts import (
     DockerExecutorConfig,
     ExecutorConfig,
     HandoffConfig,
+    McpConfig,
     MemoryConfig,
     ModelContextConfig,
 )
@@ -41,6 +42,9 @@ class AssistantConfig(Section):
 
     workbench: list[str] = Field(default_factory=list)
     """Import paths of workbench classes or factories, called once per thread; excludes `tools`."""
+
+    mcp: list[McpConfig] = Field(default_factory=list)
+    """Servers whose tools it may call, too, besides those of `tools` or of `workbench`."""
 
     handoffs: list[Annotated[HandoffConfig, shorthand("target")]] = Field(default_factory=list)
     """To whom it may pass the work: an agent's name, or a table."""

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Discriminator, Field, Tag
+from pydantic import Discriminator, Field, SecretStr, Tag, model_validator
 
 from gateway.config.section import ConfigPath, Section, shorthand, tag_by
 
 CODE_SECONDS = 60
+
+Secret = Annotated[SecretStr, Field()]
+"""The value of a table whose names are free."""
 
 
 class InitialMessage(Section):
@@ -158,6 +161,42 @@ class LocalExecutorConfig(Section):
 
     virtual_env: ConfigPath | None = None
     """The folder of a virtual environment, made if missing, whose Python runs the code."""
+
+
+class McpConfig(Section):
+    """A server that speaks MCP (the Model Context Protocol): its tools are the agent's. It needs
+    Parley's extra `mcp`.
+    """
+
+    command: str = ""
+    """The program to start, once for each thread; or give `url`."""
+
+    args: list[str] = Field(default_factory=list)
+    """What it is started with."""
+
+    env: dict[str, Secret] = Field(default_factory=dict)
+    """Variables that it gets; of Parley's own it sees only a few harmless ones."""
+
+    cwd: ConfigPath | None = None
+    """The folder it is started in; Parley's own if not given."""
+
+    url: str = ""
+    """The address of a server that runs already."""
+
+    transport: Literal["http", "sse"] = "http"
+    """How a server at an address is spoken to."""
+
+    headers: dict[str, Secret] = Field(default_factory=dict)
+    """Headers of each request to it, such as Authorization."""
+
+    timeout: float = Field(default=60, gt=0)
+    """Seconds an answer may take."""
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Self:
+        if bool(self.command) == bool(self.url):
+            raise ValueError("a server has either a command or a url")
+        return self
 
 
 class DockerExecutorConfig(Section):

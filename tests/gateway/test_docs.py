@@ -35,7 +35,8 @@ def test_the_reference_and_the_help_texts_are_up_to_date():
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda text: text.splitlines()[0])
 def test_an_example_of_the_page_is_a_valid_config(tmp_path, monkeypatch, example):
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+    for variable in ("OPENAI_API_KEY", "TRACKER_TOKEN"):
+        monkeypatch.setenv(variable, "sk-test")
     functions = ("find_order", "pay_back", "search")
     (tmp_path / "my_tools.py").write_text(
         "\n".join(f"def {name}(text: str) -> str: ..." for name in functions)
