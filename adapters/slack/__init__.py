@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from adapters.slack.commands import commands
 from adapters.slack.config import Config
 
 if TYPE_CHECKING:
-    from gateway.adapter import Adapter
+    from gateway.adapter import Adapter, Checked
+    from gateway.config import Route
 
-__all__ = ["Config", "build"]
+__all__ = ["Config", "build", "check", "commands"]
 
 
 def build(config: Config) -> Adapter:
@@ -17,3 +20,10 @@ def build(config: Config) -> Adapter:
     from adapters.slack.adapter import SlackAdapter  # it loads the SDK
 
     return SlackAdapter(config)
+
+
+async def check(config: Config, routes: Sequence[Route]) -> Checked:
+    """What `parley check` has to say about these settings."""
+    from adapters.slack.check import check  # it loads the SDK
+
+    return await check(config, routes)
