@@ -2,14 +2,15 @@
 
 `[adapters.NAME]` is the module `adapters.NAME`. It exports `Config`, the type of its table, and
 `build(config)`, which makes its Adapter without touching the network. Reading it must be cheap: it
-loads its platform's SDK in `build` at the earliest.
+loads its platform's SDK in `build` at the earliest. It may have `check(config, routes)`, which
+`parley check` asks (see Check), and `commands`, a click group that is `parley NAME`.
 """
 
 from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
@@ -23,6 +24,7 @@ from gateway.config.validation import validate
 from gateway.errors import GatewayError
 
 if TYPE_CHECKING:
+    from gateway.config import Route
     from gateway.gateway import Gateway
 
 PACKAGE = "adapters"
@@ -52,12 +54,31 @@ class Adapter(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Checked:
+    """What a platform says to its settings: a line about them, and what is wrong, each with what
+    to do.
+    """
+
+    text: str
+    problems: tuple[str, ...] = ()
+
+
+class Check(Protocol):
+    """Tries a platform's settings out without changing anything there."""
+
+    async def __call__(self, config: Any, routes: Sequence[Route]) -> Checked:
+        """What is found out; raises nothing for what is the settings' or the platform's fault."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AdapterSettings:
     """A table of [adapters], and what makes an adapter of it."""
 
     name: str
     config: Section
     build: Callable[[Any], Adapter]
+    check: Check | None = None
 
     def adapter(self) -> Adapter:
         """A new adapter with these settings."""
@@ -72,7 +93,7 @@ def read_adapters(
     `written` is [adapters] as it stands in the file.
     """
     problems: list[Problem] = []
-    found: dict[str, tuple[type[Section], Callable[[Any], Adapter]]] = {}
+    found: dict[str, _Platform] = {}
     for name in tables:
         try:
             found[name] = _resolve(name)
@@ -80,21 +101,28 @@ def read_adapters(
             problems.append(Problem(path=("adapters", name), text=str(error)))
     if not found:
         return {}, problems
-    fields: dict[str, Any] = {name: (kind | None, None) for name, (kind, _) in found.items()}
+    fields: dict[str, Any] = {name: (each.kind | None, None) for name, each in found.items()}
     whole = create_model("Adapters", __base__=Section, **fields)
     data = {name: tables[name] for name in found}
     valid, wrong = validate(whole, data, written=dict(written), folder=folder)
     problems += [Problem(path=("adapters", *each.path), text=each.text) for each in wrong]
     settings = {
-        name: AdapterSettings(name=name, config=config, build=build)
-        for name, (_, build) in found.items()
+        name: AdapterSettings(name=name, config=config, build=each.build, check=each.check)
+        for name, each in found.items()
         if (config := getattr(valid, name)) is not None
     }
     return settings, problems
 
 
-def _resolve(name: str) -> tuple[type[Section], Callable[[Any], Adapter]]:
-    """The type of the table and the builder. Raises ValueError with a sentence."""
+@dataclass(frozen=True, slots=True)
+class _Platform:
+    kind: type[Section]
+    build: Callable[[Any], Adapter]
+    check: Check | None
+
+
+def _resolve(name: str) -> _Platform:
+    """What the module exports. Raises ValueError with a sentence."""
     module_name = f"{PACKAGE}.{name}"
     try:
         if not name.isidentifier():
@@ -113,7 +141,7 @@ def _resolve(name: str) -> tuple[type[Section], Callable[[Any], Adapter]]:
     build: Any = getattr(module, "build", None)
     if not (isinstance(kind, type) and issubclass(kind, Section) and callable(build)):
         raise ValueError(f"{name!r} is no chat platform that could be served")
-    return kind, cast("Callable[[Any], Adapter]", build)
+    return _Platform(kind, cast("Callable[[Any], Adapter]", build), getattr(module, "check", None))
 
 
 def _names() -> list[str]:

@@ -11,10 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gateway._suggest import did_you_mean
+from gateway.adapter import Check, Checked
 from gateway.app import store_of, team_factory
 from gateway.config import LoadedConfig
 from gateway.config.problems import toml_path
 from gateway.config.python_only import python_only, source_tools
+from gateway.config.section import Section
 from gateway.errors import GatewayError, NotFound
 from gateway.model_clients import ModelClients, resolve
 from gateway.part_factory import make_tool
@@ -31,7 +33,7 @@ PROBE_SECONDS = 30.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """What was found out about one team or model."""
+    """What was found out about one team, model or chat platform."""
 
     kind: str
     name: str
@@ -40,7 +42,9 @@ class Finding:
 
 
 async def check_config(loaded: LoadedConfig, *, offline: bool) -> list[Finding]:
-    """Build every team and, unless offline, let each model answer once."""
+    """Build every team and, unless offline, let each model answer once and each chat platform say
+    what its settings lack.
+    """
     teams = _factory(loaded)
     try:
         findings = [await _built(teams, name) for name in teams.names()]
@@ -48,7 +52,22 @@ async def check_config(loaded: LoadedConfig, *, offline: bool) -> list[Finding]:
         await teams.aclose()
     if not offline:
         findings += await _probe_all(loaded)
+        for settings in loaded.adapters.values():
+            if settings.check is not None:
+                findings += await _asked(settings.name, settings.check, settings.config, loaded)
     return findings
+
+
+async def _asked(name: str, check: Check, config: Section, loaded: LoadedConfig) -> list[Finding]:
+    """What a chat platform says: a finding for each problem, or one that there is none."""
+    try:
+        async with asyncio.timeout(PROBE_SECONDS):
+            checked = await check(config, loaded.config.routes)
+    except TimeoutError:
+        checked = Checked(text="", problems=(f"no answer within {PROBE_SECONDS:.0f} seconds",))
+    if not checked.problems:
+        return [Finding(kind="chat", name=name, good=True, text=checked.text)]
+    return [Finding(kind="chat", name=name, good=False, text=text) for text in checked.problems]
 
 
 async def _built(teams: TeamFactory, name: str) -> Finding:

@@ -6,8 +6,8 @@ import click
 
 from gateway.cli.chat import chat
 from gateway.cli.check import check, init
-from gateway.cli.group import ParleyGroup
 from gateway.cli.people import pair
+from gateway.cli.platforms import PlatformsGroup
 from gateway.cli.run import run
 from gateway.cli.secrets import secrets
 from gateway.cli.serve import backup, reload, serve, status
@@ -18,7 +18,7 @@ __all__ = ["main"]
 
 
 @click.group(
-    cls=ParleyGroup,
+    cls=PlatformsGroup,
     default="chat",
     commands=[
         chat,

@@ -21,10 +21,11 @@ from gateway.exit_codes import ExitCode
 )
 @click.pass_context
 def check(ctx: click.Context, config: Path | None, offline: bool, against_store: bool) -> None:
-    """Find every mistake in the config, build every team, and call each model once.
+    """Find every mistake in the config, build every team, call each model once, and ask each chat
+    platform whether its tokens may do what they have to.
 
-    Mistakes in the config itself end with exit code 2; a team that can't be built or a model that
-    does not answer, with 1.
+    Mistakes in the config itself end with exit code 2; a team that can't be built, a model that
+    does not answer, or a platform that lacks something, with 1.
     """
     from gateway.check import affected_threads, check_config, table
     from gateway.config import load_config
