@@ -22,7 +22,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self
 
 from gateway.access import Access, Allowed, OperatorsOnly
-from gateway.attachments import by_content, refusal
+from gateway.attachments import MB, by_content, refusal
 from gateway.budgets import Ledger
 from gateway.bus import LocalBus, Stirs, listening
 from gateway.client import Answer, CommandInfo, Receipt, ThreadInfo
@@ -179,6 +179,7 @@ class Gateway:
             live_teams=self._limits.live_teams,
             quiet=self._limits.collect,
             expire=self._limits.requests_expire,
+            largest_file=self._limits.attachments.file_mb * MB,
             may_answer=self._access.who_may_answer,
             clock=self._clock,
         )

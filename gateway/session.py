@@ -12,6 +12,7 @@ from gateway.dispatch import Dispatcher
 from gateway.errors import Fenced, GatewayError, TeamUnusable
 from gateway.live_team import LiveTeam
 from gateway.logging import working_on
+from gateway.made_files import MadeFiles
 from gateway.registry import TeamInfo, TeamSource
 from gateway.store.protocols import Later, SessionStore, Thread, Work
 from gateway.succession import Successor
@@ -119,6 +120,7 @@ class Sessions:
             lambda call, asker: self._teams.rule(thread.team, call, asker),
             self.terms,
             self._store.join,
+            MadeFiles(work.folder, thread.files_at, largest=self.terms.largest_file),
         )
         self._running[thread.id] = turn
         if self._leaving:

@@ -19,12 +19,13 @@ def _nobody(request: Request) -> tuple[str, ...]:
 class Terms:
     """`live_teams`: how many idle teams are kept in memory. `quiet`: seconds for which nobody may
     have written in a thread that collects messages before its turn begins. `expire`: seconds after
-    which a request expires, None for never. `may_answer` are the people who may answer one, by
-    name.
+    which a request expires, None for never. `largest_file`: bytes that a file may have which agents
+    made and people are shown. `may_answer` are the people who may answer a request, by name.
     """
 
     live_teams: int = 100
     quiet: float = 3.0
     expire: float | None = DAY
+    largest_file: float = 20_000_000
     may_answer: Callable[[Request], tuple[str, ...]] = _nobody
     clock: Callable[[], float] = time.time

@@ -15,6 +15,7 @@ from gateway.events import MessageFinished, Notice, SessionEvent, SpeakerStarted
 from gateway.human import Humans
 from gateway.journal import Journal, Rules
 from gateway.live_team import LiveTeam
+from gateway.made_files import MadeFiles
 from gateway.registry import TeamInfo
 from gateway.store.protocols import (
     CallRow,
@@ -63,6 +64,7 @@ class Turn:
         rules: Rules,
         terms: Terms,
         take_up: TakeUp,
+        files: MadeFiles,
     ) -> None:
         self.id = work.lease.turn
         self.intact = False
@@ -92,6 +94,7 @@ class Turn:
         self._token = CancellationToken()
         self._leaving = False
         self._take_up = take_up
+        self._files = files
         self._steered = work.thread.mode == "steer"
         self._unheard = False
         """Messages have joined, and no model was asked since."""
@@ -265,6 +268,10 @@ class Turn:
         end: TurnEnd | None = None,
         calls: Collection[CallRow] = (),
     ) -> bool:
+        files_at: int | None = None
+        if end is not None and end.status != "paused":
+            made, files_at = await self._files.look(self._log.thread, self._log.turn)
+            self._unwritten += made
         events, self._unwritten = self._unwritten, []
         given, self._given = (self._given, []) if checkpoint else ([], self._given)
         handoff = self._handoff_from
@@ -277,6 +284,7 @@ class Turn:
                 calls=calls,
                 handoff_from=None if handoff == self._handoff_written else handoff,
                 joined=given,
+                files_at=files_at,
                 end=end,
             )
         )

@@ -48,7 +48,9 @@ class Attachments(Section):
     """Which files are taken with messages; a message with another one is refused, and says why."""
 
     file_mb: float = Field(default=20.0, ge=0)
-    """Megabytes (millions of bytes) that one file may have."""
+    """Megabytes (millions of bytes) that one file may have; also one that agents made and people
+    are shown.
+    """
 
     message_mb: float = Field(default=50.0, ge=0)
     """Megabytes that the files of one message may have together."""

@@ -46,6 +46,8 @@ class Thread(ThreadInfo):
     handoff_from: str = ""
     attached: int = 0
     """Bytes of the files that came with its messages."""
+    files_at: int = 0
+    """When the newest file that was told of was changed; in nanoseconds since the epoch."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -246,6 +248,8 @@ class Work:
     """What beginning it has put into the thread."""
     used: Used = NOTHING_USED
     """What its earlier attempts have used."""
+    folder: Path = Path()
+    """The thread's own; it may not be there yet."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -277,6 +281,8 @@ class Record:
     handoff_from: str | None = None
     joined: Collection[int] = ()
     """Messages that the team's saved state holds from now on."""
+    files_at: int | None = None
+    """When the newest file that is told of was changed."""
     uses: Collection[ModelUse] = ()
     """What was used since the last record."""
     end: TurnEnd | None = None

@@ -56,6 +56,7 @@ def thread_of(row: sqlite3.Row) -> Thread:
         epoch=row["epoch"],
         handoff_from=row["handoff_from"],
         attached=row["attached"],
+        files_at=row["files_at"],
     )
 
 

@@ -19,6 +19,7 @@ import tempfile
 import time
 from collections.abc import AsyncGenerator, Callable, Collection, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 from typing import Any, TypeVar
@@ -321,7 +322,8 @@ class SqliteStore:
     async def begin(self, thread: str, boot: str, *, quiet: float = 0.0) -> Work | Later | None:
         """Claim the thread and its next turn; see SessionStore."""
         now = self._clock()
-        return await self.write(lambda c: turns.begin(c, thread, boot, now, quiet))
+        work = await self.write(lambda c: turns.begin(c, thread, boot, now, quiet))
+        return replace(work, folder=self._work_folder(thread)) if isinstance(work, Work) else work
 
     async def join(self, lease: Lease) -> Joined:
         """Take what waits into the turn; see SessionStore. Raises Fenced."""

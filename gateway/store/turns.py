@@ -347,6 +347,10 @@ def record(connection: sqlite3.Connection, lease: Lease, record: Record, now: fl
         _write_call(connection, lease, call, now)
     for request in record.requests:
         asked.ask(connection, request, now)
+    if record.files_at is not None:
+        connection.execute(
+            "UPDATE threads SET files_at = ? WHERE id = ?", (record.files_at, lease.thread)
+        )
     if record.uses:
         usage.add(connection, lease, record.uses, now)
     if record.handoff_from is not None:

@@ -1,4 +1,5 @@
 -- Attachments by the hash of their contents: each file is stored once, and goes with the last message it came with.
+-- Files that agents made: how far they were told.
 
 CREATE TABLE blobs (
     sha256 TEXT NOT NULL UNIQUE,
@@ -26,6 +27,8 @@ CREATE INDEX attachments_sha256 ON attachments (sha256);
 ALTER TABLE threads ADD COLUMN attached INTEGER NOT NULL DEFAULT 0;  -- bytes of its attachments
 UPDATE threads SET attached =
  (SELECT COALESCE(SUM(size), 0) FROM attachments WHERE thread = threads.id);
+
+ALTER TABLE threads ADD COLUMN files_at INTEGER NOT NULL DEFAULT 0;  -- ns: newest change of a file that was told
 
 CREATE TRIGGER attachments_added AFTER INSERT ON attachments BEGIN
     UPDATE threads SET attached = attached + NEW.size WHERE id = NEW.thread;

@@ -1,0 +1,171 @@
+"""Files that agents make are told of once, when the turn that made them ends or waits."""
+
+import os
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from gateway.config import Attachments
+from gateway.events import FileMade, InputRequested, Notice, TurnFinished
+from gateway.gateway import Limits
+from gateway.made_files import MOST_SEEN, MadeFiles
+from gateway.registry import ToolRule
+from tests.gateway.scripted import ScriptedTeams, calls, ends, kinds, of, opened, solo, turn, until
+
+
+class Scribe:
+    """A team whose tool `write` puts files into its own folder."""
+
+    def __init__(self, *answers, ask: bool = False, messages: int = 2) -> None:
+        self.to_write: dict[str, bytes] = {}
+        self._answers = answers or (calls("write"), "written")
+        rules = {"confirm": ToolRule(action="ask")} if ask else {}
+        self.teams = ScriptedTeams(lambda: self._team(messages), rules=rules)
+
+    @property
+    def folder(self) -> Path:
+        return self.teams.workdirs[-1]
+
+    def _team(self, messages: int):
+        async def write() -> str:
+            """Write."""
+            self.write(**self.to_write)
+            return "done"
+
+        async def confirm() -> str:
+            """Confirm."""
+            return "confirmed"
+
+        return solo(*self._answers, tools=[write, confirm], messages=messages)
+
+    def write(self, **files: bytes) -> None:
+        for name, data in files.items():
+            path = self.folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
+
+
+def made(events) -> dict[str, int]:
+    return {event.path: event.size for event in of(FileMade, events)}
+
+
+async def test_files_are_told_of_with_the_end_of_the_turn_that_made_or_changed_them(tmp_path):
+    scribe = Scribe(*[calls("write"), "one"] * 3, messages=3)
+    async with opened(tmp_path, scribe.teams) as client:
+        thread = (await client.create_thread()).id
+        scribe.to_write = {"report.md": b"12345", "deep/down/plot.png": b"123"}
+        first = await turn(client, thread, "go")
+        assert made(first) == {"report.md": 5, "deep/down/plot.png": 3}
+        assert kinds(first)[-2:] == ["file_made", "turn_finished"]
+        scribe.to_write = {}
+        assert made(await turn(client, thread, "go")) == {}
+        scribe.to_write = {"report.md": b"longer than before"}
+        assert made(await turn(client, thread, "go")) == {"report.md": 18}
+
+
+async def test_what_nobody_made_on_purpose_is_left_out(tmp_path):
+    scribe = Scribe()
+    scribe.to_write = {
+        ".hidden": b"1",
+        ".cache/entry": b"1",
+        "code_0123456789ab.py": b"1",
+        "functions.py": b"1",
+        "__pycache__/a.pyc": b"1",
+        "code_review.py": b"1",
+    }
+    async with opened(tmp_path, scribe.teams) as client:
+        thread = (await client.create_thread()).id
+        assert made(await turn(client, thread, "go")) == {"code_review.py": 1}
+
+
+async def test_links_lead_nowhere(tmp_path):
+    secret = tmp_path / "elsewhere"
+    secret.mkdir()
+    (secret / "secret.txt").write_text("secret")
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / "link.txt").symlink_to(secret / "secret.txt")
+    (folder / "inside").symlink_to(secret)
+    events, at = await MadeFiles(folder, 0, largest=100).look("t", "u")
+    assert (events, at) == ([], None)
+
+
+async def test_ten_files_of_a_turn_are_told_of_and_the_rest_is_counted(tmp_path):
+    scribe = Scribe()
+    scribe.to_write = {f"{n:02}.txt": b"x" for n in range(13)} | {"large.bin": b"x" * 2_000}
+    limits = Limits(attachments=Attachments(file_mb=0.001))
+    async with opened(tmp_path, scribe.teams, limits=limits) as client:
+        thread = (await client.create_thread()).id
+        events = await turn(client, thread, "go")
+    assert list(made(events)) == [f"{n:02}.txt" for n in range(10)]
+    assert [notice.text for notice in of(Notice, events)] == [
+        "Files in the thread's folder that are not shown: 3 more, 1 of more than 0.001 MB."
+    ]
+
+
+async def test_they_are_told_of_before_the_team_waits_and_not_again_after_it(tmp_path):
+    scribe = Scribe(calls("write"), calls("confirm"), "ready", ask=True)
+    scribe.to_write = {"draft.md": b"draft"}
+    async with opened(tmp_path, scribe.teams) as client:
+        thread = (await client.create_thread()).id
+        waiting = await turn(client, thread, "go")
+        assert of(TurnFinished, waiting)[-1].outcome == "waiting"
+        assert made(waiting) == {"draft.md": 5}
+        (asked,) = of(InputRequested, waiting)
+        await client.send(thread, f"/approve {asked.request}")
+        rest = await until(client, thread, ends, waiting[-1].seq)
+        assert made(rest) == {}
+
+
+async def test_files_of_a_turn_that_was_cut_short_are_told_of_once_it_goes_on(tmp_path):
+    scribe = Scribe("one", "two", "three")
+    async with opened(tmp_path, scribe.teams) as client:
+        thread = (await client.create_thread()).id
+        await turn(client, thread, "go")
+        scribe.write(**{"late.txt": b"late"})
+        # As after a crash between the file and the end of its turn.
+        events = await turn(client, thread, "go")
+        assert made(events) == {"late.txt": 4}
+    async with opened(tmp_path, scribe.teams) as client:
+        assert made(await turn(client, thread, "go")) == {}
+    connection = sqlite3.connect(tmp_path / "parley.db")
+    (at,) = connection.execute("SELECT files_at FROM threads").fetchone()
+    connection.close()
+    assert at == (scribe.folder / "late.txt").stat().st_ctime_ns
+
+
+async def test_a_file_with_an_old_date_is_new_all_the_same(tmp_path):
+    (tmp_path / "old.txt").write_text("old")
+    os.utime(tmp_path / "old.txt", (1, 1))
+    events, _ = await MadeFiles(tmp_path, 10**18, largest=100).look("t", "u")
+    assert [event.kind for event in events] == ["file_made"]
+
+
+async def test_after_a_clock_that_went_back_files_are_told_of_again(tmp_path):
+    files = MadeFiles(tmp_path, 2**62, largest=100)
+    path = tmp_path / "new.txt"
+    while True:  # until the file system's clock, which is coarse, has moved
+        path.write_text("new")
+        events, _ = await files.look("t", "u")
+        if events:
+            break
+    assert [event.kind for event in events] == ["file_made"]
+
+
+async def test_an_enormous_folder_is_looked_through_only_so_far(tmp_path, monkeypatch):
+    monkeypatch.setattr("gateway.made_files.MOST_SEEN", 50)
+    for number in range(200):
+        (tmp_path / f"{number}.txt").touch()
+    events, _ = await MadeFiles(tmp_path, 0, largest=100).look("t", "u")
+    assert len(of(FileMade, events)) == 10
+    assert "40 more" in of(Notice, events)[0].text
+    assert MOST_SEEN == 10_000
+
+
+@pytest.mark.parametrize("exists", [True, False])
+async def test_a_thread_without_files_costs_one_look(tmp_path, exists):
+    folder = tmp_path / "folder"
+    if exists:
+        folder.mkdir()
+    assert await MadeFiles(folder, 0, largest=100).look("t", "u") == ([], None)
