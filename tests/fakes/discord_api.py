@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from copy import deepcopy
 from datetime import datetime
 from functools import cache
 from pathlib import Path
@@ -17,8 +16,8 @@ from adapters.discord.simulator import Call
 
 DESCRIPTION = Path(__file__).parent.parent / "data" / "discord" / "openapi.json"
 URN = "urn:discord"
-# discord.py sends these ids as numbers; Discord takes them.
-NUMBERS_AS_IDS = ("recipient_id", "message_id", "channel_id", "guild_id")
+NUMBERS_AS_IDS = ("recipient_id", "message_id", "channel_id", "guild_id", "users", "roles",
+                  "attachments", "applied_tags")  # fmt: skip
 
 
 class Mismatch(AssertionError):
@@ -30,7 +29,7 @@ class ApiDescription:
 
     def __init__(self) -> None:
         self._spec: dict[str, Any] = json.loads(DESCRIPTION.read_text())
-        _allow_forwards(self._spec)
+        _correct(self._spec)
         contents = {**self._spec, "$schema": "https://json-schema.org/draft/2020-12/schema"}
         self._registry = Registry().with_resource(URN, Resource.from_contents(contents))
         self._formats = FormatChecker(formats=())
@@ -120,19 +119,38 @@ def _escaped(path: str) -> str:
 
 
 def _with_ids(body: Any) -> Any:
-    body = deepcopy(body)
-    places = [body, body.get("message_reference")] if isinstance(body, dict) else []
-    for place in places:
-        for name in NUMBERS_AS_IDS:
-            if isinstance(place, dict) and isinstance(place.get(name), int):
-                place[name] = str(place[name])
-    return body
+    """The body with ids as text where discord.py writes numbers, which Discord takes."""
+    match body:
+        case dict():
+            return {
+                name: _ids(value) if name in NUMBERS_AS_IDS else _with_ids(value)
+                for name, value in body.items()
+            }
+        case list():
+            return [_with_ids(each) for each in body]
+        case _:
+            return body
 
 
-def _allow_forwards(spec: dict[str, Any]) -> None:
-    # The preview of the description lacks the kind of reference that a forward is.
-    kinds = spec["components"]["schemas"]["MessageReferenceType"]["oneOf"]
-    kinds.append({"title": "FORWARD", "const": 1})
+def _ids(value: Any) -> Any:
+    match value:
+        case bool():
+            return value
+        case int():
+            return str(value)
+        case list():
+            return [{**each, "id": _ids(each["id"])} if isinstance(each, dict) else _ids(each)
+                    for each in value]  # fmt: skip
+        case _:
+            return _with_ids(value)
+
+
+def _correct(spec: dict[str, Any]) -> None:
+    """Two things that Discord does and documents, and its description gets wrong."""
+    schemas = spec["components"]["schemas"]
+    schemas["MessageReferenceType"]["oneOf"].append({"title": "FORWARD", "const": 1})
+    error = {"properties": {"code": {"type": "string"}, "message": {"type": "string"}}}
+    schemas["InnerErrors"]["properties"]["_errors"]["items"] = error
 
 
 def _deepest(error: Any) -> str:

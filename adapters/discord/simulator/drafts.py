@@ -23,13 +23,14 @@ FILES = 10
 NONCE = 25
 EMBED_FIELDS = {"title": 256, "description": 4096}
 
+# discord.py sends `tts` wherever a message is written.
 COMMON = frozenset(
-    {"content", "embeds", "allowed_mentions", "components", "flags", "attachments", "poll"}
+    {"content", "embeds", "allowed_mentions", "components", "flags", "attachments", "poll", "tts"}
 )
-CREATE = COMMON | {"message_reference", "nonce", "enforce_nonce", "tts", "sticker_ids"}
-EDIT = COMMON | {"sticker_ids", "tts"}  # discord.py sends `tts` in edits too
-WEBHOOK = COMMON | {"username", "avatar_url", "thread_name", "applied_tags", "tts"}
-ANSWER = COMMON | {"tts"}
+CREATE = COMMON | {"message_reference", "nonce", "enforce_nonce", "sticker_ids"}
+EDIT = COMMON | {"sticker_ids"}
+WEBHOOK = COMMON | {"username", "avatar_url", "thread_name", "applied_tags"}
+ANSWER = COMMON
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +68,7 @@ def read(
     if not isinstance(body, dict):
         raise invalid("_", "DICT_TYPE_CONVERT", "Only dictionaries may be used in a DictType")
     _check_names(body, known)
+    _check_mentions(body.get("allowed_mentions") or {})
     flags = body.get("flags")
     v2 = bool(((flags or 0) | (old_flags or 0)) & MessageFlag.IS_COMPONENTS_V2)
     _check_flags(body, old_flags, v2=v2)
@@ -100,6 +102,16 @@ def _check_names(body: Json, known: Iterable[str]) -> None:
     for name in body:
         if name not in known:
             raise invalid(name, "UNKNOWN_FIELD", "The simulator knows no such field.")
+
+
+def _check_mentions(rules: Json) -> None:
+    for kind in ("users", "roles"):
+        if kind in (rules.get("parse") or []) and rules.get(kind):
+            raise invalid(
+                "allowed_mentions",
+                "MESSAGE_ALLOWED_MENTIONS_PARSE_EXCLUSIVE",
+                f'parse:["{kind}"] and {kind}: [ids...] are mutually exclusive.',
+            )
 
 
 def _check_flags(body: Json, old_flags: int | None, *, v2: bool) -> None:
