@@ -10,12 +10,15 @@ from adapters.slack.blocks import slack_ids
 from adapters.slack.calls import Calls
 from adapters.slack.client import Workspace
 from adapters.slack.clock import Clock
-from adapters.slack.pacing import Caller, Pacer
+from adapters.slack.pacing import APPEND, POST, START, STOP, UPDATE, Caller, Pacer
 from adapters.slack.text import own
 from gateway.surface import Place, RateLimited
 
 PATIENCE = 5.0
 """Seconds that a call waits for its token once it is under way."""
+
+_HELD = frozenset({START, APPEND, STOP, UPDATE, POST})
+"""Methods that tokens are taken for ahead of their calls; others are called beside them."""
 
 CUSTOMIZE = "chat:write.customize"
 
@@ -98,19 +101,27 @@ class Sender:
         return held.method if held else ""
 
     async def write(
-        self, place: Place, method: str, *, urgent: bool = False, **arguments: Any
+        self,
+        place: Place,
+        method: str,
+        *,
+        urgent: bool = False,
+        patience: float = PATIENCE,
+        **arguments: Any,
     ) -> dict[str, Any]:
         """Call a method that takes JSON. Raises what Calls.write does."""
-        await self._pay(place, method, urgent=urgent)
+        await self._pay(place, method, urgent=urgent, patience=patience)
         try:
             return await self.calls.write(place.key.workspace, method, **arguments)
         except RateLimited as error:
             self._close(place, method, error)
             raise
 
-    async def write_form(self, place: Place, method: str, **arguments: Any) -> dict[str, Any]:
+    async def write_form(
+        self, place: Place, method: str, *, patience: float = PATIENCE, **arguments: Any
+    ) -> dict[str, Any]:
         """Call a method that takes no JSON."""
-        await self._pay(place, method, urgent=True)
+        await self._pay(place, method, urgent=True, patience=patience)
         try:
             return await self.calls.write_form(place.key.workspace, method, **arguments)
         except RateLimited as error:
@@ -126,14 +137,17 @@ class Sender:
             self._close(place, method, error)
             raise
 
-    async def _pay(self, place: Place, method: str, *, urgent: bool) -> None:
+    async def _pay(
+        self, place: Place, method: str, *, urgent: bool, patience: float = PATIENCE
+    ) -> None:
         held = self._permits.get(str(place.key))
         if held is not None and held.method == method:
             del self._permits[str(place.key)]
             return
-        self._give_back(place)
+        if method in _HELD:
+            self._give_back(place)
         caller = self.caller(place)
-        await self.pacer.take(method, caller, urgent=urgent, patience=PATIENCE)
+        await self.pacer.take(method, caller, urgent=urgent, patience=patience)
 
     def _give_back(self, place: Place) -> None:
         held = self._permits.pop(str(place.key), None)

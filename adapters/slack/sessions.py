@@ -7,6 +7,7 @@ and only that a status is taken away is tried again.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Coroutine, Sequence
 from typing import Any
@@ -25,6 +26,8 @@ SET_NOTE = "assistant.threads.setStatus"
 SET_TITLE = "assistant.threads.setTitle"
 SET_PROMPTS = "assistant.threads.setSuggestedPrompts"
 
+AT_MOST = 4.0
+"""Seconds that such a call may take: texts wait behind it."""
 LASTS = 600.0
 """Seconds after which a session's status is set anew: Slack forgets it after about an hour."""
 TITLE = 200
@@ -144,18 +147,19 @@ class Sessions:
                     raise
             else:
                 return
-        await self._sender.write_form(place, SET_TITLE, **where)
+        await self._sender.write_form(place, SET_TITLE, patience=0.0, **where)
 
     async def _write(self, place: Place, method: str, **arguments: Any) -> None:
-        await self._sender.write(place, method, urgent=True, **arguments)
+        await self._sender.write(place, method, urgent=True, patience=0.0, **arguments)
 
     async def _tried(self, call: Coroutine[Any, Any, None]) -> bool:
         """Make a call that may fail; False if making it again could help."""
         try:
-            await call
+            async with asyncio.timeout(AT_MOST):
+                await call
         except AuthError:
             raise
-        except (RateLimited, Unreachable, Unclear) as error:
+        except (RateLimited, Unreachable, Unclear, TimeoutError) as error:
             LOG.info("a status or title was not set: %s", error)
             return False
         except GatewayError as error:

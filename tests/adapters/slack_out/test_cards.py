@@ -45,6 +45,8 @@ def actions_of(desk: Desk) -> list[Action | None]:
                         parse_action({**element, "value": element[thumb]["value"]})
                         for thumb in ("positive_button", "negative_button")
                     ]
+                case _:
+                    pass
     return found
 
 

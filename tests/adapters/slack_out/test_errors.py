@@ -7,7 +7,15 @@ import pytest
 
 from adapters.slack.simulator import Delay, Garbled, Limited, Refused, Reset, ServerError, Truncated
 from gateway.adapter import AuthError
-from gateway.surface import Line, MessageGone, RateLimited, Rejected, Unclear, Unreachable
+from gateway.surface import (
+    BusyState,
+    Line,
+    MessageGone,
+    RateLimited,
+    Rejected,
+    Unclear,
+    Unreachable,
+)
 from tests.adapters.slack_out.desk import Desk, part, passing, says
 
 HELLO = part(Line(text="Hello"))
@@ -111,7 +119,12 @@ async def test_what_stood_there_before_is_not_what_is_looked_for(desk: Desk) -> 
 
 
 async def test_the_status_is_shown_and_taken_away(desk: Desk) -> None:
-    for state, status in [("working", "processing"), ("waiting", "suspended"), ("idle", "active")]:
+    shown: dict[BusyState, str] = {
+        "working": "processing",
+        "waiting": "suspended",
+        "idle": "active",
+    }
+    for state, status in shown.items():
         await desk.surface.busy(desk.place, state)
         session = desk.slack.session("general", desk.asked)
         assert session is not None

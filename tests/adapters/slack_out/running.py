@@ -1,0 +1,155 @@
+"""A gateway that writes to the simulated workspace, on the workspace's own time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from adapters.slack.client import SlackClients
+from adapters.slack.clock import sleep
+from adapters.slack.simulator import HOME, Person, Shown, SlackSimulator, VirtualClock
+from adapters.slack.simulator.state import Message
+from adapters.slack.surface import SlackSurface
+from gateway.access import OperatorsOnly
+from gateway.conversation import Author, ConversationKey, InboundMessage
+from gateway.delivery import delivering
+from gateway.gateway import Gateway, Limits
+from gateway.registry import ToolRule
+from gateway.store import SqliteStore
+from teams import Swarm
+from teams.agents import AssistantAgent
+from teams.base import Team
+from teams.conditions import TextMentionTermination
+from teams.models import CreateResult
+from teams.models.replay import ReplayChatCompletionClient
+from tests.adapters.slack_out.desk import config_of
+from tests.gateway.scripted import CAN_CALL, ScriptedTeams, calls, solo
+
+PEOPLE = ("alice", "bob")
+
+
+class SlowModel(ReplayChatCompletionClient):
+    """Gives its answers word by word, some seconds of the workspace's time apart."""
+
+    def __init__(
+        self, clock: VirtualClock, *answers: str | CreateResult, pause: float = 0.05
+    ) -> None:
+        super().__init__(list(answers), model_info=CAN_CALL)
+        self._clock = clock
+        self._pause = pause
+
+    async def create_stream(self, *args: Any, **more: Any) -> AsyncGenerator[str | CreateResult]:
+        async for piece in super().create_stream(*args, **more):
+            if isinstance(piece, str):
+                await sleep(self._clock, self._pause)
+            yield piece
+
+
+@dataclass
+class WorkspaceTime:
+    """The workspace's clock as deliveries know one."""
+
+    clock: VirtualClock
+
+    def time(self) -> float:
+        return self.clock.time()
+
+    async def sleep(self, seconds: float) -> None:
+        await sleep(self.clock, seconds)
+
+
+@dataclass
+class Running:
+    """A gateway that runs, and the workspace that it writes to."""
+
+    slack: SlackSimulator
+    gateway: Gateway
+    surface: SlackSurface
+
+    async def ask(self, name: str, text: str, *, channel: str = "general") -> Message:
+        """Somebody asks in a thread of its own; what they wrote."""
+        asked = await self.slack.person(name).asks(channel, text)
+        await self.say(name, text, asked)
+        return asked
+
+    async def say(self, name: str, text: str, thread: Message, **more: Any) -> None:
+        """Somebody says something in a thread."""
+        await self.gateway.accept(message(self.slack.person(name), text, thread, **more))
+
+    def shown(self, thread: Message) -> list[Shown]:
+        """What the thread shows of the bot."""
+        return self.slack.messages(thread.channel, thread)[1:]
+
+    def finished(self, thread: Message) -> bool:
+        """Whether the team has answered, and nothing is under way any more."""
+        shown = self.shown(thread)
+        session = self.slack.session("general", thread)
+        resting = session is None or session.status == "active"
+        return bool(shown) and resting and all(each.stream != "streaming" for each in shown)
+
+
+def message(person: Person, text: str, thread: Message, **more: Any) -> InboundMessage:
+    key = ConversationKey(
+        platform="slack", workspace=HOME, channel=thread.channel, root=thread.root
+    )
+    author = Author(id=f"slack:{HOME}:{person.id}", name="someone")
+    return InboundMessage(key=key, author=author, text=text, **more)
+
+
+@asynccontextmanager
+async def running(
+    slack: SlackSimulator,
+    folder: Path,
+    make: Callable[[], Team],
+    *,
+    rules: Mapping[str, ToolRule] | None = None,
+    parallel: int = 30,
+) -> AsyncGenerator[Running]:
+    """A process that serves the workspace; time stands still unless it is let pass."""
+    operators = [f"slack:{HOME}:{slack.person(name).id}" for name in PEOPLE]
+    teams = ScriptedTeams(make, rules=rules or {})
+    async with (
+        SlackClients(config_of(slack)) as clients,
+        Gateway(
+            SqliteStore(folder),
+            teams,
+            access=OperatorsOnly(operators),
+            limits=Limits(parallel_turns=parallel, shutdown=0.1),
+            clock=slack.clock.time,
+        ) as gateway,
+        asyncio.TaskGroup() as group,
+    ):
+        surface = SlackSurface(clients, clock=slack.clock, call_seconds=2.0)
+        async with delivering(gateway, surface, clock=WorkspaceTime(slack.clock)):
+            tending = group.create_task(surface.tend())
+            try:
+                yield Running(slack, gateway, surface)
+            finally:
+                tending.cancel()
+
+
+def relay(clock: VirtualClock, text: str) -> Swarm:
+    """A planner hands over to a writer, who says the text; that is to end with END."""
+    planner = AssistantAgent(
+        "planner",
+        SlowModel(clock, calls("transfer_to_writer")),
+        handoffs=["writer"],
+        model_client_stream=True,
+    )
+    writer = AssistantAgent("writer", SlowModel(clock, text), model_client_stream=True)
+    return Swarm([planner, writer], termination_condition=TextMentionTermination("END"))
+
+
+def one(
+    clock: VirtualClock,
+    *answers: str | CreateResult,
+    pause: float = 0.05,
+    tools: Sequence[Any] = (),
+) -> Team:
+    """One agent that streams."""
+    client = SlowModel(clock, *answers, pause=pause)
+    return solo(client, model_client_stream=True, tools=tools)

@@ -1,0 +1,205 @@
+"""From the gateway to the workspace: what people in Slack see of teams at work."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from adapters.slack.simulator import Limited, Refused, Shown, SlackSimulator
+from gateway.client import Answer
+from gateway.conversation import Click
+from gateway.registry import ToolRule
+from teams.base import Team
+from tests.adapters.slack_out.desk import passing
+from tests.adapters.slack_out.running import one, relay, running
+from tests.gateway.scripted import calls
+
+WORDS = [f"word{n}" for n in range(100)]
+LONG = " ".join(WORDS)
+
+
+def said(shown: list[Shown], name: str = "solo") -> list[str]:
+    """The words that an agent says in the thread, whatever messages they stand in."""
+    return [
+        word
+        for each in shown
+        if each.name == name
+        for block in each.blocks
+        if block["type"] == "markdown"
+        for word in block["text"].split()
+    ]
+
+
+async def test_a_team_answers_in_the_thread_each_agent_under_its_name(tmp_path: Path) -> None:
+    async with (
+        SlackSimulator() as slack,
+        running(slack, tmp_path, lambda: relay(slack.clock, f"{LONG} END")) as run,
+        passing(slack),
+    ):
+        asked = await run.ask("alice", "write it")
+        await slack.until(lambda: run.finished(asked))
+        handed, written = run.shown(asked)
+        assert (handed.name, written.name) == ("planner", "writer")
+        assert "writer" in handed.text
+        assert said([written], "writer") == [*WORDS, "END"]
+        assert written.stream == "stopped"
+        assert len(slack.calls("chat.appendStream")) > 3
+        assert slack.over_tier() == {}
+        assert slack.busy == []
+
+
+async def test_twenty_threads_of_two_people_are_all_answered_whole(tmp_path: Path) -> None:
+    async with (
+        SlackSimulator() as slack,
+        running(slack, tmp_path, lambda: one(slack.clock, LONG)) as run,
+        passing(slack),
+    ):
+        asked = [await run.ask(("alice", "bob")[n % 2], f"question {n}") for n in range(20)]
+        await slack.until(lambda: all(run.finished(each) for each in asked), within=9)
+        for each in asked:
+            assert said(run.shown(each)) == WORDS
+        assert not [call for call in slack.calls() if call.error]
+        assert slack.open_streams == []
+
+
+async def test_one_with_fifty_threads_does_not_keep_another_waiting(tmp_path: Path) -> None:
+    async with (
+        SlackSimulator() as slack,
+        running(slack, tmp_path, lambda: one(slack.clock, LONG), parallel=60) as run,
+        passing(slack, 0.05),
+    ):
+        threads = [await run.ask("alice", f"question {n}") for n in range(50)]
+        await slack.until(lambda: len(slack.calls("chat.startStream")) > 10)
+        begun = slack.clock.time()
+        asked = await run.ask("bob", "and mine?")
+        await slack.until(lambda: run.shown(asked), within=9)
+        assert float(run.shown(asked)[0].ts) - begun < 5
+        assert not all(run.shown(each) for each in threads)
+        assert not [call for call in slack.calls() if call.error]
+
+
+async def test_a_stream_that_slack_ends_early_loses_nothing(tmp_path: Path) -> None:
+    async with (
+        SlackSimulator() as slack,
+        running(slack, tmp_path, lambda: one(slack.clock, LONG, pause=0.2)) as run,
+        passing(slack),
+    ):
+        slack.world.stream_life = 6
+        asked = await run.ask("alice", "write it")
+        await slack.until(lambda: run.finished(asked))
+        assert said(run.shown(asked)) == WORDS
+        assert len(run.shown(asked)) > 1
+        assert slack.open_streams == []
+
+
+async def test_a_long_answer_goes_on_in_new_messages(tmp_path: Path) -> None:
+    async with (
+        SlackSimulator() as slack,
+        running(slack, tmp_path, lambda: one(slack.clock, LONG, pause=6)) as run,
+        passing(slack, 1.0),
+    ):
+        asked = await run.ask("alice", "write it")
+        await slack.until(lambda: run.finished(asked))
+        assert said(run.shown(asked)) == WORDS
+        assert len(run.shown(asked)) >= 3
+        assert [each.stream for each in run.shown(asked)] == ["stopped"] * len(run.shown(asked))
+
+
+STORMS = {
+    "append": ["chat.appendStream"],
+    "start and post": ["chat.startStream", "chat.postMessage"],
+    "stop and update": ["chat.stopStream", "chat.update"],
+    "all of it": ["*"],
+}
+
+
+@pytest.mark.parametrize("methods", STORMS.values(), ids=STORMS)
+@pytest.mark.parametrize("plainly", [False, True], ids=["429", "200"])
+async def test_a_storm_of_rate_limits_loses_nothing(
+    tmp_path: Path, methods: list[str], plainly: bool
+) -> None:
+    async with (
+        SlackSimulator() as slack,
+        running(slack, tmp_path, lambda: one(slack.clock, LONG)) as run,
+        passing(slack),
+    ):
+        for method in methods:
+            slack.fail(method, Limited(8, plainly=plainly), times=4)
+        asked = await run.ask("alice", "write it")
+        await slack.until(lambda: run.finished(asked) and len(said(run.shown(asked))) >= 100)
+        assert said(run.shown(asked)) == WORDS
+        assert slack.open_streams == []
+        assert slack.busy == []
+
+
+async def test_stop_in_the_middle_ends_the_text_and_posts_nothing_again(tmp_path: Path) -> None:
+    async with (
+        SlackSimulator() as slack,
+        running(slack, tmp_path, lambda: one(slack.clock, LONG, pause=0.2)) as run,
+        passing(slack),
+    ):
+        asked = await run.ask("alice", "write it")
+        await slack.until(lambda: len(slack.calls("chat.appendStream")) > 2)
+        await slack.person("alice").stops("general", asked)
+        await run.say("alice", "/stop", asked)
+        await slack.until(lambda: run.finished(asked) and "Stopped." in run.shown(asked)[-1].text)
+        words = said(run.shown(asked))
+        assert words == WORDS[: len(words)]
+        assert 0 < len(words) < 100
+        assert slack.open_streams == []
+        assert slack.busy == []
+
+
+async def test_where_streams_are_refused_the_answer_is_posted_and_updated(tmp_path: Path) -> None:
+    async with (
+        SlackSimulator() as slack,
+        running(slack, tmp_path, lambda: one(slack.clock, LONG, pause=0.2)) as run,
+        passing(slack),
+    ):
+        slack.fail("chat.startStream", Refused("channel_type_not_supported"), times=99)
+        asked = await run.ask("alice", "write it")
+        await slack.until(lambda: run.finished(asked) and len(said(run.shown(asked))) == 100)
+        assert said(run.shown(asked)) == WORDS
+        assert len(run.shown(asked)) == 1
+        assert 3 < len(slack.calls("chat.update")) < 30
+        assert len(slack.calls("chat.startStream")) == 1
+
+
+async def test_a_card_waits_is_answered_by_a_click_after_a_restart_and_settled(
+    tmp_path: Path,
+) -> None:
+    ran = asyncio.Event()
+
+    async def pay() -> str:
+        """Pay."""
+        ran.set()
+        return "paid"
+
+    async with SlackSimulator() as slack:
+
+        def before() -> Team:
+            return one(slack.clock, calls("pay"), tools=[pay])
+
+        def after() -> Team:
+            return one(slack.clock, "It is paid.", tools=[pay])
+
+        rules = {"pay": ToolRule(action="ask")}
+        async with running(slack, tmp_path, before, rules=rules) as run, passing(slack):
+            asked = await run.ask("alice", "pay bob")
+            await slack.until(lambda: any(each.buttons for each in run.shown(asked)))
+        async with running(slack, tmp_path, after, rules=rules) as run, passing(slack):
+            [card] = [each for each in run.shown(asked) if each.buttons]
+            [approve, *_] = [
+                element
+                for block in card.blocks
+                for element in block.get("elements", ())
+                if element.get("action_id") == "g:approve:0"
+            ]
+            click = Click(request=approve["value"], answer=Answer(kind="approve"))
+            await run.say("alice", "", asked, event="click", click=click)
+            await slack.until(lambda: run.finished(asked) and "paid" in run.shown(asked)[-1].text)
+            [settled] = [each for each in run.shown(asked) if each.ts == card.ts]
+            assert settled.buttons == ()
+            assert "approved" in settled.text.lower()
+            assert ran.is_set()
+            assert slack.busy == []
