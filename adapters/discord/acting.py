@@ -271,10 +271,12 @@ class Acting:
             body["data"] = {"flags": EPHEMERAL if hidden else 0}
         path = f"/interactions/{event.id}/{event.token}/callback?with_response=true"
         made = await self._first(path, body)
-        if kind != DEFER or made is None:
+        if kind != DEFER:
             return ""
-        resource = made.get("resource") or {}
-        return str((resource.get("message") or {}).get("id", ""))
+        if known := ((made or {}).get("interaction") or {}).get("response_message_id"):
+            return str(known)
+        path = f"/webhooks/{event.application}/{event.token}/messages/@original"
+        return str((await self._known.rest.call("GET", path))["id"])
 
     async def _first(self, path: str, body: dict[str, Any]) -> dict[str, Any] | None:
         """Answer in time, once more if nobody knows whether that arrived."""

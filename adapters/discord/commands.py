@@ -93,7 +93,7 @@ def _everywhere() -> dict[str, Any]:
     return {
         "contexts": [0, 1],
         "integration_types": [0],
-        "default_member_permissions": str(SEND_MESSAGES),
+        "default_member_permissions": SEND_MESSAGES,
     }
 
 

@@ -26,6 +26,7 @@ from discord.gateway import DiscordWebSocket
 from discord.http import Route
 from discord.mentions import AllowedMentions
 from discord.shard import AutoShardedClient
+from discord.voice_client import VoiceClient
 
 from adapters.discord.config import Config
 from gateway.adapter import AuthError
@@ -93,7 +94,10 @@ def client_of(config: Config, shards: int, frame: Frame) -> DiscordClient:
         "chunk_guilds_at_startup": False,
         "allowed_mentions": AllowedMentions.none(),
         "enable_debug_events": True,
+        # Nothing waits for it here, and a client closed meanwhile would leave a task behind.
+        "guild_ready_timeout": 0.0,
     }
+    VoiceClient.warn_nacl = VoiceClient.warn_dave = False
     if shards > 1:
         return ShardedClient(frame, shard_count=shards, **options)
     return Client(frame, **options)

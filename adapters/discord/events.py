@@ -133,7 +133,11 @@ class Events:
     def _begin(self, event: str, channel: str, work: Work) -> None:
         if event in ("READY", "GUILD_CREATE"):
             self._catching += 1
-        self._group.create_task(self._take(event, channel, work), name=f"takes {event}")
+        taking = self._take(event, channel, work)
+        try:
+            self._group.create_task(taking, name=f"takes {event}")
+        except RuntimeError:  # the adapter ends, and the connection does not know of it yet
+            taking.close()
 
     async def _caught_up(self, reading: Coroutine[Any, Any, None]) -> None:
         try:

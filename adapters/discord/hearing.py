@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from time import monotonic
 
 from adapters.discord.attachments import Files
 from adapters.discord.channels import Channels, conversation
@@ -19,11 +20,13 @@ from adapters.discord.inbound import (
 )
 from adapters.discord.payloads import CONTENT, Message, clip
 from adapters.discord.people import People, as_author
+from adapters.discord.recent import Recent
 from adapters.discord.rest import Rest
 from adapters.discord.threads import Spots
 from gateway.client import Receipt
 from gateway.conversation import Author, ConversationKey, InboundMessage, Quote, order_key
 from gateway.gateway import Gateway
+from gateway.policy import TELL_AGAIN
 
 LOG = logging.getLogger("adapters.discord")
 
@@ -48,6 +51,7 @@ class Hearing:
     def __init__(self, gateway: Gateway, knowledge: Knowledge) -> None:
         self._gateway = gateway
         self._known = knowledge
+        self._told = Recent[float](1_000)
 
     async def hear(self, said: Said, me: Me) -> Receipt | None:
         """Take a message; None if it was not meant for the team. Raises GatewayError."""
@@ -174,6 +178,15 @@ class Hearing:
         text = "\n".join(filter(None, (message.text, *told)))
         return replace(message, attachments=files, text=text)
 
+    def _told_lately(self, said: Said) -> bool:
+        """Whether somebody was refused in a channel already: there, each message begins anew."""
+        where, now = f"{said.channel}/{said.sender.id}", monotonic()
+        told = self._told.get(where)
+        if told is not None and now - told < TELL_AGAIN:
+            return True
+        self._told.put(where, now)
+        return False
+
     async def _again(self, said: Said) -> Sequence[FileRef]:
         path = f"/channels/{said.channel}/messages/{said.id}"
         found = await self._known.rest.call("GET", path)
@@ -183,12 +196,13 @@ class Hearing:
 
     async def _reply(self, receipt: Receipt, said: Said) -> None:
         """What is for the sender alone: a refusal in a direct message, others below their own."""
-        if not receipt.reply:
+        refused = receipt.outcome == "refused"
+        if not receipt.reply or (refused and self._told_lately(said)):
             return
         channel = said.channel
         body = Message(content=clip(receipt.reply, CONTENT)).body()
         body |= {"nonce": f"r{said.id}", "enforce_nonce": True}
-        if receipt.outcome == "refused" and said.guild:
+        if refused and said.guild:
             direct = {"recipient_id": said.sender.id}
             channel = (await self._known.rest.call("POST", "/users/@me/channels", json=direct))[
                 "id"

@@ -1,0 +1,3 @@
+from tests.fakes.discord_wire import discord
+
+__all__ = ["discord"]

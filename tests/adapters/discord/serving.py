@@ -1,0 +1,78 @@
+"""A gateway that serves the simulated Discord, as the tests of the adapter need it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from pydantic import SecretStr
+
+from adapters.discord import Config, build
+from adapters.discord.simulator import Channel, DiscordSimulator, Message
+from gateway.access import RoutedAccess
+from gateway.config import Route
+from gateway.gateway import Gateway
+from gateway.store import SqliteStore
+from teams.base import Team
+from tests.gateway.scripted import ScriptedTeams
+
+EVERYWHERE = Route(adapter="discord", channels=["*"], dm=True, users=["members"])
+"""A route for every member, in every channel and in direct messages."""
+
+
+def config_of(discord: DiscordSimulator, **more: Any) -> Config:
+    return Config(
+        token=SecretStr(discord.token),
+        api_url=discord.api_url,
+        gateway_url=discord.gateway_url,
+        **more,
+    )
+
+
+@asynccontextmanager
+async def serving(
+    discord: DiscordSimulator,
+    folder: Path,
+    make: Callable[[], Team] | ScriptedTeams,
+    *,
+    routes: Sequence[Route] = (EVERYWHERE,),
+    operators: Sequence[str] = (),
+    config: Config | None = None,
+    connect: bool = True,
+    **more: Any,
+) -> AsyncGenerator[Gateway]:
+    """A gateway on the store in `folder`, and the adapter beside it until the block ends."""
+    teams = make if isinstance(make, ScriptedTeams) else ScriptedTeams(make)
+    access = RoutedAccess(routes, operators)
+    adapter = build(config or config_of(discord))
+    async with (
+        Gateway(SqliteStore(folder), teams, access=access, **more) as gateway,
+        asyncio.TaskGroup() as group,
+    ):
+        running = group.create_task(adapter.run(gateway), name="adapter")
+        try:
+            if connect:
+                await discord.connected()
+            yield gateway
+        finally:
+            running.cancel()
+
+
+async def all_told(gateway: Gateway) -> None:
+    """Wait until everything is on the platform."""
+    async with asyncio.timeout(8):
+        while await gateway.store.untold("discord"):  # noqa: ASYNC110 (in the store)
+            await asyncio.sleep(0.01)
+
+
+def said(discord: DiscordSimulator, channel: Channel) -> list[str]:
+    """What the bot's messages there say now."""
+    return [each.content for each in own(discord, channel)]
+
+
+def own(discord: DiscordSimulator, channel: Channel) -> list[Message]:
+    """The bot's messages there, oldest first."""
+    return [each for each in discord.messages(channel) if each.application]

@@ -1,0 +1,258 @@
+"""Commands, buttons, menus and forms, and what they come to."""
+
+from functools import partial
+from pathlib import Path
+
+from pydantic import SecretStr
+
+from adapters.discord.commands import payloads, sync
+from adapters.discord.rest import Rest
+from adapters.discord.simulator import Channel, DiscordSimulator, Message, Slow
+from gateway.commands import command_infos
+from gateway.config import Route
+from gateway.registry import ToolRule
+from gateway.store import SqliteStore
+from teams import RoundRobinGroupChat
+from teams.agents import AssistantAgent, UserProxyAgent
+from teams.conditions import MaxMessageTermination
+from tests.adapters.discord.serving import all_told, own, said, serving
+from tests.fakes.scripted_model import ScriptedModel
+from tests.gateway.scripted import ScriptedTeams, calls, model, solo
+
+RUNG: list[str] = []
+
+
+def ring(bell: str) -> str:
+    """Ring a bell."""
+    RUNG.append(bell)
+    return f"{bell} rung"
+
+
+def ringing(**rule) -> ScriptedTeams:
+    RUNG.clear()
+    return ScriptedTeams(
+        lambda: solo(calls("ring", ring='{"bell": "big"}'), "It rang.", tools=[ring], messages=9),
+        rules={"ring": ToolRule(action="ask", **rule)},
+    )
+
+
+def asking(*options: str) -> ScriptedTeams:
+    def team() -> RoundRobinGroupChat:
+        speaker = AssistantAgent("solo", model("What now?", "So be it.", "Fine."))
+        return RoundRobinGroupChat(
+            [speaker, UserProxyAgent("you")], termination_condition=MaxMessageTermination(4)
+        )
+
+    return ScriptedTeams(team, participants=("solo", "you"))
+
+
+async def card_in(discord: DiscordSimulator, channel: Channel) -> Message:
+    """The bot's message with buttons there."""
+    return await discord.until(
+        lambda: next((each for each in own(discord, channel) if each.components), None)
+    )
+
+
+async def ready(discord: DiscordSimulator) -> None:
+    """Wait until Discord knows the commands."""
+    await discord.until(lambda: discord.commands.get(0))
+
+
+async def test_a_slash_command_begins_a_conversation(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    general, alice = discord.channel("general"), discord.person("alice")
+    async with serving(discord, tmp_path, lambda: solo("Forty-two.", "Still.")) as gateway:
+        await ready(discord)
+        used = await alice.slash(general, "ask", text="the answer?")
+        await discord.until(lambda: used.response and used.response.thread)
+        thread = used.response.thread
+        await discord.until(lambda: said(discord, thread) == ["**solo**\nForty-two."])
+        await discord.until(lambda: "the answer?" in used.response.content)
+        await alice.says(thread, "sure?")
+        await discord.until(lambda: len(said(discord, thread)) == 2)
+        await all_told(gateway)
+    assert thread.name == "the answer?"
+    assert discord.missed_interactions == []
+    assert discord.pings == []
+
+
+async def test_commands_are_told_to_discord_only_when_they_change(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    store, bot = SqliteStore(tmp_path), str(discord.bot.id)
+    infos = command_infos()
+    async with store.own(), Rest(SecretStr(discord.token), discord.api_url) as rest:
+        assert await sync(rest, store, bot, payloads("ask", infos))
+        assert not await sync(rest, store, bot, payloads("ask", infos))
+        assert await sync(rest, store, bot, payloads("team", infos))
+    assert len(discord.calls("PUT", "/commands")) == 2
+    names = {each["name"] for each in discord.commands[0]}
+    assert {"team", "stop", "approve", "deny", "Ask the team"} <= names
+
+
+async def test_status_and_stop_are_answered_to_their_person_alone(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    general, alice, bob = (
+        discord.channel("general"),
+        discord.person("alice"),
+        discord.person("bob"),
+    )
+    async with serving(discord, tmp_path, lambda: solo("Hi.")) as gateway:
+        await ready(discord)
+        asked = await alice.mentions(general, "hello")
+        await discord.until(lambda: asked.thread and said(discord, asked.thread))
+        await all_told(gateway)
+        used = await alice.slash(asked.thread, "status")
+        await discord.until(lambda: used.response and used.response.content)
+        stopped = await alice.slash(asked.thread, "stop")
+        await discord.until(lambda: stopped.response and stopped.response.content)
+    assert used.response.content == "The team 'demo' has nothing to do."
+    assert stopped.response.content == "Nothing is running."
+    assert used.response not in bob.sees(asked.thread)
+
+
+async def test_the_menu_of_a_message_asks_the_team_about_it(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    general, alice, bob = (
+        discord.channel("general"),
+        discord.person("alice"),
+        discord.person("bob"),
+    )
+    client = ScriptedModel("It is nonsense.")
+    async with serving(discord, tmp_path, partial(solo, client)) as gateway:
+        await ready(discord)
+        claim = await bob.says(general, "two and two is five")
+        used = await alice.menu(claim, "Ask the team")
+        await discord.until(lambda: used.response and used.response.thread)
+        await discord.until(lambda: said(discord, used.response.thread))
+        await all_told(gateway)
+    told = "".join(client.texts())
+    assert "two and two is five" in told
+    assert "What do you say to this message?" in told
+
+
+async def test_an_approval_is_clicked_and_its_outcome_stands_on_the_card(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    general, alice, bob = (
+        discord.channel("general"),
+        discord.person("alice"),
+        discord.person("bob"),
+    )
+    operators = [f"discord:{alice.id}"]
+    async with serving(discord, tmp_path, ringing(), operators=operators) as gateway:
+        asked = await bob.mentions(general, "ring it")
+        await discord.until(lambda: asked.thread)
+        card = await card_in(discord, asked.thread)
+        assert '"bell": "big"' in card.content
+        assert card.pings == [alice.user]
+
+        not_his = await bob.clicks(card, "Approve")
+        await discord.answered(not_his)
+        await discord.until(
+            lambda: any("not yours" in each.content for each in bob.sees(asked.thread))
+        )
+        assert RUNG == []
+        await discord.answered(await alice.clicks(card, "Approve"))
+        await discord.until(lambda: said(discord, asked.thread)[-1].endswith("It rang."))
+        await all_told(gateway)
+        await discord.until(lambda: not card.components)
+    assert "approved" in card.content
+    assert "Alice" in card.content
+    assert RUNG == ["big"]
+
+
+async def test_a_note_on_a_denial_reaches_the_team(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    general, alice = discord.channel("general"), discord.person("alice")
+    operators = [f"discord:{alice.id}"]
+    async with serving(discord, tmp_path, ringing(), operators=operators) as gateway:
+        asked = await alice.mentions(general, "ring it")
+        await discord.until(lambda: asked.thread)
+        card = await card_in(discord, asked.thread)
+        opened = await discord.answered(await alice.clicks(card, "Deny with a note\u2026"))
+        await discord.answered(await alice.submits(opened, text="it is late"))
+        await discord.until(lambda: not card.components)
+        await all_told(gateway)
+    assert "denied: it is late" in card.content
+    assert RUNG == []
+
+
+async def test_a_question_is_answered_by_a_form_or_by_a_reply_to_its_card(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    general, alice = discord.channel("general"), discord.person("alice")
+    async with serving(discord, tmp_path, asking()) as gateway:
+        first = await alice.mentions(general, "begin")
+        await discord.until(lambda: first.thread)
+        card = await card_in(discord, first.thread)
+        opened = await discord.answered(await alice.clicks(card, "Answer\u2026"))
+        await discord.answered(await alice.submits(opened, text="go on"))
+        await discord.until(lambda: not card.components)
+
+        second = await alice.mentions(general, "begin again")
+        await discord.until(lambda: second.thread)
+        other = await card_in(discord, second.thread)
+        await alice.says(second.thread, "all of it", reply_to=other)
+        await discord.until(lambda: not other.components)
+        await all_told(gateway)
+    assert "go on" in card.content
+    assert "all of it" in other.content
+
+
+async def test_a_late_click_and_an_unknown_button_are_answered(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    general, alice = discord.channel("general"), discord.person("alice")
+    operators = [f"discord:{alice.id}"]
+    async with serving(discord, tmp_path, ringing(), operators=operators) as gateway:
+        asked = await alice.mentions(general, "ring it")
+        await discord.until(lambda: asked.thread)
+        card = await card_in(discord, asked.thread)
+        approve = card.components[0]["components"][0]["custom_id"]
+        await discord.answered(await alice.clicks(card, "Deny"))
+        await discord.until(lambda: not card.components)
+        await discord.answered(await alice.clicks_gone(card, approve))
+        await discord.until(
+            lambda: any("settled already" in each.content for each in alice.sees(asked.thread))
+        )
+        await discord.answered(await alice.clicks_gone(card, "of:an:older:bot"))
+        await discord.until(
+            lambda: any("not known any more" in each.content for each in alice.sees(asked.thread))
+        )
+        await all_told(gateway)
+    assert discord.missed_interactions == []
+    assert RUNG == []
+
+
+async def test_clicks_are_noticed_in_time_while_everything_else_is_slow(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    general, alice = discord.channel("general"), discord.person("alice")
+    async with serving(discord, tmp_path, lambda: solo("Hi.")):
+        await ready(discord)
+        discord.faults.plan(Slow(2.0), path="/channels/", times=-1)
+        used = [await alice.slash(general, "status") for _ in range(200)]
+        for each in used:
+            await discord.answered(each)
+        discord.faults.clear()
+    assert discord.missed_interactions == []
+
+
+async def test_who_may_not_write_may_not_use_commands_either(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    general, mallory = discord.channel("general"), discord.person("mallory")
+    nobody = Route(adapter="discord", channels=["*"], users=["1"])
+    client = ScriptedModel("Here.")
+    async with serving(discord, tmp_path, partial(solo, client), routes=[nobody]):
+        await ready(discord)
+        used = await mallory.slash(general, "ask", text="let me in")
+        await discord.until(lambda: used.response and used.response.content)
+    assert used.response.content == "You may not write to this team."
+    assert used.response.visible_to is mallory.user
+    assert client.requests == []
