@@ -12,6 +12,7 @@ from gateway.cli.run import run
 from gateway.cli.secrets import secrets
 from gateway.cli.serve import backup, reload, serve, status
 from gateway.cli.sessions import sessions
+from gateway.cli.simulate import simulate
 from gateway.cli.teams import teams
 
 __all__ = ["main"]
@@ -33,6 +34,7 @@ __all__ = ["main"]
         backup,
         pair,
         secrets,
+        simulate,
     ],
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )

@@ -35,16 +35,19 @@ class LoadedConfig:
     adapters: Mapping[str, AdapterSettings] = field(default_factory=dict[str, "AdapterSettings"])
 
 
-def load_config(path: Path | None = None, *, references: bool = True) -> LoadedConfig:
+def load_config(
+    path: Path | None = None, *, references: bool = True, instead: Mapping[str, Any] | None = None
+) -> LoadedConfig:
     """The config from `path`, or from the first place that has one, or the built-in one.
 
     The places: $PARLEY_CONFIG, ./config.toml, config.toml in the user's config folder, which is
     ~/.config/parley. Without `references`, names and import paths are taken on trust: for commands
-    that use no team. Raises ConfigError with everything that is wrong.
+    that use no team. `instead` are tables that stand in for the file's own. Raises ConfigError with
+    everything that is wrong.
     """
     source = path or find_config()
     text = _read(source) if source else ""
-    written = _parse(text, source)
+    written = _parse(text, source) | dict(instead or {})
     folder = source.absolute().parent if source else Path.cwd()
     imports = Imports(folder if source else None)
     problems: list[Problem] = []

@@ -37,6 +37,11 @@ class Person(Modals):
         return self._user.id
 
     @property
+    def name(self) -> str:
+        """Their name, which `@name` mentions."""
+        return self._user.name
+
+    @property
     def mention(self) -> str:
         """What mentions them in a text."""
         return f"<@{self.id}>"

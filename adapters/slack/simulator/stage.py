@@ -34,6 +34,17 @@ class Stage:
         """The app's bot, for its id and mention."""
         return Person(self, self.world.bot(HOME))
 
+    @property
+    def people(self) -> list[Person]:
+        """Everybody who was named so far."""
+        return list(self._people.values())
+
+    @property
+    def names(self) -> dict[str, str]:
+        """The names of all users, the app's too, by id."""
+        spaces = self.world.workspaces.values()
+        return {user.id: user.name for space in spaces for user in space.users.values()}
+
     def person(
         self, name: str, *, guest: bool = False, workspace: str = HOME, timezone: str = ""
     ) -> Person:

@@ -95,11 +95,15 @@ class World:
         self._change.set()
         self._change = asyncio.Event()
 
+    async def change(self) -> None:
+        """Wait until something changes."""
+        await self._change.wait()
+
     async def until(self, condition: Callable[[], object], within: float = 5.0) -> None:
         """Wait until a condition holds. Raises TimeoutError after `within` real seconds."""
         async with asyncio.timeout(within):
             while not condition():
-                await self._change.wait()
+                await self.change()
 
     def new_id(self, prefix: str) -> str:
         """An id that was not there before."""

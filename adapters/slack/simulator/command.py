@@ -1,0 +1,89 @@
+"""What `parley simulate slack` starts: the simulated workspace, with somebody at the terminal."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import threading
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+
+from adapters.slack.simulator.clock import RealClock
+from adapters.slack.simulator.console import HELP, Console
+from adapters.slack.simulator.simulator import SlackSimulator
+
+
+class Simulation:
+    """A workspace that runs on this machine, as the gateway's command wants it."""
+
+    def __init__(self, slack: SlackSimulator) -> None:
+        self._slack = slack
+
+    @property
+    def table(self) -> Mapping[str, str]:
+        """What `[adapters.slack]` has to say to reach it; no secret is among it."""
+        return {
+            "bot_token": self._slack.bot_token,
+            "app_token": self._slack.app_token,
+            "api_url": self._slack.api_url,
+        }
+
+    @property
+    def operators(self) -> Sequence[str]:
+        """Who may decide about tools."""
+        return [f"slack:T0HOME:{self._slack.person('alice').id}"]
+
+    def room(self, name: str) -> str:
+        """A channel with a name like that, made if there is none; its id."""
+        cleaned = name.lower().replace("_", "-")
+        try:
+            return self._slack.channel(cleaned).id
+        except LookupError:
+            return self._slack.add_channel(cleaned).id
+
+    async def talk(self) -> None:
+        """Let whoever is at the terminal be the people, until they end it."""
+        print(HELP, end="\n\n", flush=True)  # noqa: T201
+        console = Console(self._slack, _write)
+        async with asyncio.TaskGroup() as group:
+            watching = group.create_task(self._watch(console), name="slack screen")
+            await console.run(_typed(console))
+            watching.cancel()
+
+    async def _watch(self, console: Console) -> None:
+        while True:
+            await self._slack.world.change()
+            console.screen.refresh()
+
+
+@asynccontextmanager
+async def simulate(port: int = 0) -> AsyncGenerator[Simulation]:
+    """A simulated workspace in real time with alice and bob in it, on this machine alone."""
+    async with SlackSimulator(clock=RealClock(), port=port) as slack:
+        for name in ("alice", "bob"):
+            slack.person(name)
+        yield Simulation(slack)
+
+
+def _write(line: str) -> None:
+    print(line, flush=True)  # noqa: T201
+
+
+async def _typed(console: Console) -> AsyncIterator[str]:
+    """The lines of standard input. They are read in a thread that does not hold the process."""
+    loop = asyncio.get_running_loop()
+    lines: asyncio.Queue[str] = asyncio.Queue()
+
+    def read() -> None:
+        for line in sys.stdin:
+            loop.call_soon_threadsafe(lines.put_nowait, line)
+        loop.call_soon_threadsafe(lines.put_nowait, "")
+
+    threading.Thread(target=read, name="stdin", daemon=True).start()
+    while True:
+        if sys.stdin.isatty():
+            print(console.prompt, end="", flush=True)  # noqa: T201
+        line = await lines.get()
+        if not line:
+            return
+        yield line

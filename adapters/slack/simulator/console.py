@@ -1,0 +1,159 @@
+"""Being the people of the simulated workspace from a terminal, line by line."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+
+from adapters.slack.simulator.people import Person
+from adapters.slack.simulator.screen import Screen
+from adapters.slack.simulator.simulator import SlackSimulator
+from adapters.slack.simulator.state import Message
+
+HELP = """\
+What you type is written by whoever you are, where you are. @parley mentions the app.
+
+  /as NAME             be somebody else
+  /in CHANNEL          go to a channel; /in dm is the direct messages with the app
+  /thread N, /thread   answer in the thread of message N; write to the channel again
+  /click N BUTTON      press a button of message N
+  /fill FIELD = TEXT   fill in a field of the modal; /submit and /close end it
+  /stop                press Stop in the thread where you are
+  /edit N TEXT, /delete N, /react N EMOJI, /upload PATH
+  /quit                end
+  //command TEXT       a slash command of the app, such as //parley help"""
+
+
+class Console:
+    """Takes lines, and does what they say as one of the people."""
+
+    def __init__(self, slack: SlackSimulator, write: Callable[[str], None]) -> None:
+        self._slack = slack
+        self._write = write
+        self.screen = Screen(slack, write)
+        self._who = slack.person("alice")
+        self._where = "general"
+        self._thread: Message | None = None
+        self._filled: dict[str, str | list[str]] = {}
+        self._commands: dict[str, Callable[[str], Awaitable[object]]] = {
+            "as": self._as,
+            "click": self._click,
+            "close": self._close,
+            "delete": self._delete,
+            "edit": self._edit,
+            "fill": self._fill,
+            "help": self._help,
+            "in": self._in,
+            "react": self._react,
+            "stop": self._stop,
+            "submit": self._submit,
+            "thread": self._go,
+            "upload": self._upload,
+        }
+
+    @property
+    def prompt(self) -> str:
+        """Who and where one is."""
+        place = "direct" if self._where == self._who.direct else f"#{self._where}"
+        thread = f" in {self.screen.number(self._thread)}" if self._thread else ""
+        return f"{self._who.name} {place}{thread}> "
+
+    async def run(self, lines: AsyncIterator[str]) -> None:
+        """Do what the lines say until they end, or one is /quit."""
+        async for line in lines:
+            if line.strip() == "/quit":
+                return
+            await self.take(line.strip())
+
+    async def take(self, line: str) -> None:
+        """Do what one line says; what does not work is said."""
+        try:
+            if line.startswith("//"):
+                command, _, text = line[1:].partition(" ")
+                await self._who.commands(self._where, command, text)
+            elif line.startswith("/"):
+                name, _, rest = line[1:].partition(" ")
+                if (do := self._commands.get(name)) is None:
+                    raise LookupError(f"there is no /{name}; /help says what there is")  # noqa: TRY301
+                await do(rest.strip())
+            elif line:
+                await self._who.says(self._where, line, thread=self._thread or "")
+        except (LookupError, OSError, ValueError) as error:
+            self._write(f"  ({error})")
+        self.screen.refresh()
+
+    async def _help(self, _: str) -> None:
+        self._write(HELP)
+
+    async def _as(self, name: str) -> None:
+        direct = self._where == self._who.direct
+        self._who = self._person(name)
+        if direct:
+            self._where, self._thread = self._who.direct, None
+
+    async def _in(self, name: str) -> None:
+        place = self._who.direct if name == "dm" else self._slack.channel(name).name
+        self._where, self._thread = place, None
+
+    async def _go(self, number: str) -> None:
+        self._thread = None
+        if number:
+            channel, message = self._slack.find(self.screen.message(number))
+            self._where = channel.name or channel.id
+            self._thread = channel.messages[message.root]
+
+    async def _click(self, rest: str) -> None:
+        number, _, button = rest.partition(" ")
+        await self._who.clicks(self.screen.message(number), button)
+
+    async def _fill(self, rest: str) -> None:
+        name, equals, text = rest.partition("=")
+        if not equals:
+            raise ValueError("write it as /fill FIELD = TEXT")
+        self._filled[name.strip()] = text.strip()
+
+    async def _submit(self, _: str) -> None:
+        filled, self._filled = self._filled, {}
+        await self._who.submits(filled)
+
+    async def _close(self, _: str) -> None:
+        await self._who.closes()
+
+    async def _stop(self, _: str) -> None:
+        if self._thread is None:
+            raise LookupError("go into a thread first: /thread N")
+        await self._who.stops(self._where, self._thread)
+
+    async def _edit(self, rest: str) -> None:
+        number, _, text = rest.partition(" ")
+        await self._who.edits(self._own(number), text)
+
+    async def _delete(self, number: str) -> None:
+        await self._who.deletes(self._own(number))
+
+    async def _react(self, rest: str) -> None:
+        number, _, name = rest.partition(" ")
+        await self._who.reacts(self.screen.message(number), name.strip(": "))
+
+    async def _upload(self, rest: str) -> None:
+        name, data = _file(rest)
+        await self._who.uploads(self._where, name, data, thread=self._thread or "")
+
+    def _own(self, number: str) -> Message:
+        message = self.screen.message(number)
+        if message.user != self._who.id:
+            raise LookupError(f"message {number} is not {self._who.name}'s")
+        return message
+
+    def _person(self, name: str) -> Person:
+        cleaned = name.removeprefix("@")
+        if not cleaned.replace("-", "").isalnum():
+            raise ValueError("a name is made of letters, digits and -")
+        return self._slack.person(cleaned)
+
+
+def _file(written: str) -> tuple[str, bytes]:
+    """The name and the bytes of a file whose path somebody typed."""
+    path = Path(*shlex.split(written)).expanduser()
+    return path.name, path.read_bytes()
