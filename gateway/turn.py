@@ -9,6 +9,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Generator, Sequence
 from contextlib import aclosing, contextmanager, suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from gateway.errors import BudgetSpent, GatewayError, TeamUnusable, causes, report
 from gateway.events import MessageFinished, Notice, SessionEvent, SpeakerStarted, TextDelta
@@ -32,17 +34,19 @@ from gateway.terms import Terms
 from gateway.transcript import Transcript
 from gateway.turn_log import TurnLog
 from teams import Swarm
-from teams.base import TaskResult, run_hooks
+from teams.base import ModelWatch, TaskResult, run_hooks
 from teams.core import CancellationToken
 from teams.messages import (
     BaseAgentEvent,
     BaseChatMessage,
     HandoffMessage,
-    ModelClientStreamingChunkEvent,
     ToolCallExecutionEvent,
     ToolCallRequestEvent,
     UserInputRequestedEvent,
 )
+
+if TYPE_CHECKING:
+    from teams.models import ChatCompletionClient, RequestUsage
 
 SHOW_EVERY = 2.0
 """Seconds between two writes of the text of a message that still grows."""
@@ -51,6 +55,23 @@ TRY_AGAIN = "/retry"
 
 Build = Callable[[], Awaitable[LiveTeam]]
 TakeUp = Callable[[Lease], Awaitable[Joined]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Heard:
+    """Notes that models are asked, on the way to `meter`."""
+
+    meter: ModelWatch
+    heard: Callable[[], None]
+
+    def asks(self, client: ChatCompletionClient) -> None:
+        """A model is about to be asked."""
+        self.heard()
+        self.meter.asks(client)
+
+    def answered(self, client: ChatCompletionClient, usage: RequestUsage) -> None:
+        """The model has answered."""
+        self.meter.answered(client, usage)
 
 
 class Turn:
@@ -136,7 +157,10 @@ class Turn:
             with (
                 self._in_time(),
                 run_hooks(
-                    intercept=self._journal.intercept, ask=self._humans.ask, model=self._log.meter
+                    intercept=self._journal.intercept,
+                    ask=self._humans.ask,
+                    model=_Heard(self._log.meter, self._heard),
+                    between=self._join,
                 ),
             ):
                 return await self._drive(live)
@@ -208,25 +232,33 @@ class Turn:
 
     def _add(self, live: LiveTeam, messages: Sequence[QueuedMessage]) -> None:
         """Let messages join the run, as people's words to a team that is at work."""
+        if messages:
+            live.team.add_messages(self._joining(messages))
+            self._unheard = True
+
+    def _joining(self, messages: Sequence[QueuedMessage]) -> list[BaseChatMessage]:
         for message in messages:
             self._journal.joined(message.author, untrusted=message.untrusted)
+        self._given += [message.inbox for message in messages]
         work = self._work
         shared = work.shared or any(each.author.id != work.asker.id for each in messages)
-        live.team.add_messages(task_of(messages, work.thread.key, shared=shared, handoff_to=""))
-        self._given += [message.inbox for message in messages]
-        self._unheard = True
+        return task_of(messages, work.thread.key, shared=shared, handoff_to="")
 
-    async def _join(self, live: LiveTeam) -> None:
-        """Take up what waits, unless the team has handed its work to the user: then that is what
-        the next message is for.
-        """
-        if not self._steered or self._handoff_from:
-            return
+    async def _join(self) -> Sequence[BaseChatMessage]:
+        """What is to join the run before its next speaker."""
+        return self._joining(await self._taken_up())
+
+    async def _taken_up(self) -> Sequence[QueuedMessage]:
+        if not self._steered:
+            return ()
         self._steered = False
         joined = await self._take_up(self._log.lease)
         self._log.show(joined.events)
-        if joined.messages:
-            self._add(live, joined.messages)
+        return joined.messages
+
+    def _heard(self) -> None:
+        """A model is asked, and so hears all that was said before."""
+        self._unheard = False
 
     async def _take(self, live: LiveTeam, item: BaseAgentEvent | BaseChatMessage) -> None:
         if isinstance(item, UserInputRequestedEvent):
@@ -239,10 +271,9 @@ class Turn:
                 deltas.append(event)
             else:
                 self._unwritten.append(event)
-        self._unheard = self._unheard and not _is_from_a_model(item)
         if _matters(item) or any(isinstance(e, MessageFinished) for e in self._unwritten):
-            if _matters(item):
-                await self._join(live)
+            if isinstance(item, ToolCallRequestEvent | ToolCallExecutionEvent):
+                self._add(live, await self._taken_up())
             await self._write(await live.checkpoint())
         elif any(isinstance(event, SpeakerStarted) for event in self._unwritten):
             await self._show_speaker()
@@ -378,11 +409,6 @@ class Turn:
 def _matters(item: BaseAgentEvent | BaseChatMessage) -> bool:
     """Whether to save the team here: before tools run, after them, after a message."""
     return isinstance(item, BaseChatMessage | ToolCallRequestEvent | ToolCallExecutionEvent)
-
-
-def _is_from_a_model(item: BaseAgentEvent | BaseChatMessage) -> bool:
-    """Whether a model was asked for the item, so that it has heard all that was said before."""
-    return isinstance(item, ModelClientStreamingChunkEvent) or item.models_usage is not None
 
 
 def _being_cancelled() -> bool:

@@ -17,6 +17,7 @@ from collections.abc import AsyncGenerator, Generator, Sequence
 from contextlib import aclosing, contextmanager
 from dataclasses import dataclass
 
+from teams._hooks import AGENT_PATH, current_hooks
 from teams._merge import Emit, Job, is_being_cancelled, merge
 from teams._participant import Participant, Spoken
 from teams._scope import RunStream
@@ -204,6 +205,8 @@ class BaseGroupChat(StatefulTeam, ABC):
                     yield item
                 if (activity := self._activity(token)) is None:
                     stop = await self._between_turns()
+                    if outermost and self._phase == "select" and stop is None:
+                        await self._take_up()
                     continue
                 async with aclosing(activity):
                     async for item in activity:
@@ -279,6 +282,12 @@ class BaseGroupChat(StatefulTeam, ABC):
             case _:
                 return self._take(await self.select_speaker(self._thread))
         return None
+
+    async def _take_up(self) -> None:
+        """Add what the run's caller has for the participants, unless a tool runs this team."""
+        between = current_hooks().between
+        if between is not None and not AGENT_PATH.get():
+            self.add_messages(await between())
 
     def _take(self, choice: Choice) -> StopMessage | None:
         if isinstance(choice, StopMessage):

@@ -13,11 +13,12 @@ from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 if TYPE_CHECKING:
     from teams._cancellation import CancellationToken
     from teams.agents._approval import ApprovalRequest, ApprovalResponse
+    from teams.messages import BaseChatMessage
     from teams.models import ChatCompletionClient, RequestUsage
     from teams.tools import ToolResult
 
@@ -130,6 +131,10 @@ class ModelWatch(Protocol):
         ...
 
 
+Between: TypeAlias = "Callable[[], Awaitable[Sequence[BaseChatMessage]]]"
+"""What else is to be said before the next participants have their turn."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunHooks:
     """What a run inherits from whoever started it."""
@@ -138,6 +143,7 @@ class RunHooks:
     ask: AskHuman | None = None
     approve_code: ApproveCode | None = None
     model: ModelWatch | None = None
+    between: Between | None = None
 
 
 _HOOKS: ContextVar[RunHooks] = ContextVar("teams_run_hooks", default=RunHooks())  # noqa: B039 (frozen)
@@ -162,6 +168,7 @@ def run_hooks(
     ask: AskHuman | None = None,
     approve_code: ApproveCode | None = None,
     model: ModelWatch | None = None,
+    between: Between | None = None,
 ) -> Generator[None]:
     """Everything run inside passes its tool calls through `intercept` and asks humans through `ask`
     / `approve_code`.
@@ -172,9 +179,16 @@ def run_hooks(
     serves every UserProxyAgent without an input function of its own
     (`UserProxyAgent.InputRequestContext.request_id()` tells the request's id), `approve_code` every
     CodeExecutorAgent without an approval function. `model` sees every request to a model. What is
-    not given is inherited.
+    not given is inherited. `between` is asked by the outermost team, whenever it goes on to another
+    turn of its participants, for messages to be added first.
     """
-    given = {"intercept": intercept, "ask": ask, "approve_code": approve_code, "model": model}
+    given = {
+        "intercept": intercept,
+        "ask": ask,
+        "approve_code": approve_code,
+        "model": model,
+        "between": between,
+    }
     token = _HOOKS.set(
         replace(_HOOKS.get(), **{name: hook for name, hook in given.items() if hook is not None})
     )
