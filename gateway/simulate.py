@@ -13,6 +13,7 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Protocol, TypeAlias, cast
 
 from gateway._suggest import did_you_mean
@@ -83,13 +84,22 @@ async def simulate(
 
 
 def _find(name: str) -> Simulate:
-    names = [module.name for module in pkgutil.iter_modules(import_module(PACKAGE).__path__)]
-    module = import_module(f"{PACKAGE}.{name}") if name in names else None
-    found = getattr(module, "simulate", None)
+    found = getattr(_module(name), "simulate", None)
     if found is None:
+        names = [module.name for module in pkgutil.iter_modules(import_module(PACKAGE).__path__)]
         hint = did_you_mean(name, names)
         raise NoSimulator(f"there is no simulator of {name!r}; {hint}".rstrip("; "))
     return cast("Simulate", found)
+
+
+def _module(name: str) -> ModuleType | None:
+    path = f"{PACKAGE}.{name}"
+    try:
+        return import_module(path) if name.isidentifier() else None
+    except ModuleNotFoundError as error:
+        if error.name != path:
+            raise
+        return None
 
 
 def _load(name: str, path: Path | None, simulation: Simulation) -> LoadedConfig:
