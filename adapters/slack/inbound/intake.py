@@ -21,6 +21,7 @@ from adapters.slack.inbound.drafts import Drafts
 from adapters.slack.inbound.events import marked
 from adapters.slack.inbound.replies import Replies
 from adapters.slack.inbound.slash import SlashCommands
+from adapters.slack.inbound.turns import Turns
 from adapters.slack.inbound.values import (
     Chosen,
     Draft,
@@ -50,6 +51,9 @@ NO_REQUEST = "There is no such request."
 REACTED = "What do you say to the message that I have marked with :{emoji}:?"
 REFUSED = "You may not do this here."
 NOTED = "Thank you, noted."
+
+
+_IN_ORDER = frozenset({"message", "file", "edit", "delete"})
 
 
 class Afterwards(Protocol):
@@ -92,6 +96,7 @@ class Intake:
         self._replies = Replies(calls, config, drafts.commands, lambda: gateway.live_links)
         self._dialogs = Dialogs(gateway, calls, drafts)
         self._slash = SlashCommands(gateway, calls, drafts)
+        self._turns = Turns()
 
     async def take(self, found: Inbound) -> dict[str, Any] | None:
         """Hand it in. What Slack is to be answered, None for a bare acknowledgement.
@@ -145,8 +150,18 @@ class Intake:
     async def _said(self, draft: Draft) -> None:
         if not await self._drafts.is_meant(draft):
             self._gateway.vitals.ignored["not addressed"] += 1
-            return
-        await self._hand_in(draft, await self._drafts.message(draft))
+        elif draft.message.event in _IN_ORDER:
+            async with self._turns.of(str(draft.key)):
+                await self._once(draft)
+        else:
+            await self._once(draft)
+
+    async def _once(self, draft: Draft) -> None:
+        """Hand it in, unless it was taken already: then only its new keys are noted."""
+        if await self._gateway.store.taken(draft.message.dedupe):
+            await self._gateway.accept(draft.message)
+        else:
+            await self._hand_in(draft, await self._drafts.message(draft))
 
     async def _hand_in(self, draft: Draft, message: InboundMessage) -> Receipt:
         receipt = await self._gateway.accept(message)
