@@ -81,6 +81,18 @@ def labelled(components: list[Json], wanted: str) -> Json | None:
     return None
 
 
+def fields(form: Json) -> dict[str, str]:
+    """A form's fields: their labels, and the custom ids to fill them in by."""
+    found: dict[str, str] = {}
+    for each in walk(form["components"]):
+        inside = each.get("component") or {}
+        if each["type"] == LABEL and inside.get("custom_id"):
+            found[each["label"]] = inside["custom_id"]
+        elif each["type"] == INPUT and each.get("label"):
+            found[each["label"]] = each["custom_id"]
+    return found
+
+
 def _check_text(everything: list[Json]) -> None:
     length = sum(len(each.get("content") or "") for each in everything if each["type"] == TEXT)
     if length > MOST_V2_TEXT:

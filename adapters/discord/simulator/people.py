@@ -24,6 +24,7 @@ File: TypeAlias = tuple[str, bytes, str]
 """A file's name, content and MIME type."""
 
 STRING, ATTACHMENT = 3, 11
+NUMBERS = {4: int, 10: float}
 
 
 class Impossible(Exception):
@@ -298,6 +299,8 @@ class Person:
             value = self._resolve(data, channel, value)
         elif kind == ATTACHMENT:
             value = self._attach(channel, data, value)
+        elif kind in NUMBERS:
+            value = NUMBERS[kind](value)
         if kind == STRING and len(value) > known.get("max_length", 6000):
             raise Impossible(f"The option {known['name']!r} is too long.")
         return {"name": known["name"], "type": kind, "value": value}

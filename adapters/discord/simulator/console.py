@@ -1,0 +1,201 @@
+"""Being the people of the simulated Discord from a terminal, line by line."""
+
+from __future__ import annotations
+
+import mimetypes
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+
+from adapters.discord.simulator import components
+from adapters.discord.simulator.model import Channel, ChannelType, Interaction
+from adapters.discord.simulator.people import File, Impossible
+from adapters.discord.simulator.screen import Screen
+from adapters.discord.simulator.simulator import DiscordSimulator
+
+HELP = """\
+What you type is written by whoever you are, where you are. @parley mentions the application.
+
+  /as NAME             be somebody else
+  /in CHANNEL          go to a channel; /in dm is the conversation with the application
+  /thread N, /thread   go into the thread of message N; back to the channel
+  /reply N TEXT        answer message N
+  /click N BUTTON      press a button of message N; /select N CHOICE chooses from its list
+  /fill FIELD = TEXT   fill in a field of the form; /submit sends it
+  /menu N COMMAND      use a command from the menu of message N
+  /edit N TEXT, /delete N, /react N EMOJI, /upload PATH
+  /quit                end
+  //COMMAND TEXT       a slash command of the application; options as name:value"""
+
+NAME = re.compile(r"@([\w-]+)")
+OPTION = re.compile(r"(?:^|\s)(\w+):(\S+)")
+
+
+class Console:
+    """Takes lines, and does what they say as one of the people."""
+
+    def __init__(self, discord: DiscordSimulator, write: Callable[[str], None]) -> None:
+        self._discord = discord
+        self._write = write
+        self.screen = Screen(discord, write)
+        self._who = discord.person("alice")
+        self._where = discord.channel("general")
+        self._filled: dict[str, str] = {}
+        self._commands: dict[str, Callable[[str], Awaitable[object]]] = {
+            "as": self._as,
+            "click": self._click,
+            "delete": self._delete,
+            "edit": self._edit,
+            "fill": self._fill,
+            "help": self._help,
+            "in": self._in,
+            "menu": self._menu,
+            "react": self._react,
+            "reply": self._reply,
+            "select": self._select,
+            "submit": self._submit,
+            "thread": self._thread,
+            "upload": self._upload,
+        }
+
+    @property
+    def prompt(self) -> str:
+        """Who and where one is."""
+        return f"{self._who.name} {self.screen.place(self._where)}> "
+
+    async def run(self, lines: AsyncIterator[str]) -> None:
+        """Do what the lines say until they end, or one is /quit."""
+        async for line in lines:
+            if line.strip() == "/quit":
+                return
+            await self.take(line.strip())
+
+    async def take(self, line: str) -> None:
+        """Do what one line says; what does not work is said."""
+        try:
+            if line.startswith("//"):
+                await self._slash(line[2:])
+            elif line.startswith("/"):
+                name, _, rest = line[1:].partition(" ")
+                if (do := self._commands.get(name)) is None:
+                    raise LookupError(f"there is no /{name}; /help says what there is")  # noqa: TRY301
+                await do(rest.strip())
+            elif line:
+                await self._who.says(self._where, self._mentioning(line))
+        except (Impossible, LookupError, OSError, ValueError) as error:
+            self._write(f"  ({error})")
+        self.screen.refresh()
+
+    async def _help(self, _: str) -> None:
+        self._write(HELP)
+
+    async def _as(self, name: str) -> None:
+        cleaned = name.removeprefix("@")
+        if not cleaned.replace("-", "").isalnum():
+            raise ValueError("a name is made of letters, digits and -")
+        direct = self._where.type is ChannelType.DM
+        self._who = self._discord.person(cleaned)
+        self._where = self._who.direct if direct else self._where
+
+    async def _in(self, name: str) -> None:
+        self._where = self._who.direct if name == "dm" else self._channel(name.removeprefix("#"))
+
+    async def _thread(self, number: str) -> None:
+        if not number:
+            self._where = self._where.home
+            return
+        message = self.screen.message(number)
+        if message.channel.is_thread:
+            self._where = message.channel
+        elif message.thread is not None:
+            self._where = message.thread
+        else:
+            raise LookupError(f"message {number} has no thread")
+
+    async def _reply(self, rest: str) -> None:
+        number, _, text = rest.partition(" ")
+        message = self.screen.message(number)
+        await self._who.says(message.channel, self._mentioning(text), reply_to=message)
+
+    async def _slash(self, line: str) -> None:
+        name, _, text = line.strip().partition(" ")
+        options: dict[str, str] = dict(OPTION.findall(text))
+        if text and not options:
+            options = {self._text_option(name): text.strip()}
+        await self._who.slash(self._where, name, **options)
+
+    def _text_option(self, name: str) -> str:
+        for command in [each for listed in self._discord.commands.values() for each in listed]:
+            if command["name"] == name:
+                for option in command.get("options") or []:
+                    return str(option["name"])
+        raise LookupError(f"/{name} takes no text")
+
+    async def _menu(self, rest: str) -> None:
+        number, _, command = rest.partition(" ")
+        await self._who.menu(self.screen.message(number), command)
+
+    async def _click(self, rest: str) -> None:
+        number, _, button = rest.partition(" ")
+        await self._who.clicks(self.screen.message(number), button)
+
+    async def _select(self, rest: str) -> None:
+        number, _, choice = rest.partition(" ")
+        message = self.screen.message(number)
+        for each in components.walk(message.components):
+            if each["type"] in components.SELECTS:
+                await self._who.selects(message, each["custom_id"], choice)
+                return
+        raise LookupError(f"message {number} has no list to choose from")
+
+    async def _fill(self, rest: str) -> None:
+        name, equals, text = rest.partition("=")
+        known = components.fields(self._form().modal or {"components": []})
+        if not equals or name.strip() not in known:
+            raise ValueError(f"write it as /fill FIELD = TEXT, with one of: {', '.join(known)}")
+        self._filled[known[name.strip()]] = text.strip()
+
+    async def _submit(self, _: str) -> None:
+        filled, self._filled = self._filled, {}
+        await self._who.submits(self._form(), **filled)
+
+    def _form(self) -> Interaction:
+        for interaction in reversed(self._discord.interactions):
+            if interaction.modal is not None and interaction.user is self._who.user:
+                return interaction
+        raise LookupError("there is no form")
+
+    async def _edit(self, rest: str) -> None:
+        number, _, text = rest.partition(" ")
+        await self._who.edits(self.screen.message(number), self._mentioning(text))
+
+    async def _delete(self, number: str) -> None:
+        await self._who.deletes(self.screen.message(number))
+
+    async def _react(self, rest: str) -> None:
+        number, _, emoji = rest.partition(" ")
+        await self._who.reacts(self.screen.message(number), emoji.strip())
+
+    async def _upload(self, rest: str) -> None:
+        await self._who.says(self._where, files=[_read(Path(rest))])
+
+    def _channel(self, name: str) -> Channel:
+        known = {each.name: each for each in self._discord.world.channels.values() if each.name}
+        if name not in known:
+            raise LookupError(f"there is no channel {name!r}; there are: {', '.join(known)}")
+        return known[name]
+
+    def _mentioning(self, text: str) -> str:
+        """The text with `@name` as the mention of whoever is called so."""
+        users = {user.name: user for user in self._discord.world.users.values()}
+
+        def mention(found: re.Match[str]) -> str:
+            user = users.get(found[1])
+            return user.mention if user else found[0]
+
+        return NAME.sub(mention, text)
+
+
+def _read(path: Path) -> File:
+    kind = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
+    return path.name, path.expanduser().read_bytes(), kind
