@@ -248,6 +248,7 @@ class Gateway:
             await stack.enter_async_context(serve_control(self))
             stack.callback(self._bus.close)
             stack.push_async_callback(self._sessions.close_retired)
+            stack.push_async_callback(self._sessions.close_teams)
             # The gateway may be entered by one task and left by another (a terminal's callbacks),
             # so its lanes hang on a task of their own, which `_shut_down` ends.
             lanes = asyncio.get_running_loop().create_task(self._work(), name="gateway lanes")
@@ -268,6 +269,7 @@ class Gateway:
         async with asyncio.TaskGroup() as group:
             group.create_task(upkeep.run(), name="gateway upkeep")
             group.create_task(self._deadlines.run(), name="gateway deadlines")
+            group.create_task(self._sessions.closing.run(), name="gateway closing")
             await self._dispatcher.serve(self._sessions.drain)
 
     async def _tidy(self) -> None:

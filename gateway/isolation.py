@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, cast
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from functools import lru_cache
+from typing import Any, TypeAlias, cast
 
 from teams.base import ChatAgent, Team, TerminationCondition
 from teams.code_executor import CodeExecutor
 from teams.memory import Memory
 from teams.model_context import ChatCompletionContext
 from teams.models import ChatCompletionClient
-from teams.tools import BaseTool, Workbench
+from teams.tools import BaseTool, StaticWorkbench, Workbench
 
 _OWN = (
     ChatAgent,
@@ -23,6 +24,9 @@ _OWN = (
     CodeExecutor,
 )
 _HOLDERS: tuple[type, ...] = (*_OWN, BaseTool)
+
+
+Close: TypeAlias = Callable[[], Awaitable[None]]
 
 
 class GivenOut:
@@ -50,12 +54,19 @@ class GivenOut:
 
 def owned(team: Team) -> Iterator[object]:
     """Everything in a team, at any depth, that must be a thread's own; the team itself first."""
-    return (part for part in _everything(team) if isinstance(part, _OWN))
+    return (part for part in _everything(team) if _is_own(type(part)))
 
 
 def model_clients(team: Team) -> Iterator[ChatCompletionClient]:
     """The model clients of a team, at any depth."""
     return (part for part in _everything(team) if isinstance(part, ChatCompletionClient))
+
+
+def closes(team: object) -> Iterator[Close]:
+    """What releases all that a team holds at any depth: executors, workbenches, agents' own."""
+    for part in _everything(team):
+        if method := _closed_by(type(part)):
+            yield getattr(part, method)
 
 
 def local_executors(team: Team) -> list[str]:
@@ -66,7 +77,7 @@ def local_executors(team: Team) -> list[str]:
     return list(dict.fromkeys(type(part).__name__ for part in found))
 
 
-def _everything(team: Team) -> Iterator[object]:
+def _everything(team: object) -> Iterator[object]:
     left: list[object] = [team]
     seen: dict[int, object] = {}
     while left:
@@ -75,8 +86,7 @@ def _everything(team: Team) -> Iterator[object]:
             continue
         seen[id(part)] = part
         yield part
-        if not isinstance(part, ChatCompletionClient):
-            left += _inside(part)
+        left += _inside(part)
 
 
 def _inside(part: object) -> Iterable[object]:
@@ -86,14 +96,30 @@ def _inside(part: object) -> Iterable[object]:
         case dict():
             return cast("Mapping[object, object]", part).values()
         case _:
-            within = isinstance(part, _HOLDERS) or _is_ours(part)
-            return _attributes(part) if within else ()
+            return _attributes(part) if _may_hold(type(part)) else ()
 
 
-def _is_ours(part: object) -> bool:
-    """A helper object of the engine, which may hold agents; not its messages and settings."""
-    kind = type(part)
-    return kind.__module__.startswith(("teams.agents", "teams.tools", "teams._"))
+@lru_cache(maxsize=1024)
+def _is_own(kind: type) -> bool:
+    return issubclass(kind, _OWN)
+
+
+@lru_cache(maxsize=1024)
+def _closed_by(kind: type) -> str:
+    """The method that releases what such a part holds; "" if it holds nothing."""
+    if issubclass(kind, CodeExecutor | Workbench) and not issubclass(kind, StaticWorkbench):
+        return "stop"
+    own_agent = issubclass(kind, ChatAgent) and not kind.__module__.startswith("teams.")
+    return "close" if own_agent else ""
+
+
+@lru_cache(maxsize=1024)
+def _may_hold(kind: type) -> bool:
+    """Of the engine's own, also its helper objects; not its messages and settings."""
+    if issubclass(kind, ChatCompletionClient):
+        return False
+    ours = kind.__module__.startswith(("teams.agents", "teams.tools", "teams._"))
+    return ours or issubclass(kind, _HOLDERS)
 
 
 def _attributes(part: object) -> Iterator[object]:

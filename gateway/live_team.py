@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gateway.errors import TeamUnusable
+from gateway.isolation import Close
 from gateway.store.protocols import Checkpoint
 from teams.base import DurableTeam
 
@@ -22,6 +23,8 @@ class LiveTeam:
         self.team = team
         self.anew = anew
         """It has taken another's place in the midst of a turn, of which it knows nothing."""
+        self.closes: tuple[Close, ...] = ()
+        """What releases all that it holds."""
         self.used_at = 0.0
         """When it was last used, by `time.monotonic`."""
         self._snapshot = 0

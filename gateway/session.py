@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import logging
 from collections import OrderedDict
+from functools import partial
 from time import monotonic
 
 from gateway.budgets import Ledger
 from gateway.bus import EventBus
+from gateway.closing import ClosingTeams
 from gateway.dispatch import Dispatcher
 from gateway.errors import Fenced, GatewayError, TeamUnusable
+from gateway.isolation import Close, closes
 from gateway.live_team import LiveTeam
 from gateway.logging import working_on
 from gateway.made_files import MadeFiles
@@ -57,6 +60,8 @@ class Sessions:
         """What holds for turns and their questions from now on."""
         self._dispatcher = dispatcher
         self._live: OrderedDict[str, LiveTeam] = OrderedDict()
+        self.closing = ClosingTeams()
+        """Closes the teams that were dropped, while it is run."""
         self._running: dict[str, Turn] = {}
         self._stops: dict[str, str] = {}
         self._delays: dict[str, float] = {}
@@ -134,13 +139,7 @@ class Sessions:
         async def build() -> LiveTeam:
             nonlocal live
             if live is None:
-                successor = Successor(
-                    self._store,
-                    log,
-                    build=lambda: self._build(thread),
-                    info=lambda: self._info(thread.team),
-                )
-                live = await successor.team(thread)
+                live = await self._load(thread, log)
             return live
 
         try:
@@ -149,11 +148,13 @@ class Sessions:
                 self._live[thread.id] = live
                 live.used_at = monotonic()
         finally:
+            if live is not None and self._live.get(thread.id) is not live:
+                self.closing.add(live)
             del self._running[thread.id]
             self._stops.pop(thread.id, None)
             await self._ended(turn.id)
         while len(self._live) > self.terms.live_teams:
-            self._live.popitem(last=False)
+            self._drop_oldest()
         return turn.ended, more
 
     def _info(self, team: str) -> TeamInfo:
@@ -161,6 +162,20 @@ class Sessions:
             return self._teams.info(team)
         except KeyError:
             return TeamInfo(name=team, description="", participants=(), models={}, definition="")
+
+    async def _load(self, thread: Thread, log: TurnLog) -> LiveTeam:
+        held: tuple[Close, ...] = ()
+
+        async def build() -> DurableTeam:
+            nonlocal held
+            team = await self._build(thread)
+            held = tuple(closes(team))  # now, while nothing was said that would be looked through
+            return team
+
+        info = partial(self._info, thread.team)
+        live = await Successor(self._store, log, build=build, info=info).team(thread)
+        live.closes = held
+        return live
 
     async def _build(self, thread: Thread) -> DurableTeam:
         if thread.team not in self._teams.names():
@@ -207,7 +222,8 @@ class Sessions:
         """
         self._retired.append((self._teams, {turn.id for turn in self._running.values()}))
         self._teams, self.terms = teams, terms
-        self._live.clear()
+        while self._live:
+            self._drop_oldest()
         await self._ended("")
 
     async def _ended(self, turn: str) -> None:
@@ -226,11 +242,22 @@ class Sessions:
     def evict(self, idle: float) -> None:
         """Drop the teams that nobody has used for `idle` seconds: they are loaded again."""
         while self._live and next(iter(self._live.values())).used_at < monotonic() - idle:
-            self._live.popitem(last=False)
+            self._drop_oldest()
+
+    def _drop_oldest(self) -> None:
+        _, live = self._live.popitem(last=False)
+        self.closing.add(live)
+
+    async def close_teams(self) -> None:
+        """Close the teams that are left: nothing runs any more."""
+        live, self._live = self._live, OrderedDict()
+        await self.closing.finish(live.values())
 
     def forget(self, thread: str) -> None:
         """Stop the work of a thread that was deleted, and drop what it has in memory."""
         if turn := self._running.get(thread):
             turn.stop()
-        for kept in (self._live, self._stops, self._delays):
+        if live := self._live.pop(thread, None):
+            self.closing.add(live)
+        for kept in (self._stops, self._delays):
             kept.pop(thread, None)
