@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from adapters.discord.acting import Acting
@@ -35,15 +36,16 @@ LOG = logging.getLogger("adapters.discord")
 
 SEEN = "seen"
 """Name of the mark that says until when everything was heard."""
-NOTE_SECONDS = 15.0
+NOTE_SECONDS = 5.0
 FIRST_WAIT, LONGEST_WAIT = 1.0, 60.0
 
 
 class DiscordAdapter:
     """The connection to Discord."""
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Config, *, clock: Callable[[], float] = time.time) -> None:
         self._config = config
+        self._clock = clock
 
     @property
     def name(self) -> str:
@@ -55,7 +57,7 @@ class DiscordAdapter:
         config = self._config
         async with Rest(config.token, config.api_url) as rest:
             me, shards = await _sign_in(rest, config)
-            bot = _Bot(config, gateway, rest, me, shards)
+            bot = _Bot(config, gateway, rest, me, shards, self._clock)
             try:
                 await bot.run()
             except BaseExceptionGroup as errors:
@@ -91,7 +93,16 @@ def _refusals(errors: BaseExceptionGroup[BaseException]) -> Iterator[AuthError]:
 class _Bot:
     """One run of the adapter; the Listener of its events."""
 
-    def __init__(self, config: Config, gateway: Gateway, rest: Rest, me: Me, shards: int) -> None:
+    def __init__(
+        self,
+        config: Config,
+        gateway: Gateway,
+        rest: Rest,
+        me: Me,
+        shards: int,
+        clock: Callable[[], float],
+    ) -> None:
+        self._clock = clock
         self._config = config
         self._gateway = gateway
         self._rest = rest
@@ -110,7 +121,7 @@ class _Bot:
         self._acting = Acting(
             gateway, knowledge, self._hearing, ask=config.ask, threads=config.threads
         )
-        self._catch_up = CatchUp(rest, self._hearing)
+        self._catch_up = CatchUp(rest, self._hearing, clock)
         self._surface = DiscordSurface(rest, self._spots, me.user, lambda: gateway.live_links)
         self._connection = Connection(
             lambda frame: client_of(config, shards, frame),
@@ -127,7 +138,7 @@ class _Bot:
             asyncio.TaskGroup() as group,
         ):
             # On the very first run there is nothing that could have been missed.
-            self._events = Events(self, group, float(seen or 0.0))
+            self._events = Events(self, group, float(seen or 0.0), self._clock)
             group.create_task(self._note_seen(), name="notes until when all was heard")
             group.create_task(self._tell_commands(), name="tells Discord of the commands")
             group.create_task(self._connection.run(), name="keeps the connection to Discord")
@@ -139,11 +150,11 @@ class _Bot:
     async def _note_seen(self) -> None:
         noted = 0.0
         while True:
-            await asyncio.sleep(NOTE_SECONDS)
             until = self._events.taken_until
             if until > noted:
                 await self._gateway.store.mark(PLATFORM, SEEN, str(until))
-                noted = until
+            await asyncio.sleep(NOTE_SECONDS if until > noted else FIRST_WAIT)
+            noted = until
 
     async def _tell_commands(self) -> None:
         wanted = payloads(self._config.ask, self._gateway.commands())

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -52,14 +52,17 @@ class _Found:
 class CatchUp:
     """Reads the channels in which something was said since a time (seconds since the epoch)."""
 
-    def __init__(self, rest: Rest, hearing: Hearing) -> None:
+    def __init__(
+        self, rest: Rest, hearing: Hearing, clock: Callable[[], float] = time.time
+    ) -> None:
+        self._clock = clock
         self._rest = rest
         self._hearing = hearing
         self._reading = asyncio.Semaphore(READS)
 
     async def read(self, channels: Iterable[tuple[Channel, str]], since: float, me: Me) -> None:
         """Take what was missed in these channels; each with the id of its last message."""
-        since = max(since, time.time() - OLDEST)
+        since = max(since, self._clock() - OLDEST)
         for channel, last in channels:
             if channel.type in TEXT_CHANNELS and (
                 not last or int(last) > snowflake(since - OVERLAP)
@@ -73,7 +76,7 @@ class CatchUp:
         except Refused as error:
             LOG.info("channel %s can't be caught up with: %s", channel.id, error)
             return
-        now = time.time()
+        now = self._clock()
         fresh = [each for each in said if now - said_at(each) <= FRESH]
         old = [each for each in said if now - said_at(each) > FRESH]
         for found in await self._meant(fresh, me):

@@ -63,7 +63,14 @@ class Listener(Protocol):
 class Events:
     """Reads frames, and gives what they say to a listener, in tasks of `group`."""
 
-    def __init__(self, listener: Listener, group: asyncio.TaskGroup, heard_at: float) -> None:
+    def __init__(
+        self,
+        listener: Listener,
+        group: asyncio.TaskGroup,
+        heard_at: float,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._clock = clock
         self._listener = listener
         self._group = group
         self._live = False
@@ -98,12 +105,12 @@ class Events:
                 self._begins()
             self._live = True
         if self._live:
-            self.heard_at = time.time()
+            self.heard_at = self._clock()
 
     def _begins(self) -> None:
         """Of several connections that begin at once, all have missed what the first has."""
         now = time.monotonic()
-        if not self._catching and now - self._ready_at > TOGETHER:
+        if not self._since or (not self._catching and now - self._ready_at > TOGETHER):
             self._since = self.heard_at
         self._ready_at = now
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -10,7 +11,8 @@ from typing import Any
 
 from pydantic import SecretStr
 
-from adapters.discord import Config, build
+from adapters.discord import Config
+from adapters.discord.adapter import DiscordAdapter
 from adapters.discord.simulator import Channel, DiscordSimulator, Message
 from gateway.access import RoutedAccess
 from gateway.config import Route
@@ -41,21 +43,20 @@ async def serving(
     routes: Sequence[Route] = (EVERYWHERE,),
     operators: Sequence[str] = (),
     config: Config | None = None,
-    connect: bool = True,
+    clock: Callable[[], float] = time.time,
     **more: Any,
 ) -> AsyncGenerator[Gateway]:
     """A gateway on the store in `folder`, and the adapter beside it until the block ends."""
     teams = make if isinstance(make, ScriptedTeams) else ScriptedTeams(make)
     access = RoutedAccess(routes, operators)
-    adapter = build(config or config_of(discord))
+    adapter = DiscordAdapter(config or config_of(discord), clock=clock)
     async with (
         Gateway(SqliteStore(folder), teams, access=access, **more) as gateway,
         asyncio.TaskGroup() as group,
     ):
         running = group.create_task(adapter.run(gateway), name="adapter")
         try:
-            if connect:
-                await discord.connected()
+            await discord.connected()
             yield gateway
         finally:
             running.cancel()

@@ -1,0 +1,189 @@
+"""The connection dies in all the ways it can, and what was said meanwhile is not lost."""
+
+import asyncio
+import time
+from functools import partial
+from pathlib import Path
+
+import pytest
+from pydantic import SecretStr
+
+from adapters.discord import Config, build
+from adapters.discord.connection import Connection, client_of
+from adapters.discord.simulator import DiscordSimulator
+from gateway.access import RoutedAccess
+from gateway.adapter import AuthError
+from gateway.gateway import Gateway
+from gateway.store import SqliteStore
+from tests.adapters.discord.serving import all_told, config_of, own, said, serving
+from tests.fakes.scripted_model import ScriptedModel
+from tests.gateway.scripted import ScriptedTeams, solo
+
+
+async def refused(config: Config, folder: Path) -> str:
+    teams = ScriptedTeams(lambda: solo("."))
+    async with Gateway(SqliteStore(folder), teams, access=RoutedAccess([])) as gateway:
+        with pytest.raises(AuthError) as error:
+            await build(config).run(gateway)
+    return str(error.value)
+
+
+async def noted(gateway: Gateway) -> None:
+    """Wait until the store says until when everything was heard."""
+    async with asyncio.timeout(5):
+        while "seen" not in await gateway.store.marks("discord"):  # noqa: ASYNC110 (in the store)
+            await asyncio.sleep(0.01)
+
+
+async def test_a_wrong_token_is_said_in_words(discord: DiscordSimulator, tmp_path: Path) -> None:
+    config = config_of(discord).model_copy(update={"token": SecretStr("wrong.token.at-all")})
+    said = await refused(config, tmp_path)
+    assert said.startswith("Discord refused the bot's token")
+    assert "wrong.token" not in said
+
+
+async def test_intents_that_are_not_granted_are_said_in_words(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    discord.gateway.granted = 0
+    assert "Message Content Intent" in await refused(config_of(discord), tmp_path)
+
+
+async def test_without_the_intent_mentions_and_direct_messages_are_heard(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    discord.gateway.granted = 0
+    general, alice = discord.channel("general"), discord.person("alice")
+    config = config_of(discord, message_content=False)
+    async with serving(discord, tmp_path, lambda: solo("One.", "Two."), config=config) as gateway:
+        asked = await alice.mentions(general, "hello")
+        await discord.until(lambda: asked.thread and said(discord, asked.thread))
+        await alice.mentions(asked.thread, "and?")
+        await discord.until(lambda: len(said(discord, asked.thread)) == 2)
+        await all_told(gateway)
+
+
+async def test_a_cut_connection_is_resumed_and_nothing_is_taken_twice(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    alice = discord.person("alice")
+    model = ScriptedModel(*[f"Answer {n}." for n in range(5)])
+    async with serving(discord, tmp_path, partial(solo, model)) as gateway:
+        discord.gateway.abort()
+        await discord.until(lambda: not discord.gateway.open_sessions)
+        await alice.says(alice.direct, "while you were away")
+        await discord.until(lambda: len(said(discord, alice.direct)) == 1)
+        discord.gateway.duplicate()
+        await alice.says(alice.direct, "twice?")
+        await discord.until(lambda: len(said(discord, alice.direct)) == 2)
+        await all_told(gateway)
+    assert len(model.requests) == 2
+    assert discord.gateway.resumes == 1
+
+
+async def test_a_lost_session_is_caught_up_with_over_rest(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    general, alice = discord.channel("general"), discord.person("alice")
+    async with serving(discord, tmp_path, lambda: solo("One.", "Two.", "Three.")) as gateway:
+        asked = await alice.mentions(general, "hello")
+        await alice.says(alice.direct, "psst")
+        await discord.until(lambda: asked.thread and said(discord, asked.thread))
+        await discord.until(lambda: said(discord, alice.direct))
+        discord.gateway.invalidate()
+        await discord.until(lambda: not discord.gateway.open_sessions)
+        new = await alice.mentions(general, "lost?")
+        await alice.says(asked.thread, "lost here?")
+        await alice.says(alice.direct, "and here?")
+        await discord.until(lambda: new.thread and said(discord, new.thread), seconds=8)
+        await discord.until(lambda: len(said(discord, asked.thread)) == 2)
+        await discord.until(lambda: len(said(discord, alice.direct)) == 2)
+        await all_told(gateway)
+    assert len(said(discord, new.thread)) == 1
+
+
+async def test_an_event_that_ends_the_library_does_not_end_the_bot(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    general, alice = discord.channel("general"), discord.person("alice")
+    async with serving(discord, tmp_path, lambda: solo("Alive.")) as gateway:
+        discord.gateway.malformed("CHANNEL_UPDATE", {"guild_id": "nothing of that kind"})
+        discord.gateway.malformed("MESSAGE_CREATE", {"id": "x", "author": None})
+        discord.gateway.malformed("INTERACTION_CREATE", {"type": 3, "data": {}})
+        await discord.until(lambda: not discord.gateway.open_sessions)
+        asked = await alice.mentions(general, "still there?")
+        await discord.until(lambda: asked.thread and said(discord, asked.thread))
+        await all_told(gateway)
+    assert discord.gateway.identifies == 2
+
+
+async def test_a_connection_that_falls_silent_is_replaced(discord: DiscordSimulator) -> None:
+    config = config_of(discord)
+    connection = Connection(
+        lambda frame: client_of(config, 1, frame),
+        discord.token,
+        lambda frame: None,
+        silent=0.4,
+        first_wait=0.01,
+    )
+    async with asyncio.TaskGroup() as group:
+        keeping = group.create_task(connection.run())
+        await discord.until(lambda: connection.replaced >= 2)
+        assert discord.gateway.identifies >= 2
+        keeping.cancel()
+
+
+async def test_two_shards_hear_everything(discord: DiscordSimulator, tmp_path: Path) -> None:
+    discord.gateway.shards = 2
+    alice, other = discord.person("alice"), discord.guild("other")
+    far = discord.channel("far", guild=other)
+    bob = discord.person("bob", guild=other)
+    config = config_of(discord, shards=2)
+    async with serving(discord, tmp_path, lambda: solo("Here."), config=config) as gateway:
+        await discord.until(lambda: len(discord.gateway.open_sessions) == 2, seconds=8)
+        asked = await bob.mentions(far, "hello")
+        await alice.says(alice.direct, "hi")
+        await discord.until(lambda: asked.thread and said(discord, asked.thread))
+        await discord.until(lambda: said(discord, alice.direct))
+        await all_told(gateway)
+
+
+async def test_what_was_said_while_the_process_was_away_is_one_turn(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    general, alice = discord.channel("general"), discord.person("alice")
+    async with serving(discord, tmp_path, lambda: solo("One.")) as gateway:
+        asked = await alice.mentions(general, "begin")
+        await discord.until(lambda: asked.thread and said(discord, asked.thread))
+        await all_told(gateway)
+        await noted(gateway)
+    await discord.until(lambda: not discord.gateway.open_sessions)
+    for text in ("first", "second", "third"):
+        await alice.says(asked.thread, text)
+    model = ScriptedModel("All of it.")
+    async with serving(discord, tmp_path, partial(solo, model)) as gateway:
+        await discord.until(lambda: len(said(discord, asked.thread)) == 2)
+        await all_told(gateway)
+    assert len(model.requests) == 1
+    assert "first\n\nsecond\n\nthird" in model.texts()[-1]
+
+
+async def test_what_is_older_waits_below_a_button(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    general, alice = discord.channel("general"), discord.person("alice")
+    async with serving(discord, tmp_path, lambda: solo("One.")) as gateway:
+        await noted(gateway)
+    await discord.until(lambda: not discord.gateway.open_sessions)
+    asked = await alice.mentions(general, "hours ago")
+    await alice.says(general, "not for the bot")
+    model = ScriptedModel("Late, but here.")
+    later = partial(lambda ahead: time.time() + ahead, 3600.0)
+    async with serving(discord, tmp_path, partial(solo, model), clock=later) as gateway:
+        (offer,) = await discord.until(lambda: own(discord, general))
+        assert offer.referenced is asked
+        assert model.requests == []
+        await discord.answered(await alice.clicks(offer, "Answer now"))
+        await discord.until(lambda: asked.thread and said(discord, asked.thread))
+        await all_told(gateway)
+    assert said(discord, asked.thread) == ["**solo**\nLate, but here."]
