@@ -41,8 +41,8 @@ REVOKED = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workspace:
-    """A workspace that the bot is in. `user` and `bot` are its own ids there; `scopes` what its
-    token may do.
+    """A workspace that the bot is in. `user` and `bot` are its own ids there, `handle` what people
+    call it; `scopes` what its token may do.
     """
 
     id: str
@@ -51,6 +51,7 @@ class Workspace:
     enterprise: str = ""
     user: str = ""
     bot: str = ""
+    handle: str = ""
     scopes: frozenset[str] = field(default_factory=frozenset[str])
 
 
@@ -191,5 +192,6 @@ async def whose(client: AsyncWebClient) -> Workspace:
         enterprise=str(answer.get("enterprise_id") or ""),
         user=str(answer.get("user_id") or ""),
         bot=str(answer.get("bot_id") or ""),
+        handle=str(answer.get("user") or ""),
         scopes=frozenset(scope.strip() for scope in said.split(",") if scope.strip()),
     )

@@ -51,6 +51,7 @@ class Install:
     enterprise: str = ""
     user: str = ""
     bot: str = ""
+    handle: str = ""
     url: str = ""
     scopes: str = ""
 
@@ -63,6 +64,7 @@ class Install:
             enterprise=self.enterprise,
             user=self.user,
             bot=self.bot,
+            handle=self.handle,
             scopes=frozenset(filter(None, self.scopes.split(","))),
         )
 
@@ -125,7 +127,13 @@ class Installs:
         except GatewayError as error:
             LOG.warning("nothing more is known of %s: %s", install.id, error)
             return install
-        return replace(install, bot=about.bot, url=about.url, user=install.user or about.user)
+        return replace(
+            install,
+            bot=about.bot,
+            url=about.url,
+            user=install.user or about.user,
+            handle=about.handle,
+        )
 
     async def forget(self, team: str) -> None:
         """Let go of a workspace's or an organisation's token."""

@@ -123,8 +123,11 @@ class Drafts:
     async def _names(
         self, team: str, texts: Iterable[str], users: Iterable[str] = ()
     ) -> dict[str, str]:
+        me = self.me(team)
         wanted = dict.fromkeys([*(user for text in texts for user in mentioned(text)), *users])
-        return await self._people.names(team, wanted) if wanted else {}
+        wanted.pop(me.user, None)
+        names = await self._people.names(team, wanted) if wanted else {}
+        return {**names, me.user: me.handle}
 
     async def _earlier(self, draft: Draft) -> tuple[Foreign, ...]:
         """What was said in a thread before the team was first called there, as far as it can be

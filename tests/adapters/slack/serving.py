@@ -1,0 +1,116 @@
+"""The whole adapter, with its SDK, between a simulated workspace and a real gateway."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from adapters.slack import Config
+from adapters.slack.adapter import SlackAdapter
+from adapters.slack.simulator import SlackSimulator
+from gateway.access import RoutedAccess
+from gateway.config import Limits, Route
+from gateway.gateway import Gateway
+from gateway.registry import ToolRule
+from gateway.store import SqliteStore
+from gateway.token_store import TokenStore
+from teams.base import Team
+from teams.models.replay import ReplayChatCompletionClient
+from tests.gateway.scripted import ScriptedTeams, model, solo
+
+OPERATOR = "slack:T0HOME:U0BOSS"
+EVERYWHERE: dict[str, Any] = {
+    "adapter": "slack",
+    "channels": ["*"],
+    "dm": True,
+    "users": ["members"],
+}
+
+
+def config_of(slack: SlackSimulator, **more: Any) -> Config:
+    values = {
+        "bot_token": slack.bot_token,
+        "app_token": slack.app_token,
+        "api_url": slack.api_url,
+        **more,
+    }
+    return Config.model_validate({name: value for name, value in values.items() if value})
+
+
+@dataclass
+class Served:
+    """A workspace that is served, and what happened in the gateway."""
+
+    slack: SlackSimulator
+    gateway: Gateway
+    client: ReplayChatCompletionClient
+    adapter: asyncio.Task[None]
+    store: SqliteStore
+    teams: ScriptedTeams
+
+    @property
+    def asked(self) -> int:
+        """How often the model was asked."""
+        return len(self.client.create_calls)
+
+    def heard(self, n: int = -1) -> Any:
+        """What the model was told at its n-th call."""
+        return self.client.create_calls[n]["messages"]
+
+    async def inbox(self, column: str = "outcome") -> list[Any]:
+        """A column of everything that was taken, in order."""
+        return await self.store.write(
+            lambda c: [row[0] for row in c.execute(f"SELECT {column} FROM inbox ORDER BY id")]
+        )
+
+    async def taken(self, n: int) -> None:
+        """Wait until n messages were taken."""
+        deadline = asyncio.get_running_loop().time() + 5
+        while len(await self.inbox()) < n:
+            assert asyncio.get_running_loop().time() < deadline, await self.inbox()
+            await asyncio.sleep(0.01)
+
+    async def settled(self) -> None:
+        """Wait until all that was sent to the app is acknowledged."""
+        await self.slack.until(lambda: not self.slack.unacknowledged)
+
+
+def connected(slack: SlackSimulator, n: int = 2) -> Callable[[], bool]:
+    return lambda: len(slack.sockets.live) >= n
+
+
+@asynccontextmanager
+async def served(
+    slack: SlackSimulator,
+    folder: Path,
+    make: Callable[[ReplayChatCompletionClient], Team] | None = None,
+    *,
+    answers: Sequence[Any] = ("fine",) * 20,
+    routes: Sequence[dict[str, Any]] = (EVERYWHERE,),
+    settings: dict[str, Any] | None = None,
+    rules: dict[str, ToolRule] | None = None,
+    keys: dict[str, Any] | None = None,
+) -> AsyncGenerator[Served]:
+    """A gateway with the adapter, once it is connected."""
+    client = model(*answers)
+    teams = ScriptedTeams(lambda: make(client) if make else solo(client), rules=rules or {})
+    store = SqliteStore(folder)
+    access = RoutedAccess([Route.model_validate(route) for route in routes], [OPERATOR], Limits())
+    config = config_of(slack, **(settings or {}))
+    tokens = TokenStore(store, keys or {})
+    async with Gateway(store, teams, access=access, tokens=tokens) as gateway:
+        running = SlackAdapter(config, clock=slack.clock.time).run(gateway)
+        task = asyncio.get_running_loop().create_task(running, name="adapter slack")
+        try:
+            if config.mode == "socket":
+                await slack.until(lambda: task.done() or connected(slack)())
+            yield Served(slack, gateway, client, task, store, teams)
+            if task.done():
+                await task
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)

@@ -1,0 +1,285 @@
+"""What people do in Slack, and what the team hears of it."""
+
+import struct
+import zlib
+from pathlib import Path
+
+import pytest
+
+from adapters.slack.inbound.interactions import ASK_TEAM
+from adapters.slack.simulator import SlackSimulator
+from gateway.conversation import ConversationKey
+from tests.adapters.slack.serving import EVERYWHERE, served
+
+KEY = ConversationKey(platform="slack", workspace="T0HOME", channel="C0GENERAL")
+
+
+def png(width: int, height: int) -> bytes:
+    """The beginning of a PNG that says how large it is."""
+    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    chunk = struct.pack(">I", 13) + b"IHDR" + header
+    return b"\x89PNG\r\n\x1a\n" + chunk + struct.pack(">I", zlib.crc32(b"IHDR" + header))
+
+
+def said(run, n: int = -1) -> str:
+    content = run.heard(n)[-1].content
+    return content if isinstance(content, str) else "\n".join(map(str, content))
+
+
+async def test_a_mention_and_its_message_are_one_message(tmp_path: Path) -> None:
+    async with SlackSimulator(rates=False) as slack, served(slack, tmp_path) as run:
+        ann = slack.person("ann")
+        asked = await ann.asks("general", "hello")
+        await slack.until(lambda: slack.messages("general", asked)[1:])
+        await run.settled()
+        assert len(slack.deliveries) == 3  # the message, its mention, and the echo of the answer
+        assert await run.inbox() == ["turn"]
+        assert await run.inbox("author") == ["slack:T0HOME:U0ANN"]
+        assert await run.inbox("author_name") == ["ann"]
+        assert await run.inbox("timezone") == ["Europe/Berlin"]
+        assert await run.inbox("conversation") == [str(KEY).replace("//", f"/{asked.ts}/")]
+        assert said(run) == "hello"
+
+
+async def test_only_what_is_addressed_is_taken(tmp_path: Path) -> None:
+    async with SlackSimulator(rates=False) as slack, served(slack, tmp_path) as run:
+        ann, bob = slack.person("ann"), slack.person("bob")
+        first = await ann.says("general", "not for the team")
+        await ann.says("general", "nor this", thread=first)
+        asked = await ann.asks("random", "but this")
+        await run.taken(1)
+        await bob.says("random", "and what follows in its thread", thread=asked)
+        await run.taken(2)
+        await run.settled()
+        assert await run.inbox("author") == ["slack:T0HOME:U0ANN", "slack:T0HOME:U0BOB"]
+        assert run.gateway.vitals.ignored["not addressed"] == 2
+        assert {each.arguments["user"] for each in slack.calls("users.info")} == {ann.id, bob.id}
+
+
+async def test_each_message_at_top_level_begins_a_conversation(tmp_path: Path) -> None:
+    async with SlackSimulator(rates=False) as slack, served(slack, tmp_path) as run:
+        ann = slack.person("ann")
+        first = await ann.tells("one")
+        await run.taken(1)
+        second = await ann.tells("two")
+        await run.taken(2)
+        await ann.tells("and one more", thread=first)
+        await run.taken(3)
+        roots = [ConversationKey.parse(key).root for key in await run.inbox("conversation")]
+        assert roots == [first.ts, second.ts, first.ts]
+        await slack.until(lambda: slack.messages(ann.direct, second)[1:])
+
+
+async def test_names_links_and_commands_are_what_people_see(tmp_path: Path) -> None:
+    async with SlackSimulator(rates=False) as slack, served(slack, tmp_path) as run:
+        ann = slack.person("ann")
+        slack.person("bob")
+        text = "ask @bob about <https://example.com/a|the page> &amp; <!here>, not @parley"
+        asked = await ann.asks("general", text)
+        await run.taken(1)
+        await slack.until(lambda: run.asked)
+        assert said(run) == "ask @bob about the page (https://example.com/a) & @here, not"
+        await ann.says("general", "!status", thread=asked)
+        await run.taken(2)
+        await ann.says("general", "!important is no command", thread=asked)
+        await run.taken(3)
+        assert (await run.inbox("kind")) == ["message", "command", "message"]
+        await slack.until(lambda: slack.private(ann))
+        assert "The team 'demo'" in slack.private(ann)[0].text
+
+
+async def test_images_and_texts_arrive_and_nothing_else_is_fetched(tmp_path: Path) -> None:
+    async with SlackSimulator(rates=False) as slack, served(slack, tmp_path) as run:
+        ann = slack.person("ann")
+        for name, data, more in (
+            ("a.png", png(2, 2), {}),
+            ("notes.txt", b"remember the milk", {}),
+            ("huge.png", png(90_000, 90_000), {}),
+            ("fake.png", b"<html>", {"mimetype": "image/png"}),
+            ("setup.exe", b"MZ", {"mimetype": "application/x-msdownload"}),
+            ("plan.txt", b"", {"external": "https://evil.example/plan.txt"}),
+        ):
+            await ann.uploads(ann.direct, name, data, text=f"see {name}", **more)
+        await run.taken(6)
+        await run.settled()
+        reasons = {
+            text.partition("\n")[0]: text.partition("did not get here: ")[2].rstrip(".)")
+            for text in await run.inbox("text")
+        }
+        assert reasons == {
+            "see a.png": "",
+            "see notes.txt": "",
+            "see huge.png": "it has more than 40 megapixels",
+            "see fake.png": "it is not the image that its name says",
+            "see setup.exe": "files of the kind application/x-msdownload are not taken",
+            "see plan.txt": "it does not lie in Slack itself",
+        }
+
+
+async def test_a_shared_message_and_a_preview_are_quotes(tmp_path: Path) -> None:
+    async with SlackSimulator(rates=False) as slack, served(slack, tmp_path) as run:
+        ann = slack.person("ann")
+        slack.hold()
+        asked = await ann.asks("general", "what about this?")
+        asked.attachments.append(
+            {"is_share": True, "author_name": "Eve", "author_id": "U0EVE", "text": "ignore all"}
+        )
+        slack.hold()
+        slack.release()
+        await run.taken(1)
+        edited = await ann.edits(asked, f"{slack.bot.mention} what about this, then?")
+        await run.settled()
+        assert edited.attachments
+        shortcut = await ann.uses_shortcut(await ann.says("general", "a fact"), ASK_TEAM)
+        await slack.until(lambda: shortcut.acked)
+        await run.taken(2)
+        quotes = await run.inbox("quotes")
+        assert '"text": "a fact"' in quotes[-1]
+        assert '"author": "ann"' in quotes[-1]
+        assert '"kind": "forward"' in quotes[-1]
+
+
+async def test_a_thread_that_began_without_the_team_is_read_once(tmp_path: Path) -> None:
+    async with SlackSimulator(rates=False) as slack, served(slack, tmp_path) as run:
+        ann, bob = slack.person("ann"), slack.person("bob")
+        root = await ann.says("general", "the server is down")
+        await bob.says("general", "since noon", thread=root)
+        await ann.asks("general", "why?", thread=root)
+        await run.taken(1)
+        await slack.until(lambda: run.asked)
+        await ann.asks("general", "and now?", thread=root)
+        await run.taken(2)
+        assert len(slack.calls("conversations.replies")) == 1
+        first, second = await run.inbox("quotes")
+        assert second == "[]"
+        assert "the server is down" in first
+        assert '"author": "bob"' in first
+        assert '"kind": "history"' in first
+
+
+async def test_edits_and_deletions_are_told_and_unfurls_are_not(tmp_path: Path) -> None:
+    async with SlackSimulator(rates=False) as slack, served(slack, tmp_path) as run:
+        ann = slack.person("ann")
+        asked = await ann.tells("see https://example.com")
+        await run.taken(1)
+        await slack.until(lambda: run.asked)
+        await slack.unfurls(asked)
+        await run.settled()
+        assert await run.inbox() == ["turn"]
+        assert run.gateway.vitals.ignored["unfurl"] == 1
+        await ann.edits(asked, "see https://example.org")
+        await run.settled()
+        keys = await run.store.write(lambda c: [r[0] for r in c.execute("SELECT key FROM dedupe")])
+        assert any("/edit/" in key for key in keys)
+
+
+async def test_the_slash_command_begins_a_thread_in_the_channel(tmp_path: Path) -> None:
+    async with SlackSimulator(rates=False) as slack, served(slack, tmp_path) as run:
+        ann, eve = slack.person("ann"), slack.person("eve", guest=True)
+        slack.join("general", eve)
+        await ann.commands("general", "/parley", "who is on &lt;call&gt;?")
+        await run.taken(1)
+        root = slack.messages("general")[-1]
+        assert root.text.startswith("<@U0ANN> asks:")
+        await slack.until(lambda: slack.messages("general", root.ts)[1:])
+        assert said(run) == "who is on <call>?"
+        refused = await eve.commands("general", "/parley", "let me in")
+        await slack.until(lambda: refused.acked)
+        assert refused.response == {
+            "response_type": "ephemeral",
+            "text": "You may not write to this team.",
+        }
+        helped = await ann.commands("general", "/parley", "help")
+        await slack.until(lambda: helped.acked)
+        assert "!stop" in str(helped.response)
+        there = await ann.commands("general", "/parley", "stop")
+        await slack.until(lambda: there.acked)
+        assert "Write !stop in the thread" in str(there.response)
+        assert len([each for each in slack.messages("general") if not each.thread_ts]) == 1
+
+
+async def test_the_slash_command_says_when_the_bot_is_not_in_the_channel(tmp_path: Path) -> None:
+    async with SlackSimulator(rates=False) as slack, served(slack, tmp_path) as run:
+        ann = slack.person("ann")
+        slack.add_channel("secret", "group", members=[ann], with_app=False)
+        asked = await ann.commands("secret", "/parley", "hello?")
+        await slack.until(lambda: asked.acked)
+        assert "Invite me" in str(asked.response)
+        assert await run.inbox() == []
+
+
+async def test_a_reaction_hands_a_message_on_only_if_it_is_a_trigger(tmp_path: Path) -> None:
+    settings = {"reactions": [":eyes:"]}
+    async with (
+        SlackSimulator(rates=False) as slack,
+        served(slack, tmp_path, settings=settings) as run,
+    ):
+        ann, bob = slack.person("ann"), slack.person("bob")
+        root = await bob.says("general", "prices go up")
+        reply = await bob.says("general", "from Monday on", thread=root)
+        await ann.reacts(reply, "tada")
+        await ann.reacts(reply, "eyes")
+        await run.taken(1)
+        await run.settled()
+        assert await run.inbox() == ["turn"]
+        assert ConversationKey.parse((await run.inbox("conversation"))[0]).root == root.ts
+        assert "from Monday on" in (await run.inbox("quotes"))[0]
+        await slack.until(lambda: slack.messages("general", root)[2:])
+
+
+async def test_prompts_are_suggested_where_people_begin(tmp_path: Path) -> None:
+    settings = {"suggested_prompts": ["What is new?"]}
+    async with (
+        SlackSimulator(rates=False) as slack,
+        served(slack, tmp_path, settings=settings) as run,
+    ):
+        await slack.person("ann").opens_app()
+        await slack.until(lambda: slack.calls("assistant.threads.setSuggestedPrompts"))
+        await run.settled()
+        call = slack.calls("assistant.threads.setSuggestedPrompts")[0]
+        assert call.error == ""
+        assert "thread_ts" not in call.arguments
+
+
+async def test_a_title_that_somebody_gives_is_the_threads_title(tmp_path: Path) -> None:
+    async with SlackSimulator(rates=False) as slack, served(slack, tmp_path) as run:
+        ann = slack.person("ann")
+        asked = await ann.tells("hello")
+        await slack.until(lambda: slack.session(ann.direct, asked))
+        await slack.until(lambda: run.asked)
+        await ann.renames(ann.direct, asked, "Greetings")
+        await run.settled()
+        assert [each.title for each in await run.store.threads()] == ["Greetings"]
+
+
+async def test_thumbs_are_kept_and_go_with_their_person(tmp_path: Path) -> None:
+    async with SlackSimulator(rates=False) as slack, served(slack, tmp_path) as run:
+        ann = slack.person("ann")
+        asked = await ann.asks("general", "hello")
+        await slack.until(lambda: "Good answer" in str(slack.messages("general", asked)[1:]))
+        answer = slack.messages("general", asked)[1]
+        for button in ("Good answer", "Bad answer"):
+            await ann.clicks(answer.ts, button)
+            await run.settled()
+        rows = "SELECT person, good FROM feedback"
+        kept = await run.store.write(lambda c: [tuple(row) for row in c.execute(rows)])
+        assert kept == [("slack:T0HOME:U0ANN", 0)]
+        await run.gateway.delete_person("slack:T0HOME:U0ANN")
+        assert await run.store.write(lambda c: c.execute(rows).fetchall()) == []
+
+
+@pytest.mark.parametrize("mention", ["always", "mention"])
+async def test_a_route_says_what_is_addressed(tmp_path: Path, mention: str) -> None:
+    route = {**EVERYWHERE, "mention": mention}
+    async with (
+        SlackSimulator(rates=False) as slack,
+        served(slack, tmp_path, routes=[route]) as run,
+    ):
+        ann = slack.person("ann")
+        await ann.says("general", "one")
+        asked = await ann.asks("general", "two")
+        await ann.says("general", "three", thread=asked)
+        await run.settled()
+        assert await run.inbox("text") == (
+            ["one", "two", "three"] if mention == "always" else ["two"]
+        )
