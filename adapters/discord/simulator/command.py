@@ -6,12 +6,14 @@ import asyncio
 import sys
 import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 from adapters.discord.simulator.console import HELP, Console
 from adapters.discord.simulator.simulator import DiscordSimulator
 
 REFRESH = 0.1
+PATIENCE = 3.0
+"""For how long typing waits for the application to connect, in seconds."""
 
 
 class Simulation:
@@ -44,6 +46,8 @@ class Simulation:
         console = Console(self._discord, _write)
         async with asyncio.TaskGroup() as group:
             watching = group.create_task(_watch(console), name="discord screen")
+            with suppress(TimeoutError):
+                await self._discord.connected(seconds=PATIENCE)
             await console.run(_typed(console))
             watching.cancel()
 

@@ -85,6 +85,8 @@ class Console:
         except (Impossible, LookupError, OSError, ValueError) as error:
             self._write(f"  ({error})")
         self.screen.refresh()
+        if not self._discord.gateway.open_sessions:
+            self._write("  (the application is not connected)")
 
     async def _help(self, _: str) -> None:
         self._write(HELP)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from adapters.discord.simulator import DiscordSimulator
 from adapters.discord.simulator.command import simulate
 from adapters.discord.simulator.console import Console
 from tests.adapters.discord_simulator.bot import Bot
+from tests.adapters.discord_simulator.line import Socket
 from tests.fakes.discord_wire import Connect
 
 
@@ -33,8 +35,11 @@ class Terminal:
 
 
 @pytest.fixture
-def terminal(discord: DiscordSimulator) -> Terminal:
-    return Terminal(discord)
+async def terminal(discord: DiscordSimulator) -> AsyncIterator[Terminal]:
+    """A terminal at a Discord to which an application is connected."""
+    async with Socket(discord) as socket:
+        await socket.identify()
+        yield Terminal(discord)
 
 
 class Answering(Bot):
@@ -149,6 +154,11 @@ async def test_an_unanswered_command_is_told_of(
     await terminal.types("//sleep")
     discord.advance(4)
     assert await terminal.types() == ["  (the application did not respond)"]
+
+
+async def test_somebody_who_types_to_nobody_is_told_so(discord: DiscordSimulator) -> None:
+    written = await Terminal(discord).types("hello?")
+    assert written[-1] == "  (the application is not connected)"
 
 
 async def test_the_gateway_is_told_how_to_reach_it() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import zlib
-from typing import Any
 
 import aiohttp
 import discord as sdk
@@ -13,9 +12,8 @@ import pytest
 
 from adapters.discord.simulator import DiscordSimulator
 from tests.adapters.discord_simulator.bot import Bot
+from tests.adapters.discord_simulator.line import ALL, Socket
 from tests.fakes.discord_wire import Connect
-
-ALL = sdk.Intents.all().value
 
 
 async def test_what_was_said_during_a_break_arrives_by_a_resume(
@@ -260,40 +258,3 @@ async def test_guilds_are_shared_out_among_shards(
 
     await discord.until(lambda: sorted(client.heard) == ["away", "home"])
     assert len(discord.gateway.open_sessions) == 2
-
-
-class Socket:
-    """A client of the gateway that says what a test tells it to say."""
-
-    def __init__(self, discord: DiscordSimulator, url: str = "") -> None:
-        self._discord = discord
-        self._url = url or discord.gateway_url
-
-    async def __aenter__(self) -> Socket:
-        self._session = aiohttp.ClientSession()
-        self._socket = await self._session.ws_connect(self._url)
-        assert (await self.receive())["op"] == 10
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self._socket.close()
-        await self._session.close()
-
-    async def send(self, frame: Any) -> None:
-        await self._socket.send_json(frame)
-
-    async def receive(self) -> Any:
-        return await self._socket.receive_json(timeout=2)
-
-    async def identify(self, **different: Any) -> Any:
-        data = {"token": self._discord.token, "intents": ALL, "properties": {}, **different}
-        await self.send({"op": 2, "d": data})
-        return (await self.receive())["d"] if not different else None
-
-    async def resume(self, session: str, sequence: int) -> None:
-        data = {"token": self._discord.token, "session_id": session, "seq": sequence}
-        await self.send({"op": 6, "d": data})
-
-    async def closed(self) -> int | None:
-        assert (await self._socket.receive(timeout=2)).type is aiohttp.WSMsgType.CLOSE
-        return self._socket.close_code
