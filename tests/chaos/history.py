@@ -12,9 +12,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
-Kind: TypeAlias = Literal["sent", "acknowledged", "begins", "ends", "posted"]
+Kind: TypeAlias = Literal["sent", "acknowledged", "begins", "ends", "posted", "edited"]
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,8 @@ class Happened:
     thread: str
     n: int = 0
     process: int = 0
+    message: str = ""
+    """Of a post or an edit: the message on the platform."""
     key: str = ""
     """Of a post: what is the same at every try."""
     text: str = ""
@@ -36,15 +39,16 @@ class Record:
     """The file that all processes write to."""
 
     def __init__(self, path: Path) -> None:
+        self.process = os.getpid()
         self._file = os.open(path, os.O_APPEND | os.O_CREAT | os.O_WRONLY, 0o600)
 
     def add(self, happened: Happened) -> None:
         """One write, so that lines of two processes never mix."""
-        line = json.dumps({**vars(happened), "process": os.getpid()})
+        line = json.dumps({**vars(happened), "process": self.process})
         os.write(self._file, f"{line}\n".encode())
 
 
-def read(path: Path, names: Mapping[str, str]) -> list[Happened]:
+def read(path: Path, names: Mapping[str, str] = MappingProxyType({})) -> list[Happened]:
     """All that happened, in order; `names` has other names that threads go by."""
     lines = [Happened(**json.loads(line)) for line in path.read_text().splitlines()]
     return [replace(line, thread=names.get(line.thread, line.thread)) for line in lines]
@@ -139,16 +143,18 @@ def _check_effects(verdict: Verdict, thread: str, lines: list[Happened]) -> None
 
 def _check_posts(verdict: Verdict, thread: str, lines: list[Happened], told: Told | None) -> None:
     posts = [line for line in lines if line.kind == "posted"]
-    unmarked = Counter(line.key for line in posts if not line.unsure)
+    keys = Counter(line.key for line in posts if not line.unsure)
+    shown = {line.message: line for line in lines if line.kind in ("posted", "edited")}
+    texts = Counter(line.text for line in shown.values() if line.text and not line.unsure)
     verdict.twice += [
-        f"{thread}: {key} was posted {times} times without a mark"
-        for key, times in unmarked.items()
+        f"{thread}: {what!r} was posted {times} times without a mark"
+        for what, times in (*keys.items(), *texts.items())
         if times > 1
     ]
     if posts and told is not None:
-        shown = {line.text for line in posts}
+        everything = {line.text for line in shown.values()}
         verdict.lost += [
-            f"{thread}: {text!r} was never shown" for text in told.said if text not in shown
+            f"{thread}: {text!r} was never shown" for text in told.said if text not in everything
         ]
 
 

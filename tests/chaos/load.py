@@ -1,4 +1,4 @@
-"""A gateway under load that kills itself: `python -m tests.chaos.load FOLDER POINT NTH`.
+"""A gateway under load that kills itself: `python -m tests.chaos.load FOLDER POINT NTH [blind]`.
 
 Several conversations write to teams with a nested team, parallel speakers and a team as a tool.
 Each message arrives twice at the same time, from two sources. At the `NTH` time that `POINT` is
@@ -17,10 +17,11 @@ from typing import Any
 
 from gateway.access import OperatorsOnly
 from gateway.conversation import Author, ConversationKey, InboundMessage
+from gateway.delivery import delivering
 from gateway.gateway import Gateway
 from gateway.registry import TeamInfo, ToolRule
 from gateway.store import SqliteStore
-from gateway.store.protocols import Accepted, Lease, Recorded
+from gateway.store.protocols import Accepted, Lease, OutboxRow, Recorded
 from gateway.store.protocols import Record as StoreRecord
 from teams import DiGraphBuilder, GraphFlow, RoundRobinGroupChat
 from teams.agents import AssistantAgent
@@ -29,6 +30,7 @@ from teams.conditions import TextMessageTermination
 from teams.models import CreateResult
 from teams.tools import FunctionTool, TeamTool
 from tests.chaos.history import Happened, Record
+from tests.chaos.wall import BlindWall, Wall
 from tests.fakes.scripted_model import ScriptedModel, calls, says
 
 MESSAGES = 4
@@ -45,6 +47,10 @@ POINTS = [
     "after a tool",
     "before commit",
     "after commit",
+    "before post",
+    "after post",
+    "before recording the post",
+    "after edit",
 ]
 PERSON = "chat:T:alice"
 
@@ -75,6 +81,11 @@ class Store(SqliteStore):
         accepted = await super().accept(*arguments, **options)
         self._points.reach("after accept")
         return accepted
+
+    async def put_part(self, row: OutboxRow) -> None:
+        if row.status == "delivered":
+            self._points.reach("before recording the post")
+        await super().put_part(row)
 
     async def record(self, lease: Lease, record: StoreRecord) -> Recorded:
         self._points.reach("before commit")
@@ -213,21 +224,23 @@ async def hand_in(gateway: Gateway, record: Record, inbound: InboundMessage, n: 
 
 
 async def settled(gateway: Gateway) -> None:
-    """Return once nothing waits and nothing runs."""
+    """Return once nothing waits, nothing runs, and all is told."""
     async with asyncio.timeout(60):
         while True:
             counts = (await gateway.status()).counts
             open_turns = sum(counts.turns.get(s, 0) for s in ("running", "paused", "waiting"))
-            if not counts.inbox.get("queued") and not open_turns:
+            busy = counts.inbox.get("queued") or open_turns
+            if not busy and not await gateway.store.untold("chat"):
                 return
             await asyncio.sleep(0.02)
 
 
-async def main(folder: Path, points: Points) -> None:
+async def main(folder: Path, points: Points, wall: type[BlindWall]) -> None:
     record = Record(folder / "history")
     store = Store(folder / "store", points)
     gateway = Gateway(store, Teams(points, record), access=OperatorsOnly([PERSON]))
-    async with gateway:
+    surface = wall(folder / "wall", points.reach)
+    async with gateway, delivering(gateway, surface):
         async with asyncio.TaskGroup() as group:
             for conversation in CONVERSATIONS:
                 group.create_task(converse(gateway, record, conversation))
@@ -235,4 +248,5 @@ async def main(folder: Path, points: Points) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main(Path(sys.argv[1]), Points(sys.argv[2], int(sys.argv[3]))))
+    kind = BlindWall if "blind" in sys.argv[4:] else Wall
+    asyncio.run(main(Path(sys.argv[1]), Points(sys.argv[2], int(sys.argv[3])), kind))
