@@ -29,6 +29,8 @@ class Call:
     body: Any = None
     content_type: str = ""
     uploads: dict[str, Upload] = field(default_factory=dict[str, Upload])
+    connection: int = 0
+    """Which connection it came on."""
     status: int | None = None
     answer: Any = None
     fault: str = ""

@@ -21,12 +21,14 @@ class Fails:
 @dataclass(frozen=True, slots=True)
 class TooMany:
     """Refuses for its rate. Without `via` it looks like one of Cloudflare's refusals, and `html`
-    gives it their page as body."""
+    gives it their page as body. `header`: the header names another time than the body, as Discord
+    has done."""
 
     retry_after: float = 1.0
     scope: Literal["user", "shared", "global"] = "user"
     via: bool = True
     html: bool = False
+    header: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,9 @@
 """How many requests the simulated Discord takes, as hidden and changeable as the real one's.
 
 Nobody is told the numbers beforehand: the headers of each answer tell what is left in its bucket.
-A refusal is *avoidable* where the caller had been told enough to know that it would come.
+A refusal is *avoidable* where the caller had been told enough to know that it would come. It knows
+what an answer on the same connection told it, and after a moment what any answer did: other
+requests may have been on their way when that answer left.
 """
 
 from __future__ import annotations
@@ -47,16 +49,54 @@ OTHERWISE = Limit(30, 1.0)
 UNLIMITED = ("/interactions/",)
 
 
+ON_ITS_WAY = 0.03
+"""How long a request may have been under way when it arrives, in seconds."""
+
+
+@dataclass(slots=True)
+class Told:
+    """Something that answers have told: which limit there is, or that nothing goes until then."""
+
+    value: float
+    at: float
+    connections: set[int] = field(default_factory=set[int])
+
+    def known(self, connection: int, now: float) -> bool:
+        """Whether who sends a request on this connection knew it."""
+        return connection in self.connections or now - self.at > ON_ITS_WAY
+
+
 @dataclass(slots=True)
 class Bucket:
-    """What was used of a limit in the window that runs. `told_limit` is what a caller knows."""
+    """What was used of a limit in the window that runs, and what callers know of it."""
 
     limit: Limit
     key: str
     used: int = 0
     until: float = 0.0
-    told_limit: int | None = None
     refused_until: float = 0.0
+    told_limit: Told | None = None
+    told_wait: Told | None = None
+
+    def avoidable(self, connection: int, now: float) -> bool:
+        """Whether who is refused now, on this connection, knew that it would be."""
+        limit, wait = self.told_limit, self.told_wait
+        counted = limit is not None and limit.value <= self.limit.count <= self.used
+        if counted and limit is not None and limit.known(connection, now):
+            return True
+        return wait is not None and now < wait.value and wait.known(connection, now)
+
+    def tell_limit(self, connection: int, now: float) -> None:
+        """An answer on this connection shows the limit."""
+        if self.told_limit is None or self.told_limit.value != self.limit.count:
+            self.told_limit = Told(self.limit.count, now)
+        self.told_limit.connections.add(connection)
+
+    def tell_wait(self, connection: int, now: float) -> None:
+        """An answer on this connection says until when nothing goes."""
+        if self.told_wait is None or self.told_wait.value != self.refused_until:
+            self.told_wait = Told(self.refused_until, now)
+        self.told_wait.connections.add(connection)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,17 +135,17 @@ class Limits:
         """From now on so many requests a second, all together."""
         self._everything.limit = Limit(count, 1.0)
 
-    def take(self, method: str, route: str, major: str) -> Taken:
-        """Count a request."""
+    def take(self, method: str, route: str, major: str, connection: int = 0) -> Taken:
+        """Count a request that came on this connection."""
         if route.startswith(UNLIMITED):
             return Taken()
         now = self._clock.now()
-        if not route.startswith(WEBHOOK) and not self._count(self._everything, now):
-            return self._refuse(self._everything, now, "global")
+        if not route.startswith(WEBHOOK) and not _count(self._everything, now):
+            return self._refuse(self._everything, now, "global", connection)
         bucket = self.bucket(f"{method} {route}", major)
-        if not self._count(bucket, now):
-            return self._refuse(bucket, now, "user")
-        return Taken(self._headers(bucket, now))
+        if not _count(bucket, now):
+            return self._refuse(bucket, now, "user", connection)
+        return Taken(self._headers(bucket, now, connection))
 
     def bucket(self, route: str, major: str) -> Bucket:
         """The bucket of a route in a channel, guild or webhook."""
@@ -115,38 +155,25 @@ class Limits:
             self._buckets[key] = Bucket(limit, self._hash(route))
         return self._buckets[key]
 
-    def refuse(self, method: str, route: str, major: str, seconds: float, scope: str) -> Taken:
-        """Refuse a request however little was used; whoever comes back too soon knew it."""
+    def refuse(self, bucket: Bucket | None, seconds: float, scope: str, connection: int) -> Taken:
+        """Refuse a request however little was used; None: as one of all routes together."""
         now = self._clock.now()
-        bucket = self._everything if scope == "global" else self.bucket(f"{method} {route}", major)
-        avoidable = now < bucket.refused_until
+        bucket = bucket or self._everything
         bucket.refused_until = max(bucket.refused_until, now + seconds)
-        headers = {"X-RateLimit-Scope": scope, **self._headers(bucket, now)}
-        return Taken(headers, seconds, scope, avoidable)
+        return self._refuse(bucket, now, scope, connection)
 
-    def _count(self, bucket: Bucket, now: float) -> bool:
-        if now >= bucket.until:
-            bucket.used = 0
-            bucket.until = now + bucket.limit.seconds
-        if bucket.used >= bucket.limit.count or now < bucket.refused_until:
-            return False
-        bucket.used += 1
-        return True
+    def _refuse(self, bucket: Bucket, now: float, scope: str, connection: int) -> Taken:
+        avoidable = bucket.avoidable(connection, now)
+        exhausted = bucket.until if bucket.used >= bucket.limit.count else 0.0
+        bucket.refused_until = max(bucket.refused_until, exhausted)
+        bucket.tell_wait(connection, now)
+        headers = {"X-RateLimit-Scope": scope, **self._headers(bucket, now, connection)}
+        return Taken(headers, _up(bucket.refused_until - now), scope, avoidable)
 
-    def _refuse(self, bucket: Bucket, now: float, scope: str) -> Taken:
-        until = bucket.until if bucket.used >= bucket.limit.count else bucket.refused_until
-        known = bucket.told_limit is not None and bucket.told_limit <= bucket.limit.count
-        avoidable = known or now < bucket.refused_until
-        bucket.refused_until = until
-        headers = {"X-RateLimit-Scope": scope}
-        if scope != "global":
-            headers |= self._headers(bucket, now)
-        return Taken(headers, _up(until - now), scope, avoidable)
-
-    def _headers(self, bucket: Bucket, now: float) -> dict[str, str]:
+    def _headers(self, bucket: Bucket, now: float, connection: int) -> dict[str, str]:
         if not bucket.limit.told or bucket is self._everything:
             return {}
-        bucket.told_limit = bucket.limit.count
+        bucket.tell_limit(connection, now)
         return {
             "X-RateLimit-Limit": str(bucket.limit.count),
             "X-RateLimit-Remaining": str(max(0, bucket.limit.count - bucket.used)),
@@ -157,6 +184,16 @@ class Limits:
 
     def _hash(self, route: str) -> str:
         return self._hashes.setdefault(route, secrets.token_hex(16))
+
+
+def _count(bucket: Bucket, now: float) -> bool:
+    if now >= bucket.until:
+        bucket.used = 0
+        bucket.until = now + bucket.limit.seconds
+    if bucket.used >= bucket.limit.count or now < bucket.refused_until:
+        return False
+    bucket.used += 1
+    return True
 
 
 def major(parameters: Mapping[str, str]) -> str:

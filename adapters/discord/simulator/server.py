@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import math
 from collections.abc import Callable
 from functools import partial
 from typing import Any, assert_never
@@ -124,6 +125,7 @@ class Server:
             query=dict(request.query),
             headers=dict(request.headers),
             content_type=request.content_type,
+            connection=id(request.transport),
         )
         self.calls.append(call)
         try:
@@ -157,7 +159,8 @@ class Server:
         return self._within_limits(call, handler)
 
     def _within_limits(self, call: Call, handler: Handler) -> web.Response:
-        taken = self.limits.take(call.method, call.route, major(call.parameters))
+        place = major(call.parameters)
+        taken = self.limits.take(call.method, call.route, place, call.connection)
         if taken.retry_after is not None:
             return _too_many(call, taken)
         try:
@@ -196,13 +199,20 @@ class Server:
                 assert_never(fault)
 
     def _refuse(self, call: Call, fault: TooMany) -> web.Response:
-        place = major(call.parameters)
-        taken = self.limits.refuse(call.method, call.route, place, fault.retry_after, fault.scope)
+        route = f"{call.method} {call.route}"
+        everywhere = fault.scope == "global"
+        bucket = None if everywhere else self.limits.bucket(route, major(call.parameters))
+        taken = self.limits.refuse(bucket, fault.retry_after, fault.scope, call.connection)
         if fault.html:
-            call.status, call.answer = 429, CLOUDFLARE
-            headers = {"Retry-After": str(int(fault.retry_after) + 1)}
+            call.status, call.answer, call.avoidable = 429, CLOUDFLARE, taken.avoidable
+            headers = {"Retry-After": _whole(fault.header or fault.retry_after)}
             return web.Response(status=429, text=CLOUDFLARE, headers=headers)
-        return _too_many(call, taken, via=fault.via)
+        response = _too_many(call, taken)
+        if fault.header is not None:
+            response.headers["Retry-After"] = _whole(fault.header)
+        if not fault.via:
+            del response.headers["Via"]
+        return response
 
     def _check_token(self, call: Call) -> None:
         free = {"webhook_token", "interaction_token"} & set(call.parameters)
@@ -275,11 +285,15 @@ def _respond(
 
 def _refused(call: Call, refused: Refused, headers: dict[str, str] | None = None) -> web.Response:
     if refused.retry_after is not None:
-        headers = {**(headers or {}), "Retry-After": str(int(refused.retry_after) + 1)}
+        headers = {**(headers or {}), "Retry-After": _whole(refused.retry_after)}
     return _respond(call, refused.status, refused.body(), headers)
 
 
-def _too_many(call: Call, taken: Taken, *, via: bool = True) -> web.Response:
+def _whole(seconds: float) -> str:
+    return str(math.ceil(seconds))
+
+
+def _too_many(call: Call, taken: Taken) -> web.Response:
     assert taken.retry_after is not None
     call.avoidable = taken.avoidable
     everywhere = taken.scope == "global"
@@ -289,10 +303,7 @@ def _too_many(call: Call, taken: Taken, *, via: bool = True) -> web.Response:
         "global": everywhere,
         "code": 0,
     }
-    headers = {**taken.headers, "Retry-After": str(int(taken.retry_after) + 1)}
+    headers = {**taken.headers, "Retry-After": _whole(taken.retry_after)}
     if everywhere:
         headers["X-RateLimit-Global"] = "true"
-    response = _respond(call, 429, body, headers)
-    if not via:
-        del response.headers["Via"]
-    return response
+    return _respond(call, 429, body, headers)

@@ -116,6 +116,24 @@ async def test_discord_py_waits_out_a_global_limit(
     assert discord.avoidable_429s == []
 
 
+async def test_requests_on_their_way_are_not_blamed(discord: DiscordSimulator, rest: Rest) -> None:
+    path = f"/channels/{discord.channel('general').id}/messages"
+    answers = await asyncio.gather(*(rest.call("POST", path, {"content": "x"}) for _ in range(8)))
+    assert sorted(status for status, _ in answers) == [200] * 5 + [429] * 3
+    assert discord.avoidable_429s == []
+    await asyncio.sleep(0.05)
+    assert (await rest.call("POST", path, {"content": "x"}))[0] == 429
+    assert len(discord.avoidable_429s) == 1
+
+
+async def test_the_header_may_name_another_time_than_the_body(
+    discord: DiscordSimulator, rest: Rest
+) -> None:
+    discord.faults.plan(TooMany(90, header=1))
+    _, answer = await rest.call("GET", "/users/@me")
+    assert (answer["retry_after"], rest.headers["Retry-After"]) == (90, "1")
+
+
 @pytest.mark.parametrize("html", [False, True])
 async def test_a_refusal_without_via_is_not_retried(
     html: bool, discord: DiscordSimulator, discord_client: Connect
