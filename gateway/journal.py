@@ -102,6 +102,8 @@ class Journal:
 
     async def _settled(self, call: ToolCall, row: CallRow | None) -> ToolResult | None:
         """The result of a call that is not to run, or not again; None for one that is."""
+        if not call.known:
+            return None  # nothing runs: there is nothing to decide
         if (told := self._humans.told(call)) is not None:
             return await self._finish(call, _text(call, told))
         rule = self._rule(call)

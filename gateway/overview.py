@@ -20,6 +20,7 @@ from gateway.pairing import hashed
 from gateway.render.sanitize import sanitize
 from gateway.store.protocols import (
     Accepted,
+    AuditRow,
     Counts,
     NewThread,
     OldState,
@@ -81,6 +82,31 @@ async def transcript(store: SessionReader, thread: ThreadInfo) -> str:
     """The thread as Markdown for people to read."""
     events = [event async for event in stored_events(store, thread.id)]
     return sanitize(markdown(thread, events))
+
+
+def audit_table(rows: Sequence[AuditRow]) -> str:
+    """Who decided what about a thread's requests and grants, one per line."""
+    lines = [
+        (
+            f"{datetime.fromtimestamp(row.at).astimezone():%Y-%m-%d %H:%M:%S}",
+            row.what,
+            row.person or "-",
+            row.request or "-",
+            row.tool or row.kind,
+            row.arguments_hash[:12],
+            row.outcome,
+        )
+        for row in rows
+    ]
+    lines.insert(0, ("TIME", "WHAT", "WHO", "REQUEST", "TOOL", "ARGUMENTS", "OUTCOME"))
+    shown = [[" ".join(sanitize(cell).split()) for cell in line] for line in lines]
+    widths = [max(len(line[column]) for line in shown) for column in range(6)]
+    return "\n".join(
+        "  ".join(
+            [*(f"{cell:{width}}" for cell, width in zip(line, widths, strict=False)), line[6]]
+        ).rstrip()
+        for line in shown
+    )
 
 
 async def delete_thread(store: SqliteStore, thread: str) -> None:

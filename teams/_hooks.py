@@ -88,7 +88,8 @@ class ToolCall:
     `key` is unique for ever and stable when a run is resumed (model call ids are not): use it for
     journals. `arguments` is the JSON text as the model wrote it, possibly malformed. `agent` is the
     path of the caller, outermost first. `handoff` marks a hand-off, which changes who speaks and
-    does nothing else. `idempotent` and `read_only` are what the tool promises (`ToolTraits`).
+    does nothing else. `idempotent` and `read_only` are what the tool promises (`ToolTraits`). The
+    agent has no tool of that name unless it is `known`: the call then does nothing but say so.
     """
 
     key: str
@@ -99,6 +100,7 @@ class ToolCall:
     handoff: bool = False
     idempotent: bool = False
     read_only: bool = False
+    known: bool = True
 
     def parsed_arguments(self) -> Mapping[str, Any] | None:
         """The arguments as an object, or None where the model wrote something else."""

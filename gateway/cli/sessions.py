@@ -95,6 +95,24 @@ def replay(config: Path | None, session: str) -> None:
 @sessions.command()
 @config_option
 @click.argument("session")
+def audit(config: Path | None, session: str) -> None:
+    """Show who decided what in the thread with this id or title: approvals, answers, grants.
+
+    The hash is the beginning of that of the arguments which were approved or denied.
+    """
+    from gateway.overview import audit_table, find_thread
+
+    async def shown() -> str:
+        store = _store(config)
+        rows = await store.audit((await find_thread(store, session)).id)
+        return audit_table(rows) if rows else "Nothing was asked or decided here."
+
+    click.echo(asyncio.run(shown()))
+
+
+@sessions.command()
+@config_option
+@click.argument("session")
 def retry(config: Path | None, session: str) -> None:
     """Try again what has failed in the thread with this id or title, from where it stood.
 

@@ -71,6 +71,16 @@ class AgentTools:
         found = (workbench.tool_traits(name) for workbench in self.workbenches)
         return next((traits for traits in found if traits is not NO_TRAITS), NO_TRAITS)
 
+    async def has(self, name: str) -> bool:
+        """Whether there is such a tool, as far as can be told: a workbench may fail to say."""
+        if name in self.handoffs or any(tool.name == name for tool in self.own):
+            return True
+        try:
+            lists = [await workbench.list_tools() for workbench in self.workbenches]
+        except Exception:  # calling the tool tells what is wrong with its workbench
+            return True
+        return any(tool["name"] == name for tools in lists for tool in tools)
+
     async def schemas(self) -> list[ToolSchema | BaseTool[Any, Any]]:
         """What the model is told it can call."""
         found: list[ToolSchema | BaseTool[Any, Any]] = []

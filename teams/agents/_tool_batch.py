@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from teams._hooks import (
     AGENT_PATH,
@@ -133,7 +133,8 @@ class ToolBatch:
             return await trace_tool(allowed, self.tools.execute(allowed, token, produce))
 
         try:
-            return await judged(call, gate, execute)
+            known = await self.tools.has(call.name)
+            return await judged(replace(call, known=known), gate, execute)
         except InputRequired as required:
             asked = required.pending(agent=self.agent, request_id=call.key, call_id=call.id)
             self.waiting += [request for request in asked if request not in self.waiting]

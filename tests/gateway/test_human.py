@@ -97,6 +97,17 @@ async def test_nobody_is_asked_to_approve_what_no_tool_could_take(tmp_path, argu
     assert tools.done == []
 
 
+async def test_nobody_is_asked_to_approve_a_tool_that_is_not_there(tmp_path):
+    shared = model(calls("destroy"), "There is no such thing.")
+    teams = ScriptedTeams(lambda: solo(shared, tools=[Tools().read]), rule_of_others=ASK)
+    async with opened(tmp_path, teams) as client:
+        events = await turn(client, (await client.create_thread()).id, "go")
+    assert not of(InputRequested, events)
+    [finished] = of(ToolFinished, events)
+    assert finished.failed
+    assert "not found" in finished.result
+
+
 async def test_a_tool_runs_only_once_it_is_approved(tmp_path):
     tools = Tools()
     async with opened(tmp_path, deleting(tools, "It is gone.")) as client:

@@ -1,0 +1,455 @@
+"""The life of a request to people: how long it lasts, who and how many settle it, and its audit."""
+
+import asyncio
+import json
+
+import pytest
+
+from gateway import deadlines
+from gateway.access import Allowed, OperatorsOnly, RoutedAccess
+from gateway.client import Answer
+from gateway.control import SocketClient
+from gateway.conversation import Author, Click, ConversationKey, InboundMessage
+from gateway.events import (
+    InputReminded,
+    InputRequested,
+    InputResolved,
+    InputSupported,
+    MessageFinished,
+    ToolFinished,
+)
+from gateway.gateway import Gateway, Limits
+from gateway.local_client import LocalClient
+from gateway.overview import audit_table
+from gateway.registry import ToolRule
+from gateway.store import SqliteStore
+from gateway.store.requests import EXPIRED, EXPIRED_QUESTION, UNANSWERED
+from teams import RoundRobinGroupChat
+from teams.agents import AssistantAgent, UserProxyAgent
+from teams.conditions import TextMentionTermination
+from tests.fakes.hand_clock import HandClock
+from tests.gateway.scripted import (
+    Door,
+    ScriptedTeams,
+    calls,
+    ends,
+    model,
+    of,
+    solo,
+    until,
+)
+
+HOUR = 3600.0
+APPROVE, ALWAYS, DENY = (Answer(kind=kind) for kind in ("approve", "approve_always", "deny"))
+KEY = ConversationKey(platform="x", workspace="T1", channel="C1", root="1")
+APPROVALS = ConversationKey(platform="x", workspace="T1", channel="approvals")
+ANN = Author(id="x:T1:ann", name="Ann")
+BOSSES = [Author(id=f"x:T1:boss{n}", name=f"Boss {n}") for n in range(20)]
+
+
+class Everybody(OperatorsOnly):
+    def __init__(self) -> None:
+        super().__init__([boss.id for boss in BOSSES])
+
+    def judge(self, message):
+        return Allowed()
+
+
+class Office:
+    """Ann's team, which wants to send something, on a store that outlives its gateways."""
+
+    def __init__(self, folder, *answers, rule: ToolRule, access=None, limits=None) -> None:
+        self.folder = folder
+        self.clock = HandClock()
+        self.sent: list[str] = []
+        self.client = model(*(answers or (calls("send", send=json.dumps({"to": "all"})), "done")))
+        self.teams = ScriptedTeams(
+            lambda: solo(self.client, tools=[self.send]), rules={"send": rule}
+        )
+        self.access = access or Everybody()
+        self.limits = limits or Limits()
+        self.thread = ""
+
+    async def send(self, to: str = "") -> str:
+        """Send something."""
+        self.sent.append(to)
+        return f"sent to {to}"
+
+    def open(self) -> Gateway:
+        self.gateway = Gateway(
+            SqliteStore(self.folder, clock=self.clock.time),
+            self.teams,
+            access=self.access,
+            limits=self.limits,
+            clock=self.clock.time,
+        )
+        self.person = LocalClient(self.gateway)
+        return self.gateway
+
+    async def ask(self, text: str = "go") -> InputRequested:
+        receipt = await self.gateway.accept(InboundMessage(key=KEY, author=ANN, text=text))
+        after = (await self.gateway.thread(receipt.thread)).last_seq if self.thread else 0
+        self.thread = receipt.thread
+        events = await until(self.person, self.thread, lambda e: waits(e) and e.seq > after)
+        return of(InputRequested, events)[-1]
+
+    async def click(self, author: Author, request: str, answer: Answer, key=KEY):
+        click = Click(request=request, answer=answer)
+        return await self.gateway.accept(
+            InboundMessage(key=key, author=author, event="click", click=click)
+        )
+
+    async def finished(self):
+        return await until(self.person, self.thread, done)
+
+    async def audit(self) -> list[tuple[str, str, str]]:
+        rows = await self.gateway.store.audit(self.thread)
+        return [(row.what, row.person, row.outcome) for row in rows]
+
+
+def waits(event) -> bool:
+    return ends(event) and event.outcome == "waiting"
+
+
+def done(event) -> bool:
+    return ends(event) and event.outcome == "done"
+
+
+@pytest.fixture
+def soon(monkeypatch):
+    """What is due is looked for all the time."""
+    monkeypatch.setattr(deadlines, "LONGEST", 0.01)
+    monkeypatch.setattr(deadlines, "SHORTEST", 0.01)
+
+
+# --- expiry ---
+
+
+async def test_an_approval_that_nobody_gives_in_time_is_a_denial(tmp_path, soon):
+    office = Office(tmp_path, rule=ToolRule(action="ask", expires=2 * HOUR))
+    async with office.open():
+        request = await office.ask()
+        office.clock.advance(2 * HOUR - 1)
+        assert (await office.gateway.store.request(request.request)).state == "open"
+        office.clock.advance(1)
+        events = await office.finished()
+        late = await office.click(BOSSES[0], request.request, APPROVE)
+        audit = await office.audit()
+    assert request.expires_at == 1000 + 2 * HOUR
+    assert [event.outcome for event in of(InputResolved, events)] == [EXPIRED]
+    assert of(ToolFinished, events)[0].result == "Nobody approved this in time."
+    assert office.sent == []
+    assert late.reply == f"This was settled already: {EXPIRED}."
+    assert audit == [("asked", "", ""), ("expired", "", EXPIRED)]
+
+
+async def test_what_expired_while_nothing_ran_is_settled_at_the_next_start(tmp_path):
+    office = Office(tmp_path, rule=ToolRule(action="ask"), limits=Limits(requests_expire=HOUR))
+    async with office.open():
+        await office.ask()
+    office.clock.advance(2 * HOUR)
+    async with office.open():
+        events = await office.finished()
+    assert [event.outcome for event in of(InputResolved, events)] == [EXPIRED]
+    assert office.sent == []
+
+
+async def test_a_question_that_nobody_answers_goes_on_with_a_sentence_to_the_model(tmp_path, soon):
+    client = model("Which city?", "I can't say. DONE")
+
+    def make():
+        return RoundRobinGroupChat(
+            [AssistantAgent("helper", client), UserProxyAgent("person")],
+            termination_condition=TextMentionTermination("DONE"),
+        )
+
+    office = Office(tmp_path, rule=ToolRule(action="ask"), limits=Limits(requests_expire=HOUR))
+    office.teams = ScriptedTeams(make)
+    async with office.open():
+        await office.ask()
+        office.clock.advance(HOUR)
+        events = await office.finished()
+    assert [event.outcome for event in of(InputResolved, events)] == [EXPIRED_QUESTION]
+    heard = client.create_calls[-1]["messages"]
+    assert str(heard[-1].content) == UNANSWERED
+    assert of(MessageFinished, events)[-1].text == "I can't say. DONE"
+
+
+async def test_without_an_expiry_a_request_stays_open(tmp_path, soon):
+    office = Office(tmp_path, rule=ToolRule(action="ask", expires=0.0))
+    async with office.open():
+        request = await office.ask()
+        office.clock.advance(1000 * HOUR)
+        await until(office.person, office.thread, lambda e: isinstance(e, InputReminded))
+        assert (await office.gateway.store.request(request.request)).state == "open"
+    assert request.expires_at is None
+
+
+async def test_reminders_back_off_and_end_and_say_who_may_answer(tmp_path, soon):
+    rule = ToolRule(action="ask", expires=0.0, approvers=("x:T1:boss1", "asker"))
+    office = Office(tmp_path, rule=rule)
+    reminded: list = []
+    async with office.open():
+        request = await office.ask()
+        for hours in (1, 3, 20):
+            office.clock.advance(hours * HOUR)
+            seen = len(reminded) + 1
+            reminded = of(
+                InputReminded,
+                await until(office.person, office.thread, counts(InputReminded, seen)),
+            )
+    office.clock.advance(1000 * HOUR)
+    async with office.open():
+        await office.click(BOSSES[1], request.request, APPROVE)
+        reminded = of(InputReminded, await office.finished())
+    assert [event.text for event in reminded] == [
+        "Waiting for an hour: solo wants to use send.",
+        "Waiting for 4 hours: solo wants to use send.",
+        "Waiting for 24 hours: solo wants to use send.",
+    ]
+    assert {event.mentions for event in reminded} == {("x:T1:ann", "x:T1:boss1")}
+    assert request.may_answer == ("x:T1:ann", "x:T1:boss1")
+
+
+def counts(kind: type, number: int):
+    seen = 0
+
+    def enough(event) -> bool:
+        nonlocal seen
+        seen += isinstance(event, kind)
+        return seen == number
+
+    return enough
+
+
+# --- who, and how many ---
+
+
+async def test_several_people_approve_and_each_of_them_counts_once(tmp_path):
+    office = Office(tmp_path, rule=ToolRule(action="ask", quorum=3))
+    async with office.open():
+        request = await office.ask()
+        replies = [
+            (await office.click(boss, request.request, APPROVE)).reply
+            for boss in (BOSSES[0], BOSSES[0], BOSSES[1])
+        ]
+        assert office.sent == []
+        await office.click(BOSSES[2], request.request, APPROVE)
+        events = await office.finished()
+        audit = await office.audit()
+    assert request.quorum == 3
+    assert replies == ["", "You have approved this; 1 of 3 have so far.", ""]
+    assert [(e.by, e.approved, e.quorum) for e in of(InputSupported, events)] == [
+        ("Boss 0", 1, 3),
+        ("Boss 1", 2, 3),
+    ]
+    assert [e.outcome for e in of(InputResolved, events)] == ["approved by 3 people"]
+    assert office.sent == ["all"]
+    assert audit == [
+        ("asked", "", ""),
+        ("supported", BOSSES[0].id, "approved, 1 of 3"),
+        ("supported", BOSSES[1].id, "approved, 2 of 3"),
+        ("answered", BOSSES[2].id, "approved by 3 people"),
+    ]
+
+
+async def test_one_who_denies_is_enough(tmp_path):
+    office = Office(tmp_path, rule=ToolRule(action="ask", quorum=2))
+    async with office.open():
+        request = await office.ask()
+        await office.click(BOSSES[0], request.request, APPROVE)
+        await office.click(BOSSES[1], request.request, Answer(kind="deny", text="no"))
+        events = await office.finished()
+    assert [e.outcome for e in of(InputResolved, events)] == ["denied: no"]
+    assert office.sent == []
+
+
+@pytest.mark.parametrize(
+    ("answers", "granted"), [((ALWAYS, ALWAYS), True), ((APPROVE, ALWAYS), False)]
+)
+async def test_several_people_approve_for_the_thread_only_together(tmp_path, answers, granted):
+    office = Office(tmp_path, rule=ToolRule(action="ask", quorum=2))
+    async with office.open():
+        request = await office.ask()
+        for boss, answer in zip(BOSSES, answers, strict=False):
+            await office.click(boss, request.request, answer)
+        await office.finished()
+        grants = (await office.person.send(office.thread, "/grants")).reply
+    assert ("send" in grants) == granted
+
+
+async def test_support_survives_a_restart(tmp_path):
+    office = Office(tmp_path, rule=ToolRule(action="ask", quorum=2))
+    async with office.open():
+        request = await office.ask()
+        await office.click(BOSSES[0], request.request, APPROVE)
+    async with office.open():
+        await office.click(BOSSES[1], request.request, APPROVE)
+        await office.finished()
+    assert office.sent == ["all"]
+
+
+async def test_the_asker_may_approve_where_the_tools_policy_says_so(tmp_path):
+    for approvers, may in (((), False), (("asker",), True)):
+        office = Office(tmp_path / str(may), rule=ToolRule(action="ask", approvers=approvers))
+        async with office.open():
+            request = await office.ask()
+            receipt = await office.click(ANN, request.request, APPROVE)
+        assert (receipt.outcome == "answer") == may
+
+
+async def test_twenty_people_in_two_processes_settle_it_exactly_once(tmp_path):
+    office = Office(tmp_path, rule=ToolRule(action="ask"))
+    answers = [APPROVE, DENY, ALWAYS, Answer(kind="deny", text="no")]
+    async with office.open():
+        request = await office.ask()
+        elsewhere = await SocketClient.connect(tmp_path)
+        said = await asyncio.gather(
+            *(office.click(boss, request.request, answers[n % 4]) for n, boss in enumerate(BOSSES)),
+            *(elsewhere.answer(request.request, answers[n % 4]) for n in range(20)),
+        )
+        events = await office.finished()
+        audit = await office.audit()
+    taken = [each for each in said if each is None or getattr(each, "outcome", "") == "answer"]
+    late = [each if isinstance(each, str) else each.reply for each in said if each not in taken]
+    [resolved] = of(InputResolved, events)
+    assert len(taken) == 1
+    assert set(late) == {f"This was settled already: {resolved.outcome}."}
+    assert [what for what, _, _ in audit] == ["asked", "answered"]
+    assert office.sent == (["all"] if resolved.outcome.startswith("approved") else [])
+
+
+async def test_twenty_people_fill_a_quorum_exactly_once(tmp_path):
+    office = Office(tmp_path, rule=ToolRule(action="ask", quorum=7))
+    async with office.open():
+        request = await office.ask()
+        await asyncio.gather(*(office.click(boss, request.request, APPROVE) for boss in BOSSES * 2))
+        events = await office.finished()
+        audit = await office.audit()
+    assert [event.approved for event in of(InputSupported, events)] == [1, 2, 3, 4, 5, 6]
+    assert [what for what, _, _ in audit].count("supported") == 6
+    assert len({person for what, person, _ in audit if what != "asked"}) == 7
+    assert office.sent == ["all"]
+
+
+# --- other places ---
+
+
+async def test_approvals_are_given_in_a_channel_that_does_not_see_the_thread(tmp_path):
+    access = RoutedAccess([], [BOSSES[0].id], approvals=["x:T1:approvals"])
+
+    class Open(RoutedAccess):
+        def judge(self, message):
+            return Allowed() if message.key == KEY else super().judge(message)
+
+    access = Open([], [BOSSES[0].id], approvals=["x:T1:approvals"])
+    office = Office(tmp_path, rule=ToolRule(action="ask", approvers=(BOSSES[1].id,)), access=access)
+    async with office.open():
+        assert office.gateway.approval_places == (APPROVALS,)
+        request = await office.ask()
+        stranger = await office.click(ANN, request.request, APPROVE, key=APPROVALS)
+        operator = await office.click(BOSSES[0], request.request, APPROVE, key=APPROVALS)
+        approver = await office.click(BOSSES[1], request.request, APPROVE, key=APPROVALS)
+        await office.finished()
+        [row] = [row for row in await office.gateway.store.audit(office.thread) if row.person]
+    assert stranger.outcome == "refused"
+    assert operator.reply == "This is not yours to answer."
+    assert approver.outcome == "answer"
+    assert row.place == str(APPROVALS)
+    assert office.sent == ["all"]
+
+
+# --- grants ---
+
+
+async def test_a_grant_is_listed_and_taken_back_also_from_a_turn_that_runs(tmp_path):
+    door = Door()
+    office = Office(
+        tmp_path,
+        calls("send"),
+        calls("wait"),
+        calls("send"),
+        "done",
+        rule=ToolRule(action="ask"),
+    )
+
+    async def wait() -> str:
+        await door.pass_through()
+        return "ok"
+
+    office.teams.make = lambda: solo(office.client, tools=[office.send, wait], messages=2)
+    async with office.open():
+        request = await office.ask()
+        await office.click(BOSSES[0], request.request, ALWAYS)
+        await door.reached.wait()
+        listed = (await office.person.send(office.thread, "/grants")).reply
+        nobodys = await office.gateway.accept(
+            InboundMessage(key=KEY, author=Author(id="x:T1:eve"), text="/revoke send")
+        )
+        revoked = await office.gateway.accept(
+            InboundMessage(key=KEY, author=ANN, text="/revoke send")
+        )
+        door.open()
+        await until(office.person, office.thread, counts(InputRequested, 2))
+        none = (await office.person.send(office.thread, "/grants")).reply
+        audit = await office.audit()
+    assert listed == f"send, for {ANN.id}; approved by {BOSSES[0].id}"
+    assert nobodys.reply.startswith("send was not approved")
+    assert revoked.reply == "send is asked for again before it runs."
+    assert none.startswith("Nothing was approved")
+    assert ("revoked", ANN.id, "asked for again") in audit
+    assert office.sent == [""]
+
+
+# --- what an approval is bound to ---
+
+
+async def test_an_approval_holds_for_this_agent_tool_and_arguments_alone(tmp_path):
+    """Somebody has changed the team's saved state: the same call is another one now."""
+    office = Office(tmp_path, rule=ToolRule(action="ask"))
+    async with office.open():
+        request = await office.ask()
+    changed = office.folder / "parley.db"
+    await asyncio.to_thread(rewrite, changed, b'"to\\": \\"all', b'"to\\": \\"eve')
+    async with office.open():
+        await office.click(BOSSES[0], request.request, APPROVE)
+        events = await until(office.person, office.thread, counts(InputRequested, 2))
+    assert office.sent == []
+    assert of(InputRequested, events)[-1].arguments == '{"to": "eve"}'
+
+
+def rewrite(path, old: bytes, new: bytes) -> None:
+    import sqlite3
+
+    with sqlite3.connect(path) as connection:
+        rows = connection.execute("SELECT rowid, data FROM checkpoints").fetchall()
+        assert any(old in row[1] for row in rows)
+        for row in rows:
+            connection.execute(
+                "UPDATE checkpoints SET data = ? WHERE rowid = ?",
+                (row[1].replace(old, new), row[0]),
+            )
+    connection.close()
+
+
+# --- audit ---
+
+
+async def test_the_audit_says_who_decided_what_and_is_deleted_with_the_person(tmp_path):
+    office = Office(tmp_path, rule=ToolRule(action="ask"))
+    async with office.open():
+        request = await office.ask()
+        await office.click(BOSSES[0], request.request, Answer(kind="deny", text="CANARY"))
+        await office.finished()
+        rows = await office.gateway.store.audit(office.thread)
+        table = audit_table(rows)
+        await office.gateway.delete_person(BOSSES[0].id)
+        left = await office.gateway.store.audit(office.thread)
+    assert [row.arguments_hash for row in rows] == [rows[0].arguments_hash] * 2
+    assert len(rows[0].arguments_hash) == 64
+    assert (rows[1].tool, rows[1].kind, rows[1].request) == ("send", "approval", request.request)
+    assert "denied: CANARY" in table
+    assert BOSSES[0].id in table
+    assert left == []
+    kept = b"".join(path.read_bytes() for path in tmp_path.iterdir() if path.is_file())
+    assert b"CANARY" not in kept
