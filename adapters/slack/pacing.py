@@ -29,9 +29,9 @@ class Rate:
     per_channel: bool = False
 
 
-def _tier(per_minute: int, *, reserve: float = 0.0) -> Rate:
+def _tier(per_minute: int, *, burst: float = 0.9, reserve: float = 0.0) -> Rate:
     # A little below what Slack says: its clock is not ours, and calls are not as long under way.
-    return Rate(per_minute=per_minute * 0.95, burst=per_minute * 0.9, reserve=reserve)
+    return Rate(per_minute=per_minute * 0.95, burst=per_minute * burst, reserve=reserve)
 
 
 START = "chat.startStream"
@@ -44,7 +44,7 @@ HISTORY = "conversations.history"
 
 RATES: Mapping[str, Rate] = {
     START: _tier(20),
-    APPEND: _tier(100),
+    APPEND: _tier(100, burst=0.5),
     STOP: _tier(20, reserve=8),
     UPDATE: _tier(50, reserve=15),
     POST: Rate(per_minute=57, burst=3, per_channel=True),

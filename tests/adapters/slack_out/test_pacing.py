@@ -158,10 +158,10 @@ def test_pieces_come_further_apart_the_more_messages_grow_and_the_less_is_left()
     clock = HandClock()
     pacer = Pacer(clock)
     assert pacer.gap(caller("a"), 20) == 0.7
-    for _ in range(70):
+    for _ in range(35):
         pacer.bucket(APPEND, caller("a")).spend()
     assert pacer.gap(caller("a"), 1) == 0.7
-    assert 3 < pacer.gap(caller("a"), 10) < 7
-    for _ in range(20):
+    assert 2 < pacer.gap(caller("a"), 10) < 5
+    for _ in range(14):
         pacer.bucket(APPEND, caller("a")).spend()
     assert pacer.gap(caller("a"), 10) > 6
