@@ -4,6 +4,7 @@ them.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 from urllib.parse import quote, unquote
@@ -33,6 +34,10 @@ edit and deletion in the threads it is in.
 QuoteKind: TypeAlias = Literal["quote", "history", "forward", "file", "link"]
 
 
+_PLAIN_KEY = re.compile(r"[\w.~-]*(?:/[\w.~-]*){4}", re.ASCII)
+"""A key whose parts have nothing in them that needs to be quoted."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConversationKey:
     """The identity of a conversation; its text form never changes between releases.
@@ -49,12 +54,16 @@ class ConversationKey:
 
     def __str__(self) -> str:
         parts = (self.platform, self.workspace, self.channel, self.root, self.user)
+        text = "/".join(parts)
+        if _PLAIN_KEY.fullmatch(text):
+            return text
         return "/".join(quote(part, safe="") for part in parts)
 
     @classmethod
     def parse(cls, text: str) -> ConversationKey:
         """The inverse of `str`. Raises ValueError for anything else."""
-        platform, workspace, channel, root, user = map(unquote, text.split("/"))
+        parts = text.split("/")
+        platform, workspace, channel, root, user = map(unquote, parts) if "%" in text else parts
         return cls(platform=platform, workspace=workspace, channel=channel, root=root, user=user)
 
     @classmethod

@@ -10,9 +10,9 @@ as one delta. All text in events is raw; a surface neutralises it for its own me
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import TypeAdapter
+from pydantic import Field, TypeAdapter
 
 RequestKind: TypeAlias = Literal["text", "choice", "approval"]
 NoticeLevel: TypeAlias = Literal["info", "warning", "error"]
@@ -302,14 +302,19 @@ SessionEvent: TypeAlias = (
     | ThreadRenamed
 )
 
-_ADAPTER: TypeAdapter[SessionEvent] = TypeAdapter(SessionEvent)
+_ANY: TypeAdapter[SessionEvent] = TypeAdapter(Annotated[SessionEvent, Field(discriminator="kind")])
+_EACH: dict[type[SessionEvent], TypeAdapter[Any]] = {}
+"""By the type: who has an event in hand need not find out again which one it is."""
 
 
 def dump_event(event: SessionEvent) -> bytes:
     """The event as one line of JSON."""
-    return _ADAPTER.dump_json(event)
+    adapter = _EACH.get(type(event))
+    if adapter is None:
+        adapter = _EACH[type(event)] = TypeAdapter(type(event))
+    return adapter.dump_json(event)
 
 
 def load_event(data: bytes | str) -> SessionEvent:
     """The inverse of `dump_event`. Raises pydantic.ValidationError on anything else."""
-    return _ADAPTER.validate_json(data)
+    return _ANY.validate_json(data)

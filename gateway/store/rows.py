@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import secrets
 import sqlite3
+from collections import deque
 from collections.abc import Iterable
 from dataclasses import replace
 
@@ -33,9 +35,22 @@ def crowds_of(team: str, key: ConversationKey) -> tuple[tuple[str, str], ...]:
     return (("team", team), ("workspace", key.place))
 
 
+_IDS: deque[str] = deque()
+"""Made in advance: asking the system for each would hand over the interpreter each time."""
+
+
 def new_id() -> str:
     """A random id, short enough to be typed."""
-    return secrets.token_hex(6)
+    try:
+        return _IDS.pop()
+    except IndexError:
+        noise = secrets.token_hex(6 * 256)
+        first, *others = (noise[at : at + 12] for at in range(0, len(noise), 12))
+        _IDS.extend(others)
+        return first
+
+
+os.register_at_fork(after_in_child=_IDS.clear)
 
 
 def thread_of(row: sqlite3.Row) -> Thread:
@@ -130,20 +145,26 @@ def add_events(
     epoch: int | None = None,
 ) -> tuple[SessionEvent, ...]:
     """Give the events their place in the thread. Raises Fenced unless the thread is there, at this
-    epoch.
+    epoch; without events nothing is looked at.
     """
     added = list(events)
-    counted = connection.execute(
-        "UPDATE threads SET last_seq = last_seq + :n, updated_at = :now"
-        " WHERE id = :thread AND (:epoch IS NULL OR epoch = :epoch)",
-        {"n": len(added), "now": now, "thread": thread, "epoch": epoch},
-    )
-    if counted.rowcount == 0:
-        raise Fenced(thread)
     if not added:
         return ()
-    query = "SELECT last_seq FROM threads WHERE id = ?"
-    first = connection.execute(query, (thread,)).fetchone()[0] - len(added) + 1
+    counted = connection.execute(
+        "UPDATE threads SET last_seq = last_seq + :n, updated_at = :now,"
+        " preview = COALESCE(:preview, preview)"
+        " WHERE id = :thread AND (:epoch IS NULL OR epoch = :epoch) RETURNING last_seq",
+        {
+            "n": len(added),
+            "now": now,
+            "preview": next((said for each in reversed(added) if (said := _preview(each))), None),
+            "thread": thread,
+            "epoch": epoch,
+        },
+    ).fetchall()
+    if not counted:
+        raise Fenced(thread)
+    first = counted[0]["last_seq"] - len(added) + 1
     placed = tuple(
         replace(event, thread=thread, seq=first + n, at=now) for n, event in enumerate(added)
     )
@@ -151,10 +172,6 @@ def add_events(
         "INSERT INTO events (thread, seq, turn, kind, body) VALUES (?, ?, ?, ?, ?)",
         [(thread, event.seq, event.turn, event.kind, dump_event(event)) for event in placed],
     )
-    for event in reversed(placed):
-        if text := _preview(event):
-            connection.execute("UPDATE threads SET preview = ? WHERE id = ?", (text, thread))
-            break
     return placed
 
 

@@ -1,8 +1,9 @@
 """The one connection that writes, in the one thread that owns it: units of work, committed in
 groups.
 
-A unit is a plain function of the connection. Those that wait are run in one transaction, each under
-a savepoint of its own, and their callers go on once that transaction is on disk.
+A unit is a plain function of the connection. Those that wait are run in one transaction, and their
+callers go on once that transaction is on disk. If one of them fails, all are run again, each under
+a savepoint of its own: a unit must have no effects but those on the connection.
 """
 
 from __future__ import annotations
@@ -147,6 +148,11 @@ class Writer:
         left = list(jobs)
         try:
             connection.execute("BEGIN IMMEDIATE")
+            if (results := _all(connection, jobs)) is not None:
+                answers = [(job, result, None) for job, result in zip(jobs, results, strict=True)]
+                left = []
+            elif not connection.in_transaction:
+                connection.execute("BEGIN IMMEDIATE")
             while left:
                 job = left.pop(0)
                 answers.append((job, *_savepoint(connection, job.unit)))
@@ -191,6 +197,19 @@ def _run_alone(connection: sqlite3.Connection, job: _Job) -> None:
     except sqlite3.Error as error:
         answer = (job, None, error)
     _call(job.loop, _resolve, [answer])
+
+
+def _all(connection: sqlite3.Connection, jobs: list[_Job]) -> list[Any] | None:
+    """The results of all jobs; None if one of them fails, and then nothing is done.
+
+    A savepoint around each would cost as much as many a job: it is set only once one has failed.
+    """
+    try:
+        return [job.unit(connection) for job in jobs]
+    except BaseException:  # it fails again, on its own, and is answered then
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        return None
 
 
 def _savepoint(
