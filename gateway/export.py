@@ -11,7 +11,9 @@ from gateway.events import (
     HumanText,
     InputRequested,
     InputResolved,
+    InputSupported,
     MessageFinished,
+    MessageJoined,
     Notice,
     SessionEvent,
     ToolFinished,
@@ -34,6 +36,8 @@ def _parts(event: SessionEvent) -> list[str]:
     match event:
         case TurnStarted():
             return [part for message in event.messages for part in _human(message)]
+        case MessageJoined():
+            return _human(event.message)
         case MessageFinished() if event.text:
             return [f"## {event.agent}", event.text]
         case ToolFinished():
@@ -55,6 +59,8 @@ def _line(event: SessionEvent) -> str:
             line = f"{event.agent or 'the team'} asks: {event.prompt}"
         case InputResolved():
             line = f"{event.by or 'nobody'}: {event.outcome}"
+        case InputSupported():
+            line = f"{event.by}: approved, {event.approved} of {event.quorum}"
         case Notice():
             line = event.text
         case TurnFinished(outcome="failed" | "stopped" | "interrupted"):

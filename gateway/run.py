@@ -14,6 +14,7 @@ from gateway.errors import Closing, GatewayError, NotFound
 from gateway.events import (
     InputRequested,
     InputResolved,
+    MessageJoined,
     Notice,
     SessionEvent,
     TurnFinished,
@@ -126,6 +127,8 @@ class _Run:
                 match event:
                     case TurnStarted():
                         mine = mine or any(each.inbox == receipt.inbox for each in event.messages)
+                    case MessageJoined(message=joined):
+                        mine = mine or joined.inbox == receipt.inbox
                     case Notice(level="error"):
                         self.told = True
                     case TurnFinished(outcome="waiting"):

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, cast
 
 from gateway.errors import TeamUnusable
-from gateway.events import MessageFinished, SessionEvent, TurnStarted
+from gateway.events import MessageFinished, MessageJoined, SessionEvent, TurnStarted
 from gateway.live_team import LiveTeam
 from gateway.registry import TeamInfo, TeamSource
 from gateway.store.protocols import SessionReader, SessionStore, Succession, Thread
@@ -126,6 +126,8 @@ def transcript(events: Iterable[SessionEvent]) -> list[BaseChatMessage]:
         match event:
             case TurnStarted():
                 said += [(USER, message.author, message.text) for message in event.messages]
+            case MessageJoined(message=message):
+                said.append((USER, message.author, message.text))
             case MessageFinished() if event.text:
                 said.append((event.agent, "", event.text))
             case _:

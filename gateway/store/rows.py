@@ -12,7 +12,13 @@ from dataclasses import replace
 
 from gateway.conversation import Author, ConversationKey, Quote
 from gateway.errors import Fenced, NotFound
-from gateway.events import MessageFinished, SessionEvent, TurnStarted, dump_event
+from gateway.events import (
+    MessageFinished,
+    MessageJoined,
+    SessionEvent,
+    TurnStarted,
+    dump_event,
+)
 from gateway.store.protocols import CallRow, OpenMessage, Request, Thread
 
 PREVIEW = 160
@@ -181,6 +187,8 @@ def _preview(event: SessionEvent) -> str:
             pass
         case TurnStarted(messages=(*_, last)):
             text = last.text
+        case MessageJoined(message=joined):
+            text = joined.text
         case _:
             return ""
     return " ".join(text[: 4 * PREVIEW].split())[:PREVIEW]
