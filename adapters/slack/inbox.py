@@ -81,7 +81,11 @@ def bolt_app(config: Config, clients: SlackClients, take: Take) -> AsyncApp:
 
 def parse(body: Mapping[str, Any], config: Config, clients: SlackClients) -> Inbound:
     """What a payload means, whatever it is."""
-    team = team_of(body) or text_at(body, "team", "id")
+    team = (
+        text_at(body, "view", "app_installed_team_id")
+        or team_of(body)
+        or text_at(body, "team", "id")
+    )
     me = clients.workspace(team) or Workspace(id=team)
     if text_at(body, "type") == "event_callback":
         return parse_event(body, me, reactions=config.reactions)

@@ -185,7 +185,9 @@ def _shortcut(payload: Payload, me: Workspace) -> Inbound:
 
 
 def _team(payload: Payload, me: Workspace) -> str:
-    return text_at(payload, "team", "id") or me.id
+    # In a shared channel `team` may be that of whoever acts.
+    installed = text_at(payload, "view", "app_installed_team_id")
+    return installed or text_at(payload, "team", "id") or me.id
 
 
 def _act(

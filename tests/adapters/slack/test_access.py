@@ -1,0 +1,212 @@
+"""Who may do what: everything that anybody can do in Slack meets the same authority."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from adapters.slack.inbound.interactions import ASK_TEAM
+from adapters.slack.simulator import Person, SlackSimulator
+from adapters.slack.simulator.state import Message
+from gateway.policy import NOT_ALLOWED
+from gateway.registry import ToolRule
+from tests.adapters.slack.serving import Served, served
+from tests.gateway.scripted import calls, solo
+
+STAFF = "S0STAFF"
+ROUTE = {"adapter": "slack", "channels": ["*"], "users": ["U0ANN"], "groups": [STAFF]}
+Act = Callable[[SlackSimulator, Person, Message, str], Awaitable[object]]
+
+
+def person(slack: SlackSimulator, who: str) -> Person:
+    match who:
+        case "operator":
+            return slack.person("boss")
+        case "allowed":
+            return slack.person("ann")
+        case "guest":
+            return slack.person("gus", guest=True)
+        case "external":
+            return slack.person("ext", workspace="T0EXT")
+        case "bot":
+            return slack.person("jenkins")
+        case _:
+            return slack.person("eve")
+
+
+async def says(slack: SlackSimulator, who: Person, thread: Message, card: str) -> object:
+    return await who.says("team", "hello", thread=thread)
+
+
+async def edits(slack: SlackSimulator, who: Person, thread: Message, card: str) -> object:
+    said = await who.says("team", "hallo", thread=thread)
+    await slack.until(lambda: not slack.unacknowledged)
+    return await who.edits(said, "hello")
+
+
+async def commands(slack: SlackSimulator, who: Person, thread: Message, card: str) -> object:
+    await who.says("team", "!retry", thread=thread)
+    return await who.commands("team", "/parley", "begin another thread")
+
+
+async def clicks(slack: SlackSimulator, who: Person, thread: Message, card: str) -> object:
+    return await who.clicks(card, "Approve")
+
+
+async def fills_in(slack: SlackSimulator, who: Person, thread: Message, card: str) -> object:
+    await who.clicks(card, "Deny with a note")
+    await slack.until(lambda: not slack.unacknowledged)
+    if slack.world.user(who.id).team == "T0EXT":
+        return None  # Bolt knows no installation there, so nothing is opened
+    await slack.until(lambda: who.modal and "moment" not in str(who.modal.body))
+    return who.modal
+
+
+async def reacts(slack: SlackSimulator, who: Person, thread: Message, card: str) -> object:
+    return await who.reacts(thread, "eyes")
+
+
+async def uses_shortcut(slack: SlackSimulator, who: Person, thread: Message, card: str) -> object:
+    return await who.uses_shortcut(thread, ASK_TEAM)
+
+
+async def uploads(slack: SlackSimulator, who: Person, thread: Message, card: str) -> object:
+    return await who.uploads("team", "a.txt", b"CANARY", text="take this", thread=thread)
+
+
+async def stops(slack: SlackSimulator, who: Person, thread: Message, card: str) -> object:
+    event = {
+        "type": "agent_session_stopped",
+        "channel": thread.channel,
+        "user": who.id,
+        "thread_ts": thread.ts,
+        "streaming_message_ts": [],
+    }
+    return slack.world.emit("T0HOME", event, about=slack.channel("team"))
+
+
+ACTS: dict[str, Act] = {
+    "message": says,
+    "edit": edits,
+    "command": commands,
+    "click": clicks,
+    "modal": fills_in,
+    "reaction": reacts,
+    "shortcut": uses_shortcut,
+    "file": uploads,
+    "stop": stops,
+}
+
+
+def scene(slack: SlackSimulator, who: str) -> Person:
+    slack.add_workspace("T0EXT", "Elsewhere")
+    slack.add_channel("team", shared_with="T0EXT")
+    actor = person(slack, who)
+    slack.user_group("staff", person(slack, "guest"), person(slack, "external"))
+    slack.join("team", slack.person("boss"), slack.person("ann"), actor)
+    if who == "bot":
+        slack.world.user(actor.id).bot_id = "B0JENKINS"
+    return actor
+
+
+async def waiting(run: Served) -> tuple[Message, str]:
+    """A thread in which the team waits for an approval, and its card."""
+    slack = run.slack
+    opened = await slack.person("boss").asks("team", "go")
+    await slack.until(lambda: card_of(slack, opened))
+    await run.settled()
+    return opened, card_of(slack, opened)
+
+
+def texts(slack: SlackSimulator, person: Person) -> list[str]:
+    return [each.text for each in slack.private(person)]
+
+
+def card_of(slack: SlackSimulator, opened: Message) -> str:
+    shown = slack.messages("team", opened)
+    return next((each.ts for each in shown if "Approve" in each.buttons), "")
+
+
+@pytest.mark.parametrize("who", ["unlisted", "guest", "external", "bot"])
+async def test_who_may_not_moves_nothing(tmp_path: Path, who: str) -> None:
+    sent: list[str] = []
+
+    async def send() -> str:
+        sent.append("sent")
+        return "sent"
+
+    async with SlackSimulator(rates=False) as slack:
+        actor = scene(slack, who)
+        async with served(
+            slack,
+            tmp_path,
+            lambda client: solo(client, tools=[send]),
+            answers=[calls("send"), "done"],
+            routes=[ROUTE],
+            rules={"send": ToolRule(action="ask")},
+            settings={"reactions": ["eyes"]},
+        ) as run:
+            opened, card = await waiting(run)
+            shown = len(slack.messages("team"))
+            for kind, act in ACTS.items():
+                before, outcome = len(await run.inbox()), None
+                outcome = await act(slack, actor, opened, card)
+                await run.settled()
+                after = (await run.inbox())[before:]
+                assert set(after) <= {"refused"}, kind
+                if kind == "message":  # another bot is not even heard where none is let in
+                    assert after == ([] if who == "bot" else ["refused"])
+                if kind == "modal" and outcome is not None:
+                    assert "This is not yours to answer." in str(actor.modal), kind
+            assert "CANARY" not in str(await run.inbox("text"))
+            assert (run.asked, sent) == (1, [])
+            said = slack.messages("team")[shown:]
+            assert {each.author for each in said} == {actor.id}
+            if who in ("unlisted", "guest"):
+                await slack.until(lambda: NOT_ALLOWED in texts(slack, actor))
+                assert texts(slack, actor).count(NOT_ALLOWED) == 2  # in its thread, and outside
+
+
+@pytest.mark.parametrize("kind", ACTS)
+@pytest.mark.parametrize("who", ["operator", "allowed"])
+async def test_who_may_is_heard(tmp_path: Path, who: str, kind: str) -> None:
+    sent: list[str] = []
+
+    async def send() -> str:
+        sent.append("sent")
+        return "sent"
+
+    async with SlackSimulator(rates=False) as slack:
+        actor = scene(slack, who)
+        async with served(
+            slack,
+            tmp_path,
+            lambda client: solo(client, tools=[send]),
+            answers=[calls("send"), *["done"] * 9],
+            routes=[ROUTE],
+            rules={"send": ToolRule(action="ask")},
+            settings={"reactions": ["eyes"]},
+        ) as run:
+            opened, card = await waiting(run)
+            before = len(await run.inbox())
+            await ACTS[kind](slack, actor, opened, card)
+            await run.settled()
+            if kind == "modal":
+                if who == "allowed":
+                    assert actor.modal
+                    assert "This is not yours to answer." in str(actor.modal.body)
+                    return
+                await actor.submits({"answer": "too risky"})
+                await run.settled()
+                assert actor.modal is None
+            outcomes = (await run.inbox())[before:]
+            assert outcomes
+            assert "refused" not in outcomes
+            if (who, kind) == ("operator", "click"):
+                await slack.until(lambda: run.asked == 2)
+            assert sent == ["sent"] * ((who, kind) == ("operator", "click"))
+            if (who, kind) == ("allowed", "click"):
+                await slack.until(lambda: slack.private(actor))
+                assert slack.private(actor)[0].text == "This is not yours to answer."

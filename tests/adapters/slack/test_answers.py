@@ -1,0 +1,164 @@
+"""Questions that people answer in Slack: with buttons, in modals, in words, and too late."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+
+import pytest
+
+from adapters.slack.simulator import SlackSimulator
+from gateway.registry import ToolRule
+from teams import RoundRobinGroupChat
+from teams.agents import AssistantAgent, UserProxyAgent
+from teams.conditions import MaxMessageTermination
+from teams.models.replay import ReplayChatCompletionClient
+from tests.adapters.slack.serving import Served, served
+from tests.gateway.scripted import calls, solo
+
+ASK = {"send": ToolRule(action="ask")}
+
+
+class Outbox:
+    """A tool that must be approved."""
+
+    def __init__(self) -> None:
+        self.sent = 0
+
+    async def send(self) -> str:
+        """Send it."""
+        self.sent += 1
+        return "sent"
+
+    def team(self, client: ReplayChatCompletionClient) -> RoundRobinGroupChat:
+        return solo(client, tools=[self.send])  # pyright: ignore[reportReturnType]
+
+
+def asking(client: ReplayChatCompletionClient) -> RoundRobinGroupChat:
+    agents = [UserProxyAgent("person"), AssistantAgent("solo", client)]
+    return RoundRobinGroupChat(agents, termination_condition=MaxMessageTermination(3))
+
+
+async def card(run: Served, channel: str, button: str) -> str:
+    """The message with this button, once it is there."""
+
+    def found() -> list[str]:
+        shown = run.slack.messages(channel)
+        return [each.ts for each in shown if button in each.buttons]
+
+    await run.slack.until(found)
+    return found()[0]
+
+
+@pytest.mark.parametrize(
+    ("button", "sent", "outcome"),
+    [("Approve", 1, "approved"), ("Deny", 0, "denied")],
+)
+async def test_an_approver_decides_by_a_button(
+    tmp_path: Path, button: str, sent: int, outcome: str
+) -> None:
+    box = Outbox()
+    answers = [calls("send"), "done", "done"]
+    async with (
+        SlackSimulator(rates=False) as slack,
+        served(slack, tmp_path, box.team, answers=answers, rules=ASK) as run,
+    ):
+        boss = slack.person("boss")
+        asked = await slack.person("ann").asks("general", "send it")
+        shown = await card(run, "general", button)
+        pressed = await boss.clicks(shown, button)
+        await slack.until(lambda: pressed.acked)
+        await slack.until(lambda: "done" in str(slack.messages("general", asked)))
+        assert box.sent == sent
+        await slack.until(lambda: outcome in slack_text(run, shown))
+        assert (await run.inbox())[-1] == "answer"
+
+
+def slack_text(run: Served, ts: str) -> str:
+    return next(each.text for each in run.slack.messages("general") if each.ts == ts)
+
+
+async def test_a_click_counts_after_a_restart_and_a_second_one_is_told_so(tmp_path: Path) -> None:
+    box = Outbox()
+    async with SlackSimulator(rates=False) as slack:
+        async with served(slack, tmp_path, box.team, answers=[calls("send")], rules=ASK) as run:
+            await slack.person("ann").asks("general", "send it")
+            shown = await card(run, "general", "Approve")
+            await run.settled()
+        boss = slack.person("boss")
+        slack.hold()
+        early = await boss.clicks(shown, "Approve")
+        late = copy.deepcopy(early.payload)  # of a screen that still shows the buttons
+        late["actions"][0] |= {"action_id": "g:deny:0", "action_ts": "1800000009.000000"}
+        async with served(slack, tmp_path, box.team, answers=["done"], rules=ASK) as run:
+            slack.release()
+            await slack.until(lambda: early.acked)
+            slack.world.deliver("interactive", late)
+            await slack.until(lambda: slack.private(boss))
+            assert "This was settled already: approved." in slack.private(boss)[0].text
+            await slack.until(lambda: run.asked)
+            assert box.sent == 1
+        # The same delivery once more is what it was.
+        async with served(slack, tmp_path, box.team, answers=["done"], rules=ASK) as run:
+            slack.repeat(early)
+            await run.settled()
+            assert box.sent == 1
+
+
+async def test_a_denial_takes_a_note_in_a_modal(tmp_path: Path) -> None:
+    box = Outbox()
+    answers = [calls("send"), "as you wish", "done"]
+    async with (
+        SlackSimulator(rates=False) as slack,
+        served(slack, tmp_path, box.team, answers=answers, rules=ASK) as run,
+    ):
+        boss = slack.person("boss")
+        await slack.person("ann").asks("general", "send it")
+        shown = await card(run, "general", "Deny with a note")
+        pressed = await boss.clicks(shown, "Deny with a note")
+        await slack.until(lambda: boss.modal and boss.modal.body.get("submit"))
+        assert pressed.acked
+        opened, updated = slack.calls("views.open")[0], slack.calls("views.update")[0]
+        assert (opened.error, updated.error) == ("", "")
+        await boss.submits({"answer": "not on a Friday"})
+        await slack.until(lambda: run.asked == 2)
+        assert boss.modal is None
+        assert "not on a Friday" in str(run.heard())
+        assert box.sent == 0
+
+
+async def test_free_text_is_taken_in_a_modal_and_only_once(tmp_path: Path) -> None:
+    async with (
+        SlackSimulator(rates=False) as slack,
+        served(slack, tmp_path, asking, answers=["I see"]) as run,
+    ):
+        ann, eve = slack.person("ann"), slack.person("eve")
+        await ann.asks("general", "begin")
+        button = "Answer"
+        shown = await card(run, "general", button)
+        for person in (ann, eve):
+            await person.clicks(shown, button)
+            await slack.until(lambda who=person: who.modal and "moment" not in str(who.modal.body))
+        assert "This is not yours to answer." in str(eve.modal)
+        empty = await ann.submits({"answer": "  "})
+        await slack.until(lambda: empty.acked)
+        assert ann.modal is not None
+        assert ann.modal.errors
+        await ann.submits({"answer": "blue"})
+        await slack.until(lambda: ann.modal is None)
+        await slack.until(lambda: run.asked)
+        assert "blue" in str(run.heard())
+
+
+async def test_a_reply_in_the_thread_answers_as_well(tmp_path: Path) -> None:
+    async with (
+        SlackSimulator(rates=False) as slack,
+        served(slack, tmp_path, asking, answers=["I see"]) as run,
+    ):
+        ann = slack.person("ann")
+        asked = await ann.asks("general", "begin")
+        await card(run, "general", "Answer")
+        await ann.says("general", "green", thread=asked)
+        await slack.until(lambda: run.asked)
+        assert "green" in str(run.heard())
+        assert (await run.inbox())[-1] == "answer"
