@@ -20,7 +20,7 @@ from gateway.events import (
 from gateway.store import queue
 from gateway.store import requests as asked
 from gateway.store.attachments import attach
-from gateway.store.people import add_code, is_paired
+from gateway.store.people import add_code
 from gateway.store.protocols import (
     Accepted,
     Again,
@@ -36,7 +36,6 @@ from gateway.store.protocols import (
     InboxKind,
     InboxOutcome,
     Judge,
-    Load,
     NewThread,
     Refuse,
     Resolve,
@@ -52,17 +51,14 @@ from gateway.store.protocols import (
 )
 from gateway.store.rows import (
     OPEN_STATUSES,
-    REQUEST_COLUMNS,
     add_events,
     author_of,
     crowds_of,
-    find_request,
     find_thread,
     quotes_of,
-    request_of,
-    thread_of,
 )
-from gateway.store.upkeep import delete_thread, last_status, retry
+from gateway.store.situation import NEW_THREAD, situation
+from gateway.store.upkeep import delete_thread, retry
 from gateway.store.usage import spent
 
 NOT_YOURS = "That message is not yours."
@@ -73,20 +69,28 @@ NOTHING_TO_REPEAT = "There is nothing to run again: it was done already, or take
 REVOKED = "{tool} is asked for again before it runs."
 NOT_GRANTED = "{tool} was not approved for this thread by you or for you; /grants lists what was."
 
-BOT_WINDOW = 60.0
-"""Seconds for which messages of bots are counted against each other."""
-PERSON_WINDOW = 600.0
-"""Seconds for which the turns of a person are counted."""
-
-MOST_COUNTED = 100
-
-NEW_THREAD = "a new thread began"
 SUPERSEDED = "a newer message came"
 """Why a turn ended in whose place a newer message is worked on."""
 
 TITLE = 60
 """Characters of the first message that become a thread's title."""
 
+
+_INSERT = """
+    INSERT INTO inbox (conversation, thread, turn, kind, outcome, reason, author, author_name,
+     timezone, text, reply, message_id, reply_to, link, order_key, straggler, author_kind,
+     author_groups, quotes, untrusted, edits, received_at)
+    VALUES (:conversation, :thread, :turn, :kind, :outcome, :reason, :author, :author_name,
+     :timezone, :text, :reply, :message_id, :reply_to, :link,
+     CASE WHEN :order_key <> '' THEN :order_key
+      ELSE COALESCE((SELECT MAX(order_key) FROM inbox WHERE thread = :thread), '') END,
+     :order_key <> '' AND :order_key < COALESCE((SELECT order_key FROM inbox
+      WHERE thread = :thread AND outcome = 'turn' ORDER BY order_key DESC LIMIT 1), ''),
+     :author_kind, :author_groups, :quotes, :untrusted, :edits, :received_at)
+"""
+"""A message without a mark of its own goes behind all others; one that comes after the turn of a
+later one has begun is flagged.
+"""
 
 IGNORED = Accepted(inbox=0, thread="", lane="", outcome="refused", reply="", decision=None)
 
@@ -134,8 +138,8 @@ def accept(
     """Decide about a message and do what was decided, unless one of its keys was taken before."""
     if before := _taken(connection, message):
         return before
-    situation = _situation(connection, message, named, now, lists=kind == "command")
-    return _Acceptance(connection, message, situation, new, kind, now).carry_out(judge(situation))
+    met = situation(connection, message, named, now, lists=kind == "command")
+    return _Acceptance(connection, message, met, new, kind, now).carry_out(judge(met))
 
 
 def _taken(connection: sqlite3.Connection, message: InboundMessage) -> Accepted | None:
@@ -165,96 +169,6 @@ def _spend(connection: sqlite3.Connection, message: InboundMessage, inbox: int) 
         "INSERT OR IGNORE INTO dedupe (key, inbox) VALUES (?, ?)",
         [(key, inbox) for key in message.dedupe],
     )
-
-
-def _situation(
-    connection: sqlite3.Connection, message: InboundMessage, named: str, now: float, *, lists: bool
-) -> Situation:
-    if message.thread:
-        thread = find_thread(connection, message.thread)
-    else:
-        row = connection.execute(
-            "SELECT * FROM threads WHERE key = ? AND current", (str(message.key),)
-        ).fetchone()
-        thread = None if row is None else thread_of(row)
-    status, waiting, asker, requests, last, others = None, 0, "", (), None, False
-    if thread is not None:
-        turn = connection.execute(
-            f"SELECT status, author FROM turns WHERE thread = ? AND status IN {OPEN_STATUSES}",
-            (thread.id,),
-        ).fetchone()
-        if turn is not None:
-            status, asker = turn["status"], turn["author"]
-        waiting = connection.execute(
-            "SELECT COUNT(*) FROM inbox WHERE thread = ? AND outcome = 'queued'", (thread.id,)
-        ).fetchone()[0]
-        last = last_status(connection, thread.id)
-        others = _others(connection, thread.id, message.author.id)
-        requests = tuple(
-            request_of(row)
-            for row in connection.execute(
-                f"SELECT {REQUEST_COLUMNS} WHERE r.thread = ? AND r.state = 'open'"
-                " ORDER BY r.created_at, r.rowid",
-                (thread.id,),
-            )
-        )
-    told = connection.execute(
-        "SELECT MAX(received_at) FROM inbox"
-        " WHERE conversation = ? AND author = ? AND outcome = 'refused'"
-        " AND reason NOT IN ('withdrawn', ?)",
-        (str(message.key), message.author.id, NEW_THREAD),
-    ).fetchone()[0]
-    return Situation(
-        thread=thread,
-        status=status,
-        waiting=waiting,
-        asker=asker,
-        requests=requests,
-        named=find_request(connection, named) if named else None,
-        told=told,
-        paired=is_paired(connection, message.author.id),
-        bots=_bots(connection, message, now) if message.author.kind == "bot" else 0,
-        load=_load(connection, message.author.id, now),
-        last=last,
-        others=others,
-        queue=queue.waiting(connection, thread.id) if thread and lists else (),
-        grants=asked.grants(connection, thread.id) if thread and lists else (),
-    )
-
-
-def _others(connection: sqlite3.Connection, thread: str, person: str) -> bool:
-    return any(
-        row[0] not in (None, person)
-        for which in ("MIN", "MAX")
-        for row in connection.execute(
-            f"SELECT {which}(author) FROM inbox WHERE thread = ? AND outcome <> 'refused'",
-            (thread,),
-        )
-    )
-
-
-def _bots(connection: sqlite3.Connection, message: InboundMessage, now: float) -> int:
-    """Refused ones count, too: two bots that go on talking are not heard until they rest."""
-    return connection.execute(
-        "SELECT COUNT(*) FROM inbox"
-        " WHERE conversation = ? AND author_kind = 'bot' AND received_at > ?",
-        (str(message.key), now - BOT_WINDOW),
-    ).fetchone()[0]
-
-
-def _load(connection: sqlite3.Connection, person: str, now: float) -> Load:
-    """Counted up to MOST_COUNTED each, so that it costs the same however busy the person is."""
-    running, begun = connection.execute(
-        "SELECT COALESCE(SUM(status = 'running'), 0), COUNT(*) FROM (SELECT status FROM turns"
-        " WHERE author = ? AND started_at > ? ORDER BY started_at DESC LIMIT ?)",
-        (person, now - PERSON_WINDOW, MOST_COUNTED),
-    ).fetchone()
-    waiting = connection.execute(
-        "SELECT COUNT(*) FROM"
-        " (SELECT 1 FROM inbox WHERE author = ? AND outcome = 'queued' LIMIT ?)",
-        (person, MOST_COUNTED),
-    ).fetchone()[0]
-    return Load(running=running, begun=begun, waiting=waiting)
 
 
 class _Acceptance:
@@ -579,57 +493,37 @@ class _Acceptance:
     ) -> int:
         message = self._message
         kept = outcome != "refused" and keep
-        order, straggler = self._order(thread)
         cursor = self._connection.execute(
-            "INSERT INTO inbox (conversation, thread, turn, kind, outcome, reason, author,"
-            " author_name, timezone, text, reply, message_id, reply_to, link, order_key, straggler,"
-            " author_kind, author_groups, quotes, untrusted, edits, received_at)"
-            f" VALUES ({', '.join('?' * 22)})",
-            (
-                str(message.key),
-                thread,
-                turn,
-                self._kind,
-                outcome,
-                reason,
-                message.author.id,
-                message.author.name,
-                message.author.timezone,
-                message.text if kept else None,
-                reply,
-                message.message_id,
-                message.reply_to,
-                message.link,
-                order,
-                straggler,
-                message.author.kind,
-                json.dumps(sorted(message.author.groups)),
-                _quotes(message) if kept else "[]",
-                kept and _untrusted(message),
-                edits,
-                self._now,
-            ),
+            _INSERT,
+            {
+                "conversation": str(message.key),
+                "thread": thread,
+                "turn": turn,
+                "kind": self._kind,
+                "outcome": outcome,
+                "reason": reason,
+                "author": message.author.id,
+                "author_name": message.author.name,
+                "timezone": message.author.timezone,
+                "text": message.text if kept else None,
+                "reply": reply,
+                "message_id": message.message_id,
+                "reply_to": message.reply_to,
+                "link": message.link,
+                "order_key": message.order_key,
+                "author_kind": message.author.kind,
+                "author_groups": json.dumps(sorted(message.author.groups)),
+                "quotes": _quotes(message) if kept else "[]",
+                "untrusted": kept and _untrusted(message),
+                "edits": edits,
+                "received_at": self._now,
+            },
         )
         assert cursor.lastrowid is not None
         _spend(self._connection, message, cursor.lastrowid)
         if outcome == "queued":
             attach(self._connection, cursor.lastrowid, message.attachments)
         return cursor.lastrowid
-
-    def _order(self, thread: str | None) -> tuple[str, bool]:
-        """Its place among the thread's messages. One without a mark of its own goes behind all
-        others.
-        """
-        newest, begun = (
-            self._connection.execute(
-                f"SELECT COALESCE(MAX(order_key), '') FROM (SELECT order_key FROM inbox"
-                f" WHERE thread = ? {which} ORDER BY order_key DESC LIMIT 1)",
-                (thread,),
-            ).fetchone()[0]
-            for which in ("", "AND outcome = 'turn'")
-        )
-        order = self._message.order_key
-        return (order, order < begun) if order else (newest, False)
 
 
 def _quotes(message: InboundMessage) -> str:

@@ -16,3 +16,5 @@ CREATE TABLE usage (                            -- a row per turn and model
 ) WITHOUT ROWID;
 CREATE INDEX usage_people ON usage (person, at);
 CREATE INDEX usage_at ON usage (at);
+
+CREATE INDEX turns_running ON turns (author) WHERE status = 'running';
