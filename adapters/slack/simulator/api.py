@@ -194,6 +194,7 @@ def _answer(call: Call, body: Json) -> web.Response:
         headers["Retry-After"] = str(body.pop("retry_after", 1))
     elif call.error == "rate_limited" and "retry_after" in body:
         headers["Retry-After"] = str(body.pop("retry_after"))
+    call.answer = body
     if call.workspace_id:
         headers["X-OAuth-Scopes"] = ",".join(sorted(call.grant.scopes))
     return web.json_response(body, status=call.status, headers=headers)

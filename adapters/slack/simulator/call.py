@@ -34,7 +34,8 @@ def invalid_arguments(*messages: str) -> ApiError:
 class Call:
     """A call as it arrived, and how it was answered: `error` is "" when it was done.
 
-    `fault` names the fault that it met, `applied` says whether it took effect.
+    `fault` names the fault that it met, `applied` says whether it took effect, `answer` is what was
+    sent, None where that was no JSON.
     """
 
     world: World = field(repr=False)
@@ -47,6 +48,7 @@ class Call:
     status: int = 200
     fault: str = ""
     applied: bool = False
+    answer: Json | None = field(default=None, repr=False)
     _grant: Grant | None = field(default=None, repr=False)
 
     @property

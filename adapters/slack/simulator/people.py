@@ -224,13 +224,15 @@ class Person(Modals):
         """Give a session another title."""
         place, root = self._stage.channel(channel), _ts(thread)
         session = self._world.workspaces[place.team].sessions[place.id, root]
-        session.title = title
+        before, session.title = session.title, title
         event: Json = {
             "type": "agent_session_title_changed",
             "channel": place.id,
             "user": self.id,
             "thread_ts": root,
             "title": title,
+            "team_id": place.team,
+            "previous_title": before,
             "event_ts": self._world.new_ts(),
         }
         return self._world.emit(place.team, event, about=place)

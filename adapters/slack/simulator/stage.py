@@ -211,6 +211,7 @@ class Stage:
         """Archive a channel."""
         place = self.channel(channel)
         event: Json = {"type": "channel_archive", "channel": place.id, "user": "U0ADMIN"}
+        event["event_ts"] = self.world.new_ts()
         self.world.emit(self.home_of(place), event, about=place)
         place.archived = True
 
@@ -219,8 +220,15 @@ class Stage:
         place = self.channel(channel)
         home = self.home_of(place)
         bot = self.world.bot(home).id
-        event: Json = {"type": "member_left_channel", "user": bot, "channel": place.id}
-        self.world.emit(home, event | {"channel_type": place.id[0], "team": home}, about=place)
+        event: Json = {
+            "type": "member_left_channel",
+            "user": bot,
+            "channel": place.id,
+            "channel_type": place.id[0],
+            "team": home,
+            "event_ts": self.world.new_ts(),
+        }
+        self.world.emit(home, event, about=place)
         place.members.discard(bot)
 
     async def bot_says(

@@ -12,14 +12,16 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from adapters.slack.simulator import SlackSimulator
 from adapters.slack.simulator.sdk_check import sdk_complaints
+from tests.fakes.slack_types import untyped
 
 
 @pytest.fixture
 async def slack() -> AsyncIterator[SlackSimulator]:
-    """A workspace; what it took as blocks, the SDK takes, too."""
+    """A workspace. What it took as blocks the SDK takes, too; what it says is of Slack's types."""
     async with SlackSimulator() as simulator:
         yield simulator
         assert sdk_complaints(simulator.calls()) == []
+        assert untyped(simulator) == []
 
 
 @pytest.fixture

@@ -26,7 +26,7 @@ def set_session_status(call: Call) -> Json:
     session.status = cast("SessionStatus", status)
     session.since = call.world.clock.time()
     session.note = ""
-    answer: Json = {"channel_id": session.channel, "thread_ts": session.thread_ts}
+    answer: Json = {"status": session.status, "title": session.title}
     if "agent_session_stopped" not in call.world.app.events:
         answer["warning"] = "missing_agent_session_stopped_event_subscription"
     return answer

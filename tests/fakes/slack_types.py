@@ -1,0 +1,65 @@
+"""Whether what a simulated Slack answers and sends is of the types that Slack publishes."""
+
+import json
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from adapters.slack.simulator import SlackSimulator
+from tests.fakes.json_schema import mismatches
+
+SCHEMAS = Path(__file__).parents[1] / "data" / "slack" / "schemas"
+
+
+# Where payloads that were recorded in real workspaces are not of the published types either: fields
+# that no type has, null for what is not there, and messages inside events, which lack the fields of
+# the event around them.
+TOO_NARROW = re.compile(
+    r"is not known$"
+    r"|/(enterprise|previous_view_id|close|submit): None is no \w+$"
+    r"|/(previous_)?message: '(channel|channel_type|event_ts)' is missing$"
+)
+
+
+@cache
+def schemas(name: str) -> dict[str, Any]:
+    return json.loads((SCHEMAS / f"{name}.json").read_text())
+
+
+def untyped(slack: SlackSimulator) -> list[str]:
+    """Every difference between what the simulator has said so far and Slack's own types."""
+    said = dict.fromkeys([*_answers(slack), *_deliveries(slack)])
+    return [each for each in said if not TOO_NARROW.search(each)]
+
+
+def _answers(slack: SlackSimulator) -> Iterator[str]:
+    for call in slack.calls():
+        schema = schemas("responses").get(call.method)
+        if schema is not None and call.answer is not None:
+            yield from mismatches(schema, call.answer, schema, call.method)
+
+
+def _deliveries(slack: SlackSimulator) -> Iterator[str]:
+    for delivery in slack.deliveries:
+        match delivery.kind:
+            case "events_api":
+                yield from mismatch("events", event_name(delivery.event), delivery.event)
+            case "interactive":
+                yield from mismatch("interactions", delivery.payload["type"], delivery.payload)
+            case "slash_commands":
+                yield from mismatch("interactions", "slash_command", delivery.payload)
+
+
+def event_name(event: dict[str, Any]) -> str:
+    """The name of an event in the schemas, by its subtype where it has one."""
+    subtype = event.get("subtype")
+    return f"{event['type']}.{subtype}" if subtype else event["type"]
+
+
+def mismatch(kind: str, name: str, value: Any) -> list[str]:
+    root = schemas(kind)
+    if name not in root["properties"]:
+        return [f"{kind} has no {name}"]
+    return list(mismatches(root["properties"][name], value, root, name))
