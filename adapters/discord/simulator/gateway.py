@@ -8,13 +8,13 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any
 
 from aiohttp import WSCloseCode, WSMsgType, web
 
 from adapters.discord.simulator import payloads
-from adapters.discord.simulator.compression import Compression, asked
+from adapters.discord.simulator.compression import asked
+from adapters.discord.simulator.connections import Connection
 from adapters.discord.simulator.errors import Json
 from adapters.discord.simulator.intents import HIGHEST, PRIVILEGED, application_flags
 from adapters.discord.simulator.sessions import (
@@ -27,88 +27,34 @@ from adapters.discord.simulator.sessions import (
     REQUEST_MEMBERS,
     RESUME,
     Session,
-    encoded,
     shard_of,
 )
 from adapters.discord.simulator.world import Event, World
 
 HEARTBEAT_INTERVAL = 41.25
 UNKNOWN_OPCODE, DECODE_ERROR, NOT_AUTHENTICATED, AUTHENTICATION_FAILED = 4001, 4002, 4003, 4004
-ALREADY_AUTHENTICATED, INVALID_SHARD, SHARDING_REQUIRED = 4005, 4010, 4011
+ALREADY_AUTHENTICATED, RATE_LIMITED, INVALID_SHARD = 4005, 4008, 4010
 INVALID_INTENTS, DISALLOWED_INTENTS = 4013, 4014
-
-
-class Connection:
-    """One websocket. Frames are queued, so that nobody who causes an event waits for a client."""
-
-    def __init__(
-        self, request: web.Request, socket: web.WebSocketResponse, compression: Compression
-    ) -> None:
-        self._request = request
-        self._socket = socket
-        self._compression = compression
-        self._queue: asyncio.Queue[Json | str | int] = asyncio.Queue()
-        self.session: Session | None = None
-        self.resuming_path = "resume" in request.path
-        self.heartbeats = 0
-        self.abort_after: int | None = None
-
-    def send(self, frame: Json) -> None:
-        """Queue a frame."""
-        self._queue.put_nowait(frame)
-
-    def send_text(self, text: str) -> None:
-        """Queue a frame that is just text, valid or not."""
-        self._queue.put_nowait(text)
-
-    def close(self, code: int) -> None:
-        """Close once all that is queued was sent."""
-        self._queue.put_nowait(code)
-
-    def abort(self) -> None:
-        """Cut the connection, as a lost network does."""
-        if self._request.transport is not None:
-            self._request.transport.abort()
-
-    async def write(self) -> None:
-        """Send what is queued, until the connection is closed."""
-        with suppress(ConnectionError):
-            while True:
-                match await self._queue.get():
-                    case int() as code:
-                        await self._socket.close(code=code)
-                        return
-                    case str() as text:
-                        await self._socket.send_str(text)
-                    case frame:
-                        await self._write_frame(frame)
-
-    async def _write_frame(self, frame: Json) -> None:
-        if frame["op"] == 0 and self.abort_after is not None:
-            if self.abort_after == 0:
-                self.abort()
-                raise ConnectionAbortedError
-            self.abort_after -= 1
-        match self._compression.frame(encoded(frame)):
-            case str() as text:
-                await self._socket.send_str(text)
-            case data:
-                await self._socket.send_bytes(data)
 
 
 class Gateway:
     """All sessions, and the sockets that they are on.
 
     `granted` are the privileged intents that the application may ask for, `shards` how many
-    connections it is advised to keep, `refused_resumes` how many resumes will be refused.
+    connections it is advised to keep, `refused_resumes` how many resumes will be refused; while it
+    is `down`, nobody can connect.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, world: World, token: str) -> None:
+        self._world = world
+        self._token = token
+        world.on_event.append(self.emit)
         self.granted: int = int(PRIVILEGED)
         self.shards = 1
         self.heartbeat_interval = HEARTBEAT_INTERVAL
         self.answers_heartbeats = True
         self.refused_resumes = 0
+        self.down = False
         self.url = ""
         self.resume_url = ""
         self.identifies = 0
@@ -118,12 +64,6 @@ class Gateway:
         self._twice = 0
         self._held: list[tuple[Session, Json]] = []
         self._hold = 0
-        self._world: World | None = None
-        self._token = ""
-
-    def serve(self, world: World, token: str) -> None:
-        """Say what the sessions are about."""
-        self._world, self._token = world, token
 
     @property
     def open_sessions(self) -> list[Session]:
@@ -133,7 +73,7 @@ class Gateway:
     def emit(self, event: Event) -> None:
         """Tell every session that wants to know; also those that are away, for when they resume."""
         for session in list(self.sessions.values()):
-            if self._world and not session.resumable(self._world.clock.now()):
+            if not session.resumable(self._world.clock.now()):
                 del self.sessions[session.id]
             elif session.wants(event):
                 self._deliver(session, session.dispatch(event.name, session.shown(event)))
@@ -204,11 +144,6 @@ class Gateway:
             assert session.line is not None
             session.line.send(session.dispatch(name, data))
 
-    def garbage(self, text: str = "{") -> None:
-        """Send a frame that is no JSON."""
-        for connection in self.connections:
-            connection.send_text(text)
-
     def _broadcast(self, frame: Json) -> None:
         for connection in self.connections:
             connection.send(frame)
@@ -217,6 +152,8 @@ class Gateway:
 
     async def connect(self, request: web.Request) -> web.WebSocketResponse:
         """Serve a client until it goes."""
+        if self.down:
+            raise web.HTTPServiceUnavailable
         socket = web.WebSocketResponse(autoping=True, max_msg_size=4096 * 16)
         await socket.prepare(request)
         connection = Connection(request, socket, asked(request.query.get("compress", "")))
@@ -237,18 +174,18 @@ class Gateway:
         async for message in socket:
             if message.type is not WSMsgType.TEXT:
                 return
-            try:
-                frame = json.loads(message.data)
-            except ValueError:
+            if connection.receives_too_much(self._world.clock.now()):
+                connection.close(RATE_LIMITED)
+            elif (frame := _frame(message.data)) is None:
                 connection.close(DECODE_ERROR)
             else:
                 self._take(connection, frame)
 
     def _leave(self, connection: Connection) -> None:
-        session, world = connection.session, self._world
-        if session is not None and session.line is connection and world is not None:
+        session = connection.session
+        if session is not None and session.line is connection:
             session.line = None
-            session.lost_at = world.clock.now()
+            session.lost_at = self._world.clock.now()
 
     async def stop(self) -> None:
         """Close all connections, as Discord does when it restarts."""
@@ -273,7 +210,6 @@ class Gateway:
             taker(connection, data)
 
     def _heartbeat(self, connection: Connection, data: Any) -> None:
-        connection.heartbeats += 1
         if self.answers_heartbeats:
             connection.send({"op": ACK})
 
@@ -283,7 +219,6 @@ class Gateway:
             connection.close(refusal)
             return
         world = self._world
-        assert world is not None
         number, count = data.get("shard") or (0, 1)
         session = Session(int(data["intents"]), world.bot, (number, count))
         self.identifies += 1
@@ -315,7 +250,6 @@ class Gateway:
 
     def _ready(self, session: Session) -> Json:
         world = self._world
-        assert world is not None
         count = session.shard[1]
         return {
             "v": 10,
@@ -335,7 +269,6 @@ class Gateway:
     def _resume(self, connection: Connection, data: Json) -> None:
         session = self.sessions.get(data.get("session_id", ""))
         world = self._world
-        assert world is not None
         if data.get("token", "").removeprefix("Bot ") != self._token:
             connection.close(AUTHENTICATION_FAILED)
             return
@@ -354,7 +287,6 @@ class Gateway:
 
     def _members(self, connection: Connection, data: Json) -> None:
         world, session = self._world, connection.session
-        assert world is not None
         assert session is not None
         guild = world.guilds.get(int(data["guild_id"]))
         if guild is None:
@@ -374,3 +306,11 @@ class Gateway:
             "nonce": data.get("nonce"),
         }
         connection.send(session.dispatch("GUILD_MEMBERS_CHUNK", chunk))
+
+
+def _frame(text: str) -> Json | None:
+    try:
+        frame = json.loads(text)
+    except ValueError:
+        return None
+    return frame if isinstance(frame, dict) else None

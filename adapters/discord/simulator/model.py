@@ -117,7 +117,7 @@ class Overwrite:
 
 @dataclass(slots=True, eq=False)
 class Attachment:
-    """A file on a message. `content` is None once Discord has lost it."""
+    """A file on a message."""
 
     id: int
     filename: str

@@ -47,13 +47,12 @@ class DiscordSimulator:
 
     def __init__(self, *, port: int = 0, token: str = "") -> None:
         self.token = token or f"simulated.{secrets.token_urlsafe(16)}"
-        self.gateway = Gateway()
-        self.world = World(self.gateway.emit)
+        self.world = World()
+        self.gateway = Gateway(self.world, self.token)
         self.home = self.world.guild("home")
         self._server = Server(self.world, self.gateway, self.token)
         self._port = port
         self._people: dict[str, Person] = {}
-        self.gateway.serve(self.world, self.token)
 
     async def __aenter__(self) -> Self:
         await self._server.start(self._port)

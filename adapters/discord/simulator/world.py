@@ -1,7 +1,7 @@
 """The simulated Discord's state and everything that can happen to it.
 
 What a request, a person or a test does becomes one call here, which changes the state and tells the
-gateway's sessions by `emit`. Nothing here waits.
+gateway's sessions. Nothing here waits.
 """
 
 from __future__ import annotations
@@ -54,7 +54,9 @@ class Typing:
 class World:
     """All guilds, channels, people and messages; the application is `bot`, its maker `owner`."""
 
-    def __init__(self, emit: Callable[[Event], None]) -> None:
+    def __init__(self) -> None:
+        self.on_event: list[Callable[[Event], None]] = []
+        """Who is told of every event."""
         self.clock = Clock()
         self.ids = Ids(self.clock)
         self.cdn = Cdn(self.clock)
@@ -75,7 +77,6 @@ class World:
         self.bot = self.user("parley", bot=True)
         self.owner = self.user("owner")
         self.shows = MessagePayloads(self.cdn, self.bot)
-        self._emit = emit
 
     # People, guilds and roles
 
@@ -93,7 +94,7 @@ class World:
         self.join(guild, self.owner)
         member = self.join(guild, self.bot)
         member.roles.append(self.role(guild, self.bot.name, Permission.MANAGE_WEBHOOKS))
-        self._emit(Event(name="GUILD_CREATE", data=self.guild_create(guild), guild=guild))
+        self.tell(Event(name="GUILD_CREATE", data=self.guild_create(guild), guild=guild))
         return guild
 
     def role(self, guild: Guild, name: str, permissions: int = 0) -> Role:
@@ -101,7 +102,7 @@ class World:
         role = Role(self.ids.new(), name, permissions, position=len(guild.roles))
         guild.roles[role.id] = role
         data: Json = {"guild_id": str(guild.id), "role": payloads.role(role)}
-        self._emit(Event(name="GUILD_ROLE_CREATE", data=data, intent=Intent.GUILDS, guild=guild))
+        self.tell(Event(name="GUILD_ROLE_CREATE", data=data, intent=Intent.GUILDS, guild=guild))
         return role
 
     def join(self, guild: Guild, user: User) -> Member:
@@ -110,7 +111,7 @@ class World:
         guild.members[user.id] = member
         data: Json = {**payloads.member(member), "guild_id": str(guild.id)}
         event = Event(name="GUILD_MEMBER_ADD", data=data, intent=Intent.MEMBERS, guild=guild)
-        self._emit(event)
+        self.tell(event)
         return member
 
     def leave(self, guild: Guild, user: User) -> None:
@@ -118,11 +119,11 @@ class World:
         del guild.members[user.id]
         number = str(guild.id)
         if user is self.bot:
-            self._emit(Event(name="GUILD_DELETE", data={"id": number}, guild=guild))
+            self.tell(Event(name="GUILD_DELETE", data={"id": number}, guild=guild))
             return
         data: Json = {"guild_id": number, "user": payloads.user(user)}
         event = Event(name="GUILD_MEMBER_REMOVE", data=data, intent=Intent.MEMBERS, guild=guild)
-        self._emit(event)
+        self.tell(event)
 
     def give(self, guild: Guild, user: User, role: Role) -> None:
         """Give a member a role."""
@@ -130,7 +131,7 @@ class World:
         member.roles.append(role)
         data: Json = {**payloads.member(member), "guild_id": str(guild.id)}
         event = Event(name="GUILD_MEMBER_UPDATE", data=data, intent=Intent.MEMBERS, guild=guild)
-        self._emit(event)
+        self.tell(event)
 
     def guild_create(self, guild: Guild) -> Json:
         """A guild as a session is told of it: with channels, threads and members."""
@@ -224,11 +225,12 @@ class World:
         if hidden and (channel.is_thread or intent != Intent.GUILDS):
             return
         event = Event(name=name, data=data, intent=intent, guild=channel.guild, message=message)
-        self._emit(event)
+        self.tell(event)
 
     def tell(self, event: Event) -> None:
         """Tell of anything."""
-        self._emit(event)
+        for listener in self.on_event:
+            listener(event)
 
     # Look-ups, which refuse what is not there
 

@@ -25,7 +25,6 @@ async def test_what_was_said_during_a_break_arrives_by_a_resume(
     await discord.until(lambda: bot.texts() == ["before"])
 
     discord.gateway.abort()
-    await discord.until(lambda: not discord.gateway.open_sessions)
     await alice.says(general, "in between")
     await discord.until(lambda: bot.was_told("resumed"))
     await alice.says(general, "after")
@@ -83,6 +82,24 @@ async def test_an_event_can_come_twice_and_out_of_order(
     await discord.until(lambda: bot.texts() == ["twice", "twice", "second", "first"])
 
 
+async def test_what_was_said_while_the_gateway_was_down_is_in_the_history(
+    discord: DiscordSimulator, discord_client: Connect
+) -> None:
+    general, alice = discord.channel("general"), discord.person("alice")
+    bot = await discord_client(Bot())
+    discord.gateway.down = True
+    discord.gateway.close(1000)
+    discord.gateway.forget()
+    said = await alice.says(general, "anybody here?")
+    await discord.until(lambda: not discord.gateway.connections)
+    discord.gateway.down = False
+
+    history = [each async for each in bot.get_channel(general.id).history()]
+
+    assert [each.id for each in history] == [said.id]
+    assert bot.texts() == []
+
+
 async def test_a_malformed_event_ends_the_client(discord: DiscordSimulator) -> None:
     bot = Bot()
     running = asyncio.get_running_loop().create_task(bot.start(discord.token))
@@ -102,7 +119,7 @@ async def test_a_missed_heartbeat_makes_the_client_come_back(
     bot = await discord_client(Bot(heartbeat_timeout=0.2))
 
     discord.gateway.answers_heartbeats = False
-    await discord.until(lambda: not discord.gateway.open_sessions)
+    await discord.until(lambda: discord.gateway.resumes)
     discord.gateway.answers_heartbeats = True
 
     await discord.until(lambda: bot.was_told("resumed"))
@@ -150,6 +167,16 @@ async def test_unknown_intents_and_shards_are_refused(discord: DiscordSimulator)
     async with Socket(discord) as socket:
         await socket.send({"op": 77, "d": None})
         assert await socket.closed() == 4001
+    async with Socket(discord) as socket:
+        await socket.send("what?")
+        assert await socket.closed() == 4002
+
+
+async def test_a_client_that_sends_too_much_is_sent_away(discord: DiscordSimulator) -> None:
+    async with Socket(discord) as socket:
+        for _ in range(121):
+            await socket.send({"op": 3, "d": {}})
+        assert await socket.closed() == 4008
 
 
 async def test_a_session_can_be_resumed_for_two_minutes(discord: DiscordSimulator) -> None:
