@@ -45,6 +45,7 @@ from gateway.store.protocols import (
     Counts,
     Decision,
     Enqueue,
+    Ignore,
     InboxKind,
     NewThread,
     Person,
@@ -388,7 +389,7 @@ class Gateway:
 
     def _accepted(self, accepted: Accepted) -> None:
         lane = accepted.lane
-        if accepted.decision is not None:
+        if accepted.decision is not None and not isinstance(accepted.decision, Ignore):
             self.vitals.accepted[accepted.outcome] += 1
         if accepted.forgotten:
             self._gone(accepted.forgotten)

@@ -9,7 +9,7 @@ import sqlite3
 from dataclasses import asdict, replace
 from functools import partial
 
-from gateway.conversation import ConversationKey, InboundMessage
+from gateway.conversation import Author, ConversationKey, InboundMessage
 from gateway.events import (
     HumanText,
     MessageQueued,
@@ -305,6 +305,9 @@ class _Acceptance:
         target = self._target(anybody=decision.anybody)
         if target is None:
             return IGNORED
+        if not self._message.author.id:  # its platform does not say who
+            author = Author(id=target.author, name=target.name)
+            self._message = replace(self._message, author=author)
         inbox = self._insert(target.thread, "merged", edits=target.inbox, keep=False)
         events: tuple[SessionEvent, ...] = ()
         taken = queue.withdraw(self._connection, target.thread, target.inbox, self._now)
