@@ -1,6 +1,7 @@
 """A Discord on this machine, for trying a team without one and for tests."""
 
 from adapters.discord.simulator.calls import Call
+from adapters.discord.simulator.errors import Impossible
 from adapters.discord.simulator.faults import Cut, Fails, Fault, Refuses, Slow, TooMany
 from adapters.discord.simulator.model import (
     Channel,
@@ -13,7 +14,7 @@ from adapters.discord.simulator.model import (
     Role,
     User,
 )
-from adapters.discord.simulator.people import Impossible, Person
+from adapters.discord.simulator.people import Person
 from adapters.discord.simulator.simulator import DiscordSimulator
 
 __all__ = [

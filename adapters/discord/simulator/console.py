@@ -8,8 +8,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
 from adapters.discord.simulator import components
+from adapters.discord.simulator.errors import Impossible
+from adapters.discord.simulator.inputs import File
 from adapters.discord.simulator.model import Channel, ChannelType, Interaction
-from adapters.discord.simulator.people import File, Impossible
 from adapters.discord.simulator.screen import Screen
 from adapters.discord.simulator.simulator import DiscordSimulator
 

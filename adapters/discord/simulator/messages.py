@@ -14,6 +14,7 @@ from adapters.discord.simulator.model import (
     Attachment,
     Channel,
     ChannelType,
+    Guild,
     Interaction,
     Message,
     MessageFlag,
@@ -230,34 +231,37 @@ def _reference(target: Message, kind: int) -> Json:
     return {**reference, "guild_id": str(guild.id)} if guild else reference
 
 
-def starter(parent: Message, thread: Channel) -> Json:
+def starter(parent: Message) -> Json:
     """The reference by which a thread's first message shows the one it grew from."""
-    assert thread.guild is not None
     return _reference(parent, 0)
 
 
 def _mention(message: Message, allowed: Json | None) -> None:
     """Find out whom the message tells. Without rules for it, everybody whom it names."""
-    guild = message.channel.guild
     text = "\n".join([message.content, *_texts(message.components)])
-    users = [int(each) for each in MENTION.findall(text)]
-    roles = [int(each) for each in ROLE_MENTION.findall(text)]
-    rules = allowed if allowed is not None else {"parse": ["users", "roles", "everyone"]}
+    rules = {"parse": ["users", "roles", "everyone"]} if allowed is None else allowed
     known = _people(message)
-    message.pings = [known[each] for each in dict.fromkeys(users) if _allows(rules, "users", each)
-                     and each in known]  # fmt: skip
-    asked = message.replied and (allowed is None or rules.get("replied_user"))
-    if asked and message.referenced and message.referenced.author not in message.pings:
-        message.pings.append(message.referenced.author)
+    named = [known.get(each) for each in _allowed(MENTION, text, rules, "users")]
+    if message.referenced and (allowed is None or rules.get("replied_user")):
+        named.append(message.referenced.author)
+    message.pings = list(dict.fromkeys(each for each in named if each is not None))
     message.role_pings = [
-        _role(message, each) for each in dict.fromkeys(roles) if _allows(rules, "roles", each)
-    ] if guild else []  # fmt: skip
-    named = "@everyone" in text or "@here" in text
+        _role(message.channel.guild, each)
+        for each in _allowed(ROLE_MENTION, text, rules, "roles")
+        if message.channel.guild
+    ]
     message.everyone = (
-        named
+        ("@everyone" in text or "@here" in text)
         and "everyone" in (rules.get("parse") or [])
         and may(message.channel, message.author, Permission.MENTION_EVERYONE)
     )
+
+
+def _allowed(pattern: re.Pattern[str], text: str, rules: Json, kind: str) -> list[int]:
+    listed = {str(each) for each in rules.get(kind) or []}
+    everyone = kind in (rules.get("parse") or [])
+    found = dict.fromkeys(pattern.findall(text))
+    return [int(each) for each in found if everyone or each in listed]
 
 
 def _texts(shown: list[Json]) -> list[str]:
@@ -271,14 +275,8 @@ def _people(message: Message) -> dict[int, User]:
     return {each.id: each for each in message.channel.recipients}
 
 
-def _role(message: Message, role_id: int) -> Role:
-    assert message.channel.guild is not None
-    return message.channel.guild.roles.get(role_id) or Role(role_id, "deleted", 0)
-
-
-def _allows(rules: Json, kind: str, snowflake: int) -> bool:
-    listed = [str(each) for each in rules.get(kind) or []]
-    return kind in (rules.get("parse") or []) or str(snowflake) in listed
+def _role(guild: Guild, role_id: int) -> Role:
+    return guild.roles.get(role_id) or Role(role_id, "deleted", 0)
 
 
 def _count(channel: Channel, message: Message, now: float) -> None:

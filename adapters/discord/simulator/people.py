@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, TypeAlias
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager
+from typing import Any
 
-from adapters.discord.simulator import components, interactions, messages, payloads, threads
+from adapters.discord.simulator import components, inputs, interactions, messages, threads
 from adapters.discord.simulator.drafts import Draft, Upload
-from adapters.discord.simulator.errors import Json
+from adapters.discord.simulator.errors import Impossible, Json, Refused
+from adapters.discord.simulator.inputs import File
 from adapters.discord.simulator.model import (
     Channel,
     ChannelType,
@@ -20,15 +22,8 @@ from adapters.discord.simulator.model import (
 from adapters.discord.simulator.permissions import Permission, may, sending
 from adapters.discord.simulator.world import World
 
-File: TypeAlias = tuple[str, bytes, str]
-"""A file's name, content and MIME type."""
-
-STRING, ATTACHMENT = 3, 11
-NUMBERS = {4: int, 10: float}
-
-
-class Impossible(Exception):
-    """Discord's client would not let a person do this: no such button, no permission ..."""
+LONGEST = 4000
+"""Characters that a person with a subscription may write."""
 
 
 class Person:
@@ -74,8 +69,7 @@ class Person:
         reference: Json | None = reply_to and {"message_id": str(reply_to.id)}
         if reply_to is not None and reply_to.channel is not channel:
             raise Impossible("A reply stands in the channel of what it answers.")
-        draft = Draft(content=text, uploads=uploads, reference=reference)
-        return messages.post(self._world, channel, self.user, draft)
+        return self._posts(channel, Draft(content=text, uploads=uploads, reference=reference))
 
     async def mentions(self, channel: Channel, text: str, **how: Any) -> Message:
         """Write a message that begins with a mention of the application."""
@@ -89,7 +83,7 @@ class Person:
             "channel_id": str(message.channel.id),
             "message_id": str(message.id),
         }
-        return messages.post(self._world, to, self.user, Draft(reference=reference))
+        return self._posts(to, Draft(reference=reference))
 
     async def edits(self, message: Message, text: str) -> Message:
         """Change an own message."""
@@ -133,12 +127,14 @@ class Person:
             raise Impossible(f"#{forum.name} is no forum.")
         uploads = {str(n): Upload(*each) for n, each in enumerate(files)}
         draft = Draft(content=text, uploads=uploads)
-        return threads.forum_post(self._world, forum, self.user, {"name": title}, draft)[0]
+        with _as_a_client():
+            return threads.forum_post(self._world, forum, self.user, {"name": title}, draft)[0]
 
     async def starts_thread(self, message: Message, name: str) -> Channel:
         """Begin a thread at a message."""
         self._must(message.channel, Permission.CREATE_PUBLIC_THREADS)
-        return threads.from_message(self._world, message, self.user, {"name": name})
+        with _as_a_client():
+            return threads.from_message(self._world, message, self.user, {"name": name})
 
     async def archives(self, thread: Channel, *, locked: bool = False) -> None:
         """Archive a thread."""
@@ -153,33 +149,28 @@ class Person:
         """Use a slash command: its name, with sub-commands after a space, and its options."""
         name, *path = command.split()
         registered = self._command(channel, name, 1)
-        data, known = _about(registered), registered
+        data, known = inputs.about(registered), registered
         level = data
         for sub in path:
-            known = _named(known, sub)
+            known = inputs.named(known, sub)
             inner: Json = {"name": sub, "type": known["type"], "options": []}
             level["options"] = [inner]
             level = inner
-        level["options"] = [
-            self._option(channel, data, _named(known, key), value) for key, value in options.items()
-        ]
-        self._all_given(known, options)
+        level["options"] = self._options(channel, data, known, options)
+        inputs.check_all_given(known, options)
         return self._begin(InteractionType.COMMAND, channel, data, command=command)
 
     async def completes(self, channel: Channel, command: str, **options: Any) -> Interaction:
         """Type into an option of a slash command that offers choices; the last one is in focus."""
         registered = self._command(channel, command, 1)
-        data = _about(registered)
-        data["options"] = [
-            self._option(channel, data, _named(registered, key), value)
-            for key, value in options.items()
-        ]
+        data = inputs.about(registered)
+        data["options"] = self._options(channel, data, registered, options)
         data["options"][-1]["focused"] = True
         return self._begin(InteractionType.AUTOCOMPLETE, channel, data, command=command)
 
     async def menu(self, message: Message, command: str) -> Interaction:
         """Use a command from a message's context menu."""
-        data = _about(self._command(message.channel, command, 3))
+        data = inputs.about(self._command(message.channel, command, 3))
         shown = self._world.shows.message(message)
         data |= {
             "target_id": str(message.id),
@@ -217,11 +208,9 @@ class Person:
             "custom_id": found["custom_id"],
             "component_type": found["type"],
             "id": found["id"],
-            "values": [_value(found, each) for each in values],
         }
-        for each in values:
-            if not isinstance(each, str):
-                self._resolve(data, message.channel, each)
+        chosen = [_user_of(each) for each in values]
+        data["values"] = [inputs.choice(message.channel, data, found, each) for each in chosen]
         return self._begin(InteractionType.COMPONENT, message.channel, data, message)
 
     async def submits(self, interaction: Interaction, **values: str) -> Interaction:
@@ -235,7 +224,7 @@ class Person:
                 raise Impossible(f"The form has no field {name!r}.")
         data: Json = {
             "custom_id": modal["custom_id"],
-            "components": _filled(modal["components"], values),
+            "components": inputs.filled(modal["components"], values),
         }
         return self._begin(InteractionType.MODAL, interaction.channel, data, interaction.message)
 
@@ -288,95 +277,27 @@ class Person:
         # Nothing needed means: administrators alone.
         return may(channel, self.user, needed or Permission.ADMINISTRATOR)
 
-    def _all_given(self, known: Json, given: Json) -> None:
-        for option in known.get("options") or []:
-            if option.get("required") and option["name"] not in given:
-                raise Impossible(f"The option {option['name']!r} is required.")
+    def _options(self, channel: Channel, data: Json, known: Json, given: Json) -> list[Json]:
+        return [
+            inputs.option(self._world, channel, data, inputs.named(known, name), _user_of(value))
+            for name, value in given.items()
+        ]
 
-    def _option(self, channel: Channel, data: Json, known: Json, value: Any) -> Json:
-        kind = known["type"]
-        if isinstance(value, Person | User | Role | Channel):
-            value = self._resolve(data, channel, value)
-        elif kind == ATTACHMENT:
-            value = self._attach(channel, data, value)
-        elif kind in NUMBERS:
-            value = NUMBERS[kind](value)
-        if kind == STRING and len(value) > known.get("max_length", 6000):
-            raise Impossible(f"The option {known['name']!r} is too long.")
-        return {"name": known["name"], "type": kind, "value": value}
-
-    def _resolve(self, data: Json, channel: Channel, value: object) -> str:
-        resolved = data.setdefault("resolved", {})
-        match value:
-            case Person(user=user) | (User() as user):
-                key, place = str(user.id), resolved.setdefault("users", {})
-                place[key] = payloads.user(user)
-                if channel.guild and user.id in channel.guild.members:
-                    member = payloads.member_of(channel.guild.members[user.id])
-                    resolved.setdefault("members", {})[key] = {**member, "permissions": "0"}
-            case Role():
-                key = str(value.id)
-                resolved.setdefault("roles", {})[key] = payloads.role(value)
-            case Channel():
-                key = str(value.id)
-                shown = {**payloads.channel(value), "permissions": "0"}
-                resolved.setdefault("channels", {})[key] = shown
-            case _:
-                raise Impossible(f"{value!r} can't be chosen.")
-        return key
-
-    def _attach(self, channel: Channel, data: Json, file: File) -> str:
-        draft = Draft(uploads={"0": Upload(*file)})
-        (attachment,) = messages.attachments(self._world, channel, draft)
-        shown = self._world.cdn.payload(channel, attachment, ephemeral=True)
-        data.setdefault("resolved", {}).setdefault("attachments", {})[shown["id"]] = shown
-        return str(shown["id"])
+    def _posts(self, channel: Channel, draft: Draft) -> Message:
+        said = draft.content or ""
+        if len(said) > LONGEST or not (said.strip() or draft.uploads or draft.reference):
+            raise Impossible(f"A message has 1 to {LONGEST} characters.")
+        with _as_a_client():
+            return messages.post(self._world, channel, self.user, draft)
 
 
-def _about(command: Json) -> Json:
-    about: Json = {"id": command["id"], "name": command["name"], "type": command["type"]}
-    return {**about, "guild_id": command["guild_id"]} if "guild_id" in command else about
+def _user_of(value: Any) -> Any:
+    return value.user if isinstance(value, Person) else value
 
 
-def _named(command: Json, option: str) -> Json:
-    for known in command.get("options") or []:
-        if known["name"] == option:
-            return known
-    raise Impossible(f"{command['name']!r} has no option {option!r}.")
-
-
-def _value(select: Json, value: str | Person | Role | Channel) -> str:
-    if not isinstance(value, str):
-        return str(value.id)
-    for option in select["options"]:
-        if value in (option["value"], option["label"]):
-            return str(option["value"])
-    raise Impossible(f"The select has no {value!r}.")
-
-
-def _filled(fields: list[Json], values: dict[str, str]) -> list[Json]:
-    filled: list[Json] = []
-    for number, each in enumerate(fields, 1):
-        kind = each["type"]
-        shown: Json = {"type": kind, "id": each.get("id") or number}
-        if "custom_id" in each:
-            shown["custom_id"] = each["custom_id"]
-            given = values.get(each["custom_id"], each.get("value") or "")
-            if kind == components.INPUT:
-                _fits(each, given)
-                shown["value"] = given
-            else:
-                shown["values"] = [given] if given else []
-        if "components" in each:
-            shown["components"] = _filled(each["components"], values)
-        if "component" in each:
-            shown["component"] = _filled([each["component"]], values)[0]
-        filled.append(shown)
-    return filled
-
-
-def _fits(field: Json, value: str) -> None:
-    if not value and field.get("required", True):
-        raise Impossible(f"The field {field['custom_id']!r} is required.")
-    if len(value) > (field.get("max_length") or 4000):
-        raise Impossible(f"The field {field['custom_id']!r} takes no more text.")
+@contextmanager
+def _as_a_client() -> Generator[None]:
+    try:
+        yield
+    except Refused as refused:
+        raise Impossible(refused.message) from refused

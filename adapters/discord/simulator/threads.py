@@ -44,7 +44,7 @@ def from_message(world: World, message: Message, owner: User, settings: Json) ->
     start = Message(
         world.ids.new(), thread, message.author, "", type=MessageType.THREAD_STARTER_MESSAGE
     )
-    start.reference = messages.starter(message, thread)
+    start.reference = messages.starter(message)
     start.referenced, start.replied = message, True
     thread.messages[start.id] = start
     messages.tell(world, "MESSAGE_CREATE", start)
