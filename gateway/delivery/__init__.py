@@ -29,6 +29,8 @@ LOG = logging.getLogger("gateway.delivery")
 
 FOREIGN = 1000
 """Threads of other platforms that are remembered."""
+TRIES = 5
+"""How often in a row a thread's writer may fail before it is left until something happens there."""
 
 
 @asynccontextmanager
@@ -88,25 +90,36 @@ class _Writers:
         self._tasks[thread] = group.create_task(self._write(thread), name=f"writes {thread}")
 
     async def _write(self, thread: str) -> None:
+        failures = 0
         try:
-            again = True
-            while again:
+            while True:
                 self._again.discard(thread)
-                found = await self._gateway.store.thread(thread)
-                if found.key.platform != self._surface.platform:
-                    self._remember_foreign(thread)
+                try:
+                    await self._write_once(thread)
+                    failures = 0
+                except BaseExceptionGroup as errors:
+                    # One thread's mishap does not end the others; refused credentials end all.
+                    if any(isinstance(error, AuthError) for error in _leaves(errors)):
+                        raise
+                    LOG.exception("thread %s: it could not be written to its platform", thread)
+                    failures += 1
+                    await self._clock.sleep(2.0**failures)
+                else:
+                    if thread not in self._again:
+                        return
+                if failures >= TRIES:
                     return
-                await Writer(self._gateway, self._surface, found, self._clock).run()
-                again = thread in self._again
         except (NotFound, Closing):
             return
-        except BaseExceptionGroup as errors:
-            # One thread's mishap does not end the others; refused credentials end all.
-            if any(isinstance(error, AuthError) for error in _leaves(errors)):
-                raise
-            LOG.exception("thread %s: writing it to its platform failed", thread)
         finally:
             del self._tasks[thread]
+
+    async def _write_once(self, thread: str) -> None:
+        found = await self._gateway.store.thread(thread)
+        if found.key.platform == self._surface.platform:
+            await Writer(self._gateway, self._surface, found, self._clock).run()
+        else:
+            self._remember_foreign(thread)
 
     def _remember_foreign(self, thread: str) -> None:
         self._foreign[thread] = None

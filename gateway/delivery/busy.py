@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from gateway.delivery.clock import Clock
+from gateway.delivery.waiting import comes_first
 from gateway.surface import BusyState, Place, ShowsBusy, TextSurface
 
 REFRESH = 60.0
@@ -33,17 +34,16 @@ class Busy:
         """Show it again and again while the team works."""
         while self._surface is not None:
             await self._wanted.wait()
-            if self._shown == "working" and self._place is not None:
+            self._wanted.clear()
+            while self._shown == "working" and self._place is not None:
                 await self._surface.busy(self._place, "working")
-                await self._clock.sleep(REFRESH)
-            else:
-                self._wanted.clear()
+                await comes_first(self._wanted.wait(), self._clock.sleep(REFRESH))
 
     async def rest(self, place: Place, state: BusyState) -> None:
         """The team has come to rest."""
         if self._surface is None or self._shown == state:
             return
-        self._place, self._shown = place, state
+        self.show(place, state)
         await self._surface.busy(place, state)
 
     async def end(self) -> None:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
 from gateway.delivery.items import CardItem, FileItem, Item, LineItem, SpeechItem
 from gateway.render.outbound import label
 from gateway.render.split import Piece, split
 from gateway.store.protocols import OutboxRow
-from gateway.surface import Card, Content, Document, Line, Speech, TextSurface, Use
+from gateway.surface import Card, Content, Document, Edits, Line, Speech, TextSurface, Use
 
 WHOLE = 1000
 """The number of the part that is a file with all of a text."""
@@ -30,15 +30,41 @@ class Wanted:
     content: Content
     first: int = 0
     last: int = 0
-    body: str = ""
+    before: int = 0
+    """How much of the text was put before what it shows of the item's."""
     lasting: bool = True
     use: Use = "post"
     open: bool = False
+    needed: bool = True
+    """It is to stand there; if not, it only replaces what stands there already."""
 
     @property
     def digest(self) -> str:
         """A hash of what it shows."""
         return digest_of(repr(self.content))
+
+    @property
+    def body(self) -> str:
+        """A hash of the item's text from `first` to `last`."""
+        return digest_of(self._text)
+
+    @property
+    def _text(self) -> str:
+        if not isinstance(self.content, Speech):
+            return ""
+        return self.content.text[self.before :][: self.last - self.first]
+
+    def closed_after(self, shown: str) -> Wanted:
+        """This message once it takes no more text and shows this: as much of the text as that is,
+        none if it is something else.
+        """
+        assert isinstance(self.content, Speech)
+        same = _shared(shown, self.content.text)
+        if shown[same:].strip("`~ \t\n>"):  # more than a fence's end
+            same = 0
+        rest = replace(self.content, text=shown, growing=False, resuming=False)
+        last = self.first + max(0, same - self.before)
+        return replace(self, content=rest, last=last, lasting=True)
 
 
 def digest_of(text: str) -> str:
@@ -57,7 +83,7 @@ def wanted(item: Item, surface: TextSurface, rows: Mapping[int, OutboxRow]) -> l
         case SpeechItem():
             return _speech(item, surface, rows)
         case CardItem():
-            return _card(item)
+            return _card(item, surface, rows)
         case LineItem():
             line = item.line
             neutral = Line(
@@ -78,9 +104,12 @@ def whole_text(item: SpeechItem) -> bytes:
     return item.text.encode("utf-8", "replace")
 
 
-def _card(item: CardItem) -> list[Wanted]:
+def _card(item: CardItem, surface: TextSurface, rows: Mapping[int, OutboxRow]) -> list[Wanted]:
     if item.request is None:  # it never stood there
         return []
+    if item.outcome and 0 in rows and not isinstance(surface, Edits):
+        by = f" ({item.by})" if item.by else ""
+        return [Wanted(n=1, content=Line(text=surface.neutral(f"{item.outcome}{by}")))]
     card = Card(
         request=item.request,
         outcome=item.outcome,
@@ -95,27 +124,32 @@ def _card(item: CardItem) -> list[Wanted]:
 def _speech(item: SpeechItem, surface: TextSurface, rows: Mapping[int, OutboxRow]) -> list[Wanted]:
     limits = surface.limits
     text = surface.neutral(item.text)
-    pieces = split(text, limit=limits.message, length=surface.length, cuts=_cuts(text, rows))
+    cuts = _cuts(text, rows)
+    most = limits.messages + sum(row.closed for row in rows.values())
+    pieces = split(
+        text,
+        limit=limits.message,
+        length=surface.length,
+        cuts=cuts,
+        growing=item.growing,
+        most=most + 1,
+    )
+    long = len(pieces) > most or surface.length(text) > limits.whole
+    if long:
+        pieces = [piece for piece in pieces[:most] if piece.last <= limits.whole] or pieces[:1]
     if not pieces:
         pieces = [Piece(first=0, last=0, body="")]
-    long = len(pieces) > limits.messages or surface.length(text) > limits.whole
-    if long:
-        pieces = _head(pieces, limits.messages, limits.whole)
     parts = [_part(item, n, piece, last=n == len(pieces) - 1) for n, piece in enumerate(pieces)]
-    shown = [part for part in parts if part.n in rows or _says_something(part.content)]
+    shown = [part for part in parts if _says_something(part)]
     if item.growing:
         return shown
-    shown += [_taken_back(item, n) for n in sorted(rows) if len(pieces) <= n < WHOLE]
+    said = {part.n for part in shown}
+    shown += [_taken_back(item, n) for n in sorted(rows) if n not in said and n < WHOLE]
     if long:
         what = f"All of it, {len(item.text)} characters:"
         whole = Document(name=f"{label(item.agent, NAME)}.md", data=b"", text=surface.neutral(what))
         shown.append(Wanted(n=WHOLE, content=whole))
     return shown
-
-
-def _head(pieces: list[Piece], messages: int, whole: int) -> list[Piece]:
-    head = [piece for piece in pieces[:messages] if piece.last <= whole]
-    return head or pieces[:1]
 
 
 def _part(item: SpeechItem, n: int, piece: Piece, *, last: bool) -> Wanted:
@@ -128,27 +162,33 @@ def _part(item: SpeechItem, n: int, piece: Piece, *, last: bool) -> Wanted:
         growing=growing,
         resuming=item.resuming,
     )
-    if not speech.text.strip() and not speech.activity:
-        speech = _taken_back(item, n).content
     return Wanted(
         n=n,
         content=speech,
         first=piece.first,
         last=piece.last,
-        body=digest_of(piece.body),
+        before=len(piece.before),
         lasting=not growing and not item.resuming,
         use="edit" if growing else "final",
     )
 
 
+def _says_something(part: Wanted) -> bool:
+    content = part.content
+    assert isinstance(content, Speech)
+    return bool(content.activity or (part.first < part.last and content.text.strip()))
+
+
 def _taken_back(item: SpeechItem, n: int) -> Wanted:
     """For a message that stands there and has nothing left to say."""
     speech = Speech(agent=item.agent, text=TAKEN_BACK, first=n == 0)
-    return Wanted(n=n, content=speech, use="final")
+    return Wanted(n=n, content=speech, use="final", needed=False)
 
 
-def _says_something(content: Content) -> bool:
-    return not (isinstance(content, Speech) and content.text == TAKEN_BACK)
+def _shared(one: str, other: str) -> int:
+    """How many characters both begin with."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((n for n, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
 def _cuts(text: str, rows: Mapping[int, OutboxRow]) -> list[int]:

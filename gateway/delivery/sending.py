@@ -90,9 +90,9 @@ class Sender:
         try:
             message = await _bounded(self._surface.post(place, sent))
         except RateLimited as error:
-            return Later(await self._put(row, "pending", str(error)), error.retry_after)
+            return Later(await self._pending(row, str(error)), error.retry_after)
         except Unreachable as error:
-            return Later(await self._put(row, "pending", str(error)))
+            return Later(await self._pending(row, str(error)))
         except Rejected as error:
             return await self._failed(row, error)
         except (Unclear, TimeoutError):
@@ -103,12 +103,12 @@ class Sender:
 
     async def look_up(self, place: Place, row: OutboxRow) -> Outcome:
         """What became of an attempt: it stands there, or it is to be made anew at once."""
-        if not isinstance(self._surface, Finds):
-            return Later(await self._unsure(row), 0.0)
         try:
-            message = await _bounded(self._surface.find(place, row.key, row.first_at - LOOK_BACK))
+            message = await self._find(place, row)
         except (Unclear, TimeoutError):
-            return Later(await self._unsure(row), 0.0)
+            LOG.warning("whether a message had arrived can't be known: it is sent again, marked")
+            row = await self._pending(replace(row, unsure=True), "it may have arrived")
+            return Later(row, 0.0)
         except RateLimited as error:
             return Later(row, error.retry_after)
         except Unreachable:
@@ -116,11 +116,16 @@ class Sender:
         except Rejected as error:
             return await self._failed(row, error)
         if message is None:
-            return Later(await self._put(row, "pending", "it had not arrived"), 0.0)
+            return Later(await self._pending(row, "it had not arrived"), 0.0)
         LOG.info("a message that nobody had heard of stands there")
-        found = replace(row, status="delivered", message=message)
-        await self._store.put_part(found)
-        return Sent(found)
+        row = replace(row, status="delivered", message=message, reason="")
+        await self._store.put_part(row)
+        return Sent(row)
+
+    async def _find(self, place: Place, row: OutboxRow) -> str | None:
+        if not isinstance(self._surface, Finds):
+            raise Unclear
+        return await _bounded(self._surface.find(place, row.key, row.first_at - LOOK_BACK))
 
     async def edit(self, place: Place, row: OutboxRow, part: Wanted, content: Content) -> Outcome:
         """Let a message say something else. Raises MessageGone and NoMoreText."""
@@ -136,18 +141,11 @@ class Sender:
             return await self._failed(row, error)
         row = _as_wanted(row, part)
         if part.lasting:
-            row = replace(row, at=self._clock.time())
             await self._store.put_part(row)
         return Sent(row)
 
-    async def _unsure(self, row: OutboxRow) -> OutboxRow:
-        LOG.warning("whether a message had arrived can't be known: it is sent again, marked")
-        row = replace(row, status="pending", unsure=True, reason="it may have arrived")
-        await self._store.put_part(row)
-        return row
-
-    async def _put(self, row: OutboxRow, status: str, reason: str) -> OutboxRow:
-        assert status == "pending"
+    async def _pending(self, row: OutboxRow, reason: str) -> OutboxRow:
+        """Note that it does not stand there, as far as is known."""
         row = replace(row, status="pending", reason=reason)
         await self._store.put_part(row)
         return row

@@ -14,8 +14,10 @@ from gateway.delivery.items import CardItem, FileItem, Item, LineItem, SpeechIte
 from gateway.events import (
     FileMade,
     HandedOff,
+    InputReminded,
     InputRequested,
     InputResolved,
+    InputSupported,
     MessageFinished,
     Notice,
     SessionEvent,
@@ -173,6 +175,12 @@ class View:
             case Notice():
                 self._failure_told = self._failure_told or event.level == "error"
                 self._add_line(event, _notice_line(event))
+            case InputSupported():
+                who = event.by or "Somebody"
+                text = f"{who} approved: {event.approved} of {event.quorum} who have to."
+                self._add_line(event, Line(text=text))
+            case InputReminded():
+                self._add_line(event, Line(text=event.text, mentions=event.mentions))
             case FileMade():
                 self._add(
                     FileItem(id=f"f:{event.seq}", seq=event.seq, asker=self._asker, path=event.path)
@@ -224,14 +232,10 @@ class View:
         item = self._current.pop(event.agent, None) or self._last
         if item is None:
             item = self._add_speech(event.agent, f"h:{event.seq}")
-        item.leaves.append(
-            Activity(
-                id=f"h:{event.seq}",
-                kind="handoff",
-                title=f"{event.agent} handed over to {event.target}",
-            )
-        )
-        if item.agent == event.agent:
+        own = item.agent == event.agent
+        title = event.target if own else f"{event.agent} \u2192 {event.target}"
+        item.leaves.append(Activity(id=f"h:{event.seq}", kind="handoff", title=title))
+        if own:
             item.growing = False
 
     def _ask(self, event: InputRequested) -> None:

@@ -9,11 +9,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-from collections.abc import Coroutine
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gateway.conversation import ConversationKey
 from gateway.delivery.busy import Busy
@@ -22,21 +21,28 @@ from gateway.delivery.items import CardItem, FileItem, Item, SpeechItem
 from gateway.delivery.parts import WHOLE, Wanted, key_of, wanted, whole_text
 from gateway.delivery.sending import Failed, Later, MessageGone, NoMoreText, Outcome, Sender, Sent
 from gateway.delivery.view import View
+from gateway.delivery.waiting import comes_first
 from gateway.errors import Closing, NotFound
 from gateway.events import InputRequested
 from gateway.render.outbound import label
 from gateway.render.own_files import NotOwnFile, read_own_file
 from gateway.store.protocols import OutboxRow, Request, Thread
 from gateway.surface import (
+    Card,
     Content,
     Document,
     Edits,
     Line,
     Paces,
     Place,
+    RateLimited,
+    Rejected,
     Renames,
     Speech,
     TextSurface,
+    Unclear,
+    Unreachable,
+    Use,
 )
 
 if TYPE_CHECKING:
@@ -94,14 +100,16 @@ class Writer:
         self._urgent = asyncio.Event()
         self._over = False
         self._delay = 0.0
+        self._failing_since: float | None = None
+        self._shown: dict[str, str] = {}
         self._renamed = ""
 
     async def run(self) -> None:
         """Write until all is told and the thread rests."""
         try:
             await self._run()
-        except (NotFound, Closing):
-            return
+        except* (NotFound, Closing):
+            LOG.debug("thread %s: it ends, or the gateway does", self._thread.id)
         finally:
             await self._busy.end()
 
@@ -166,59 +174,71 @@ class Writer:
     async def _rest(self) -> bool:
         """Note how far all is told. True if nothing is left to do."""
         view = self._view
-        first = next((item.seq for item in view.items if item.id not in self._done), None)
-        resting = view.resting and first is None
-        if resting and view.busy in ("waiting", "idle"):
+        if self._all_stands() and view.busy in ("waiting", "idle"):
             await self._busy.rest(self._place(None, view.asker), view.busy)
-        seq = view.seq
-        told = view.done_before(first)
+        resting, seq = self._all_stands(), view.seq
+        told = view.done_before(next((item.seq for item in view.items if self._lacks(item)), None))
         kept = {item.id for item in view.items}
         self._done = {id: stamp for id, stamp in self._done.items() if id in kept}
+        self._rows = {
+            id: rows
+            for id, rows in self._rows.items()
+            if id in kept or any(row.open for row in rows.values())
+        }
         if told or resting:
             last = await self._store.told(self._thread.id, told or seq)
-            return resting and last == view.seq
+            return resting and seq == last == view.seq
         return False
+
+    def _lacks(self, item: Item) -> bool:
+        """Whether something of the item does not stand yet, or may still change."""
+        return self._done.get(item.id) != _stamp(item)
+
+    def _all_stands(self) -> bool:
+        """The team rests, and everything is where it should be."""
+        return self._view.resting and not any(map(self._lacks, self._view.items))
 
     async def _next(self) -> _Step | None:
         """The first message that does not stand as it should; growing text comes last."""
         can_wait: _Step | None = None
-        for item in list(self._view.items):
-            if self._done.get(item.id) == (stamp := _stamp(item)):
-                continue
+        for item in [each for each in self._view.items if self._lacks(each)]:
             if isinstance(item, CardItem):
                 await self._look_up(item)
-            settled = True
-            for part in wanted(item, self._surface, self._rows_of(item)):
-                row = self._rows_of(item).get(part.n)
-                if self._stands(row, part) or not self._may_begin(item, part, row):
-                    settled = settled and part.lasting
-                    continue
-                step = _Step(item, part, row)
-                if not step.can_wait:
-                    return step
-                settled = False
-                can_wait = can_wait or step
-            if settled and not (isinstance(item, SpeechItem) and item.growing):
+            stamp, steps = _stamp(item), self._steps(item)
+            if urgent := next((step for step in steps if not step.can_wait), None):
+                return urgent
+            if steps:
+                can_wait = can_wait or steps[0]
+            elif not (isinstance(item, SpeechItem) and (item.growing or item.resuming)):
                 self._done[item.id] = stamp
         return can_wait
+
+    def _steps(self, item: Item) -> list[_Step]:
+        """What is to be done about an item."""
+        rows = self._rows_of(item)
+        steps = [_Step(item, part, rows.get(part.n)) for part in wanted(item, self._surface, rows)]
+        for step in steps:
+            if step.row is not None and step.row.status == "failed":
+                self._tell_failed(step)
+        return [step for step in steps if not self._stands(step) and self._is_worth_it(step)]
 
     def _rows_of(self, item: Item) -> dict[int, OutboxRow]:
         return self._rows.get(item.id, {})
 
-    def _stands(self, row: OutboxRow | None, part: Wanted) -> bool:
-        if row is None:
+    def _stands(self, step: _Step) -> bool:
+        row, part = step.row, step.part
+        if row is None or row.status in ("pending", "attempting"):
             return False
-        if row.status == "failed":
+        if row.status == "failed" or not isinstance(self._surface, Edits):
             return True
-        if row.status != "delivered":
-            return False
-        return row.digest == part.digest or row.closed or not isinstance(self._surface, Edits)
+        return row.digest == part.digest or (row.closed and not part.lasting)
 
-    def _may_begin(self, item: Item, part: Wanted, row: OutboxRow | None) -> bool:
-        """Whether a message is worth posting that does not stand there yet."""
-        if row is not None:
+    def _is_worth_it(self, step: _Step) -> bool:
+        """Whether a message that does not stand there is to be written now."""
+        row, item, part = step.row, step.item, step.part
+        if row is not None and row.status != "pending":
             return True
-        if isinstance(item, SpeechItem) and item.resuming:
+        if not part.needed or (isinstance(item, SpeechItem) and item.resuming):
             return False
         return part.lasting or isinstance(self._surface, Edits)
 
@@ -255,42 +275,50 @@ class Writer:
         again = await self._next()
         if again is None or (again.item, again.part.n) != (item, step.part.n):
             return
-        content = await self._content(again)
-        try:
-            await self._heed(again, await self._send(again, place, content))
-        except NoMoreText as error:
-            await self._close(again, error.shown)
-        except MessageGone:
-            await self._anew(again)
+        await self._send(again, place)
 
     async def _ready(self, step: _Step, place: Place) -> bool:
         """Wait until the surface may be called; False if something more urgent has come up."""
         if not isinstance(self._surface, Paces):
             if step.can_wait:
-                return not await self._first(self._clock.sleep(PACE))
+                return not await comes_first(self._urgent.wait(), self._clock.sleep(PACE))
             return True
         use = step.part.use if step.is_edit or step.part.use == "card" else "post"
+        ready = self._pace(self._surface, place, use)
         if step.can_wait:
-            return not await self._first(self._surface.ready(place, use))
-        await self._surface.ready(place, use)
+            return not await comes_first(self._urgent.wait(), ready)
+        await ready
         return True
 
-    async def _first(self, waiting: Coroutine[Any, Any, None]) -> bool:
-        """Wait for this; True if something urgent came first."""
-        async with asyncio.TaskGroup() as group:
-            ready = group.create_task(waiting)
-            urgent = group.create_task(self._urgent.wait())
-            await asyncio.wait([ready, urgent], return_when=asyncio.FIRST_COMPLETED)
-            came_first = not ready.done()
-            ready.cancel()
-            urgent.cancel()
-        return came_first
+    async def _pace(self, surface: Paces, place: Place, use: Use) -> None:
+        try:
+            await surface.ready(place, use)
+        except (RateLimited, Rejected, Unclear, Unreachable) as error:
+            LOG.debug("the call itself will say it, too: %s", error)
 
-    async def _send(self, step: _Step, place: Place, content: Content) -> Outcome:
-        if step.is_edit:
-            assert step.row is not None
-            return await self._sender.edit(place, step.row, step.part, content)
-        return await self._sender.post(place, step.row or self._new_row(step), step.part, content)
+    async def _send(self, step: _Step, place: Place) -> None:
+        content = await self._content(step)
+        if not step.is_edit:
+            row = step.row or self._new_row(step)
+            await self._heed(step, await self._sender.post(place, row, step.part, content))
+            return
+        assert step.row is not None
+        if (shown := self._too_old(step.row, content)) is not None:
+            await self._close(step, shown)
+            return
+        try:
+            await self._heed(step, await self._sender.edit(place, step.row, step.part, content))
+        except NoMoreText as error:
+            await self._close(step, error.shown)
+        except MessageGone:
+            await self._anew(step)
+
+    def _too_old(self, row: OutboxRow, content: Content) -> str | None:
+        """What an agent's message shows that is not to be edited any more; None for one that is."""
+        within = self._surface.limits.edit_within
+        if within is None or not isinstance(content, Speech):
+            return None
+        return self._shown.get(row.key) if self._clock.time() - row.at > within else None
 
     def _new_row(self, step: _Step, generation: int = 0) -> OutboxRow:
         item, now = step.item, self._clock.time()
@@ -331,22 +359,28 @@ class Writer:
         self._rows.setdefault(step.item.id, {})[row.n] = row
         match outcome:
             case Sent():
-                self._delay = 0.0
-                if self._gone:
-                    self._gone = False
-                    await self._store.take_up(self._thread.id)
-            case Failed(gone=True):
-                if not isinstance(step.item, CardItem) or step.item.place is None:
-                    await self._give_up(row.reason)
+                await self._succeeded(step, row)
+            case Failed(gone=True) if not _is_away(step.item):
+                await self._give_up(row.reason)
             case Failed():
-                self._tell_failed(step)
+                self._changed.set()
             case Later(delay=None):
-                await self._try_later(step, row)
+                await self._try_later()
             case Later(delay=delay):
                 await self._clock.sleep(min(delay or 0.0, MOST_WAIT) * random.uniform(1.0, 1.1))
 
-    async def _try_later(self, step: _Step, row: OutboxRow) -> None:
-        if self._clock.time() - row.at > PATIENCE and not step.is_edit:
+    async def _succeeded(self, step: _Step, row: OutboxRow) -> None:
+        self._delay, self._failing_since = 0.0, None
+        if isinstance(step.part.content, Speech) and row.digest == step.part.digest:
+            self._shown[row.key] = step.part.content.text
+        if self._gone:
+            self._gone = False
+            await self._store.take_up(self._thread.id)
+
+    async def _try_later(self) -> None:
+        now = self._clock.time()
+        self._failing_since = self._failing_since or now
+        if now - self._failing_since > PATIENCE:
             await self._give_up("the platform could not be reached")
             return
         self._delay = min(LONGEST_DELAY, max(FIRST_DELAY, self._delay * 2))
@@ -360,27 +394,33 @@ class Writer:
 
     def _tell_failed(self, step: _Step) -> None:
         """Say in the thread that something is missing there."""
-        if isinstance(step.part.content, Line):
+        id = f"x:{step.item.id}:{step.part.n}"
+        known = any(item.id == id for item in self._view.items)
+        if known or isinstance(step.part.content, Line) or _is_away(step.item):
             return
-        what = {"Card": "A question", "Document": "A file"}.get(
-            type(step.part.content).__name__, "A part of this answer"
-        )
-        text = f"{what} could not be shown here; the log says why."
-        self._view.tell_after(
-            step.item, f"x:{step.item.id}:{step.part.n}", Line(text=text, level="warning")
-        )
+        match step.part.content:
+            case Card():
+                what = "A question"
+            case Document():
+                what = "A file"
+            case _:
+                what = "A part of this answer"
+        line = Line(text=f"{what} could not be shown here; the log says why.", level="warning")
+        self._view.tell_after(step.item, id, line)
+        self._changed.set()
 
     async def _close(self, step: _Step, shown: str) -> None:
         """The message takes no more: what it does not show goes on in the next one."""
         assert step.row is not None
-        row = step.row
-        content = step.part.content
-        if isinstance(content, Speech) and shown and content.text.startswith(shown):
-            row = replace(
-                row, first=step.part.first, last=step.part.first + len(shown), closed=True
-            )
-        else:
-            row = replace(row, first=step.part.first, last=step.part.first, closed=True)
+        part = step.part if step.row.closed else step.part.closed_after(shown)
+        row = replace(
+            step.row,
+            first=part.first,
+            last=part.last,
+            body=part.body,
+            digest=part.digest,
+            closed=True,
+        )
         self._rows[step.item.id][row.n] = row
         await self._store.put_part(row)
 
@@ -393,6 +433,11 @@ class Writer:
             row = replace(step.row, status="failed", reason="it was removed")
             await self._store.put_part(row)
         self._rows[step.item.id][row.n] = row
+
+
+def _is_away(item: Item) -> bool:
+    """Whether it stands elsewhere than in its thread."""
+    return isinstance(item, CardItem) and item.place is not None
 
 
 def _stamp(item: Item) -> object:

@@ -1,69 +1,106 @@
 """What happens in a thread comes to stand on its platform."""
 
 import asyncio
-from contextlib import asynccontextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from gateway.access import OperatorsOnly
 from gateway.client import Answer
-from gateway.conversation import Author, ConversationKey, InboundMessage
-from gateway.delivery import delivering
+from gateway.conversation import ConversationKey
+from gateway.delivery.view import View
+from gateway.events import (
+    FileMade,
+    HandedOff,
+    InputRequested,
+    InputResolved,
+    MessageFinished,
+    Notice,
+    SpeakerStarted,
+    TextDelta,
+    Thought,
+    ThreadRenamed,
+    ToolFinished,
+    ToolStarted,
+    TurnFinished,
+    TurnStarted,
+)
 from gateway.gateway import Gateway
 from gateway.registry import ToolRule
 from gateway.store import SqliteStore
-from gateway.surface import Card
+from gateway.surface import Card, Document, Line, Speech, TextLimits
 from tests.fakes.scripted_model import ScriptedModel
-from tests.fakes.scripted_surface import Board, Surface
+from tests.fakes.scripted_surface import Board, EditingSurface, PlainSurface, Surface
+from tests.gateway.delivered import ANN, HERE, Story, all_told, say, served
 from tests.gateway.scripted import ScriptedTeams, calls, solo
 
-ANN = Author(id="scripted:ann", name="Ann")
-HERE = ConversationKey(platform="scripted", workspace="W", channel="C", root="1")
+BEGIN = TurnStarted(thread="", asker=ANN.id, asked_at=2_000_000.0)
+DONE = TurnFinished(thread="", outcome="done")
 
 
-@asynccontextmanager
-async def served(folder: Path, make, surface, **more):
-    teams = make if isinstance(make, ScriptedTeams) else ScriptedTeams(make)
-    access = OperatorsOnly([ANN.id])
-    async with (
-        Gateway(SqliteStore(folder), teams, access=access, **more) as gateway,
-        delivering(gateway, surface),
-    ):
-        yield gateway
+def started(agent: str) -> SpeakerStarted:
+    return SpeakerStarted(thread="", agent=agent)
 
 
-async def say(gateway: Gateway, text: str, key=HERE, author=ANN) -> str:
-    receipt = await gateway.accept(InboundMessage(key=key, author=author, text=text))
-    return receipt.thread
+def delta(agent: str, message: str, text: str, **more) -> TextDelta:
+    return TextDelta(thread="", agent=agent, message=message, text=text, **more)
 
 
-async def all_told(gateway: Gateway, board: Board) -> None:
-    """Wait until everything is on the platform."""
-    while await gateway.store.untold("scripted"):  # noqa: ASYNC110 (in the store)
-        await asyncio.sleep(0.01)
+def said(agent: str, message: str, text: str) -> MessageFinished:
+    return MessageFinished(thread="", agent=agent, message=message, text=text)
+
+
+def calling(agent: str, call: str, tool: str) -> ToolStarted:
+    return ToolStarted(thread="", agent=agent, call=call, tool=tool, arguments="{}")
+
+
+def called(agent: str, call: str, tool: str, **more) -> ToolFinished:
+    return ToolFinished(thread="", agent=agent, call=call, tool=tool, result="", **more)
+
+
+def handed(agent: str, target: str) -> HandedOff:
+    return HandedOff(thread="", agent=agent, target=target)
+
+
+def asked(request: str, agent: str = "a", **more) -> InputRequested:
+    more = {"request_kind": "text", "prompt": f"{request}?", **more}
+    return InputRequested(thread="", request=request, agent=agent, **more)
+
+
+async def shown(folder: Path, *events, surface=Surface, limits: TextLimits | None = None) -> Board:
+    """What stands on the platform after these events."""
+    board = Board()
+    async with served(folder, surface(board, limits=limits)) as gateway:
+        story = await Story.begun(gateway)
+        await story.tell(*events)
+        await story.told()
+    return board
 
 
 async def test_an_answer_comes_to_stand_in_the_thread(tmp_path: Path) -> None:
     board = Board()
-    async with served(tmp_path, lambda: solo("Hello there."), Surface(board)) as gateway:
+    async with served(tmp_path, Surface(board), lambda: solo("Hello there.")) as gateway:
         await say(gateway, "hi")
-        await all_told(gateway, board)
+        await all_told(gateway)
     assert board.texts == ["solo: Hello there."]
     assert board.busy[-1] == "idle"
+    assert board.posted[0].place.asker == ANN.id
 
 
 async def test_text_grows_while_the_agent_speaks(tmp_path: Path) -> None:
     board, go_on = Board(), asyncio.Event()
     client = ScriptedModel(["One ", go_on, "two."])
     streaming = partial(solo, client, model_client_stream=True)
-    async with served(tmp_path, streaming, Surface(board)) as gateway:
+    async with served(tmp_path, Surface(board), streaming) as gateway:
         await say(gateway, "count")
         await board.until(lambda b: b.texts == ["solo: One "])
+        assert isinstance(board.posted[0].content, Speech)
         assert board.posted[0].content.growing
-        assert board.busy == ["working"]
+        await board.until(lambda b: b.busy == ["working"])
         go_on.set()
-        await all_told(gateway, board)
+        await all_told(gateway)
     assert board.texts == ["solo: One two."]
+    assert isinstance(board.posted[0].content, Speech)
     assert not board.posted[0].content.growing
 
 
@@ -78,15 +115,297 @@ async def test_a_question_is_a_card_that_shows_its_outcome(tmp_path: Path) -> No
         lambda: solo(calls("ring"), "It rang.", tools=[ring], messages=9),
         rules={"ring": ToolRule(action="ask")},
     )
-    async with served(tmp_path, teams, Surface(board)) as gateway:
+    async with served(tmp_path, Surface(board), teams) as gateway:
         await say(gateway, "ring it")
         await board.until(lambda b: b.posted and isinstance(b.posted[0].content, Card))
-        await all_told(gateway, board)
+        await all_told(gateway)
         card = board.posted[0].content
+        assert isinstance(card, Card)
         assert board.texts == ["? solo wants to use ring. open"]
         assert card.mentions == (ANN.id,)
+        assert board.busy[-1] == "waiting"
         await gateway.answer(card.request.request, Answer(kind="approve"), author=ANN)
         await board.until(lambda b: len(b.posted) > 1)
-        await all_told(gateway, board)
+        await all_told(gateway)
     assert board.texts[0] == "? solo wants to use ring. approved"
     assert board.texts[1].startswith("solo: [ring: done]It rang.")
+    assert board.busy[-1] == "idle"
+
+
+async def test_each_agent_that_says_something_has_one_message(tmp_path: Path) -> None:
+    board = await shown(
+        tmp_path,
+        BEGIN,
+        started("a"),
+        said("a", "m1", "I look."),
+        calling("a", "c1", "look"),
+        called("a", "c1", "look"),
+        said("a", "m2", "Seen."),
+        handed("a", "b"),
+        started("b"),
+        said("b", "m3", "Thanks."),
+        DONE,
+    )
+    assert board.texts == ["a: I look.", "a: [look: done][b: done]Seen.", "b: Thanks."]
+
+
+async def test_a_hand_off_without_words_is_told_by_the_last_message(tmp_path: Path) -> None:
+    board = await shown(
+        tmp_path,
+        BEGIN,
+        started("a"),
+        said("a", "m1", "Hello."),
+        handed("a", "b"),
+        started("b"),
+        handed("b", "c"),
+        started("c"),
+        said("c", "m2", "Me."),
+        DONE,
+    )
+    assert board.texts == ["a: [b: done][b \u2192 c: done]Hello.", "c: Me."]
+
+
+async def test_a_hand_off_that_nothing_came_before_begins_a_message(tmp_path: Path) -> None:
+    board = await shown(
+        tmp_path, BEGIN, handed("triage", "b"), started("b"), said("b", "m", "Hi."), DONE
+    )
+    assert board.texts == ["triage: [b: done]", "b: Hi."]
+
+
+async def test_a_tool_call_is_told_before_its_agent_says_anything(tmp_path: Path) -> None:
+    board = Board()
+    async with served(tmp_path, Surface(board)) as gateway:
+        story = await Story.begun(gateway)
+        await story.tell(BEGIN, started("a"), calling("a", "c1", "look"))
+        await board.until(lambda b: b.texts == ["a: [look: running]"])
+        await story.tell(called("a", "c1", "look", failed=True), said("a", "m", "No."), DONE)
+        await story.told()
+    assert board.texts == ["a: [look: failed]No."]
+
+
+async def test_nothing_is_posted_for_an_empty_message_or_a_thought(tmp_path: Path) -> None:
+    thought = Thought(thread="", agent="a", text="Hmm.")
+    board = await shown(tmp_path, BEGIN, thought, said("a", "m", " \n"), DONE)
+    assert board.texts == []
+
+
+async def test_agents_that_speak_side_by_side_have_a_message_each(tmp_path: Path) -> None:
+    board = Board()
+    async with served(tmp_path, Surface(board)) as gateway:
+        story = await Story.begun(gateway)
+        await story.tell(BEGIN, started("a"), started("b"), delta("a", "m1", "One"))
+        await story.tell(delta("b", "m2", "Two"))
+        await board.until(lambda b: b.texts == ["a: One", "b: Two"])
+        await story.tell(said("b", "m2", "Two."), said("a", "m1", "One."), DONE)
+        await story.told()
+    assert board.texts == ["a: One.", "b: Two."]
+
+
+async def test_notices_are_lines_with_what_can_be_done(tmp_path: Path) -> None:
+    board = await shown(
+        tmp_path,
+        BEGIN,
+        Notice(thread="", text="It rains.", command="/umbrella", label="Take one"),
+        Notice(thread="", text="It broke.", level="error", incident="a1", retry=True),
+        TurnFinished(thread="", outcome="failed", reason="It broke."),
+    )
+    assert [posted.content for posted in board.posted] == [
+        Line(text="It rains.", command="/umbrella", label="Take one"),
+        Line(text="It broke. (id a1)", level="error", command="/retry", label="Try again"),
+    ]
+
+
+async def test_a_turn_that_is_stopped_says_so(tmp_path: Path) -> None:
+    board = await shown(
+        tmp_path, BEGIN, delta("a", "m", "So"), TurnFinished(thread="", outcome="stopped")
+    )
+    assert board.texts == ["a: So", "-- Stopped."]
+
+
+async def test_who_asked_is_told_when_it_took_long(tmp_path: Path) -> None:
+    long = TurnStarted(thread="", asker=ANN.id, asked_at=2_000_000.0 - 121)
+    board = await shown(tmp_path, long, said("a", "m", "At last."), DONE)
+    assert board.texts == ["a: At last.", "-- Done."]
+    assert board.posted[1].content == Line(text="Done.", mentions=(ANN.id,))
+
+
+async def test_a_long_text_is_several_messages(tmp_path: Path) -> None:
+    text = " ".join(f"word{n}" for n in range(30))
+    limits = TextLimits(message=100)
+    board = await shown(tmp_path, BEGIN, said("a", "m", text), DONE, limits=limits)
+    assert board.said() == text
+    assert [posted.content.first for posted in board.posted if isinstance(posted.content, Speech)]
+    assert len(board.posted) == 3
+
+
+async def test_what_is_too_long_is_its_beginning_and_a_file(tmp_path: Path) -> None:
+    text = " ".join(f"word{n}" for n in range(300))
+    limits = TextLimits(message=100, messages=2)
+    board = await shown(tmp_path, BEGIN, said("a", "m", text), DONE, limits=limits)
+    assert len(board.posted) == 3
+    assert text.startswith(board.said())
+    document = board.posted[-1].content
+    assert isinstance(document, Document)
+    assert (document.name, document.data.decode()) == ("a.md", text)
+
+
+async def test_what_grows_too_long_stops_growing_until_its_end(tmp_path: Path) -> None:
+    board = Board()
+    limits = TextLimits(message=100, messages=2)
+    async with served(tmp_path, Surface(board, limits=limits)) as gateway:
+        story = await Story.begun(gateway)
+        await story.tell(BEGIN, started("a"), delta("a", "m", "word " * 100))
+        await board.until(lambda b: len(b.posted) == 2)
+        await story.tell(delta("a", "m", "word " * 100))
+        await story.tell(said("a", "m", "word " * 200), DONE)
+        await story.told()
+    assert [type(posted.content) for posted in board.posted] == [Speech, Speech, Document]
+
+
+async def test_a_file_that_an_agent_made_is_sent_from_its_folder_alone(tmp_path: Path) -> None:
+    board = Board()
+    async with served(tmp_path, Surface(board)) as gateway:
+        story = await Story.begun(gateway)
+        folder = await gateway.store.work_folder(story.thread)
+        (folder / "report.csv").write_bytes(b"1,2")
+        await story.tell(
+            BEGIN,
+            FileMade(thread="", path="report.csv", size=3),
+            FileMade(thread="", path="../../parley.db", size=3),
+            DONE,
+        )
+        await story.told()
+    assert board.posted[0].content == Document(name="report.csv", data=b"1,2")
+    assert board.texts[1] == "-- The file parley.db can't be shown here."
+
+
+async def test_a_new_title_is_shown(tmp_path: Path) -> None:
+    board = await shown(tmp_path, ThreadRenamed(thread="", title="About <!everyone> bells"))
+    assert board.titles == ["About \u2039!everyone> bells"]
+
+
+async def test_what_agents_write_pings_nobody(tmp_path: Path) -> None:
+    board = await shown(tmp_path, BEGIN, said("a", "m", "Hi @everyone"), DONE)
+    assert "@everyone" not in board.texts[0]
+
+
+async def test_a_plain_surface_gets_what_is_finished(tmp_path: Path) -> None:
+    board = Board()
+    async with served(tmp_path, PlainSurface(board)) as gateway:
+        story = await Story.begun(gateway)
+        await story.tell(BEGIN, started("a"), delta("a", "m", "One"))
+        await story.tell(asked("r1"), TurnFinished(thread="", outcome="waiting"))
+        await board.until(lambda b: len(b.posted) == 2)
+        await story.tell(InputResolved(thread="", request="r1", outcome="answered", by="Ann"))
+        await story.told()
+    assert board.texts[0] == "a: One"
+    assert {call for call, _ in board.calls} == {"post"}
+
+
+async def test_threads_of_other_platforms_are_left_alone(tmp_path: Path) -> None:
+    board = Board()
+    elsewhere = ConversationKey(platform="other", root="9")
+    async with served(tmp_path, Surface(board), lambda: solo("Hello.")) as gateway:
+        await say(gateway, "hi", key=elsewhere)
+        await say(gateway, "hi")
+        await all_told(gateway)
+    assert len(board.posted) == 1
+
+
+async def test_what_happened_before_is_told_at_the_start(tmp_path: Path) -> None:
+    board = Board()
+    async with Gateway(SqliteStore(tmp_path), ScriptedTeams(lambda: solo("x"))) as gateway:
+        story = await Story.begun(gateway)
+        await story.tell(BEGIN, said("a", "m", "Early."), DONE)
+    async with served(tmp_path, Surface(board)) as gateway:
+        await all_told(gateway)
+    assert board.texts == ["a: Early."]
+
+
+class WithApprovals(OperatorsOnly):
+    @property
+    def approval_places(self) -> tuple[ConversationKey, ...]:
+        return (ConversationKey(platform="scripted", channel="approvals"),)
+
+
+async def test_an_approval_is_copied_to_where_approvers_look(tmp_path: Path) -> None:
+    board = Board()
+    teams = ScriptedTeams(
+        lambda: solo(calls("ring"), "It rang.", tools=[ring], messages=9),
+        rules={"ring": ToolRule(action="ask")},
+    )
+    access = WithApprovals([ANN.id])
+    async with served(tmp_path, Surface(board), teams, access=access) as gateway:
+        await say(gateway, "ring it")
+        await board.until(lambda b: len(b.posted) == 2)
+        await all_told(gateway)
+        there, copy = board.posted
+        assert isinstance(copy.content, Card)
+        assert (there.place.key, copy.place.key.channel) == (HERE, "approvals")
+        assert copy.content.away
+        await gateway.answer(copy.content.request.request, Answer(kind="approve"), author=ANN)
+        await board.until(lambda b: len(b.posted) > 2)
+        await all_told(gateway)
+    assert [posted.text.endswith("approved") for posted in board.posted[:2]] == [True, True]
+
+
+async def test_growing_text_waits_for_the_pace_and_is_the_newest_then(tmp_path: Path) -> None:
+    board = Board()
+    surface = Surface(board)
+    async with served(tmp_path, surface) as gateway:
+        story = await Story.begun(gateway)
+        await story.tell(BEGIN, started("a"), delta("a", "m", "One"))
+        await board.until(lambda b: b.texts == ["a: One"])
+        surface.open.clear()
+        for word in (" two", " three", " four"):
+            await story.tell(delta("a", "m", word))
+        surface.open.set()
+        await board.until(lambda b: b.texts == ["a: One two three four"])
+        assert board.posted[0].edits == 1
+        await story.tell(said("a", "m", "One two three four."), DONE)
+        await story.told()
+
+
+async def test_a_question_does_not_wait_for_growing_text(tmp_path: Path) -> None:
+    board = Board()
+    surface = Surface(board)
+    hold = asyncio.Event()
+    ready = surface.ready
+
+    async def slow_edits(place, use) -> None:
+        await ready(place, use)
+        if use == "edit":
+            await hold.wait()
+
+    surface.ready = slow_edits
+    async with served(tmp_path, surface) as gateway:
+        story = await Story.begun(gateway)
+        await story.tell(BEGIN, started("a"), delta("a", "m", "One"))
+        await board.until(lambda b: len(b.posted) == 1)
+        await story.tell(delta("a", "m", " two"))
+        await story.tell(asked("r1", agent="b"))
+        await board.until(lambda b: len(b.posted) == 2)
+        assert board.texts[0] == "a: One"
+        await story.tell(said("a", "m", "One two"), TurnFinished(thread="", outcome="waiting"))
+        await story.told()
+    assert board.texts == ["a: One two", "? r1? open"]
+
+
+def test_a_view_forgets_what_is_told() -> None:
+    view = View()
+    for seq, event in enumerate((BEGIN, said("a", "m", "Hi."), DONE), 1):
+        view.take(replace(event, seq=seq))
+    assert view.done_before(None) == 3
+    assert view.items == []
+
+
+async def test_a_surface_that_edits_but_does_nothing_else_gets_growing_text(tmp_path: Path) -> None:
+    board = await shown(
+        tmp_path,
+        BEGIN,
+        delta("a", "m", "One"),
+        said("a", "m", "One two"),
+        DONE,
+        surface=EditingSurface,
+    )
+    assert board.texts == ["a: One two"]
