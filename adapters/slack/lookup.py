@@ -17,11 +17,13 @@ from adapters.slack.messages import Messages, Spot
 from adapters.slack.pacing import HISTORY, REPLIES
 from adapters.slack.sender import Sender
 from adapters.slack.streaming import Streaming
-from gateway.surface import Place, Rejected, Unclear
+from gateway.surface import Place, RateLimited, Rejected, Unclear
 
 PAGE = 100
 PAGES = 3
-"""Of a thread, at most so many pages are read: apps may be let read one a minute."""
+"""Of a thread, at most so many pages are read."""
+SCARCE = 10.0
+"""Seconds to wait from which on reading is scarce: some apps may read one page a minute."""
 
 
 class Lookup:
@@ -31,13 +33,18 @@ class Lookup:
         self._sender = sender
         self._messages = messages
         self._streaming = streaming
+        self._waits: dict[str, tuple[str, float]] = {}
+        """By workspace, whose turn it is to read where that is scarce, and until when."""
 
     async def find(self, place: Place, key: str, since: float) -> str | None:
-        """The id of the message with this key. Raises Unclear, RateLimited, Unreachable."""
+        """The id of the message with this key.
+
+        Raises Unclear, also where too many wait to look something up, RateLimited and Unreachable.
+        """
         unknown: list[str] = []
         cursor = ""
         for _ in range(PAGES):
-            answer = await self._page(place, since, cursor)
+            answer = await self._page(place, key, since, cursor)
             for message in cast("list[dict[str, Any]]", answer.get("messages") or []):
                 if not self._is_own(place, message) or _ts(message) < since:
                     continue
@@ -54,7 +61,7 @@ class Lookup:
             raise Unclear("Several messages stand there of which nobody knows what they show.")
         return unknown[0] if unknown else None
 
-    async def _page(self, place: Place, since: float, cursor: str) -> dict[str, Any]:
+    async def _page(self, place: Place, part: str, since: float, cursor: str) -> dict[str, Any]:
         key = place.key
         arguments: dict[str, Any] = {
             "channel": key.channel,
@@ -68,12 +75,27 @@ class Lookup:
             if key.root:
                 return await self._sender.read(place, REPLIES, ts=key.root, **arguments)
             return await self._sender.read(place, HISTORY, **arguments)
+        except RateLimited as error:
+            if cursor or not self._has_turn(place, part, error.retry_after):
+                raise Unclear("The workspace lets the app read too little.") from error
+            raise
         except Refusal as error:
             raise Unclear(f"The thread can't be read ({error.code}).") from error
         except Rejected as error:
             if error.gone:
                 raise
             raise Unclear("The thread can't be read.") from error
+
+    def _has_turn(self, place: Place, part: str, seconds: float) -> bool:
+        """Whether it may wait for so long until it can be read: of several, one may."""
+        if seconds < SCARCE:
+            return True
+        now = self._sender.clock.time()
+        holder, until = self._waits.get(place.key.workspace, ("", 0.0))
+        if holder not in ("", part) and now < until:
+            return False
+        self._waits[place.key.workspace] = (part, now + seconds + SCARCE)
+        return True
 
     def _is_own(self, place: Place, message: Mapping[str, Any]) -> bool:
         own = self._sender.workspace(place)

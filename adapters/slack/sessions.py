@@ -47,6 +47,8 @@ class Sessions:
         self._sender = sender
         self._plain: set[str] = set()
         """Workspaces in which the app has no sessions."""
+        self._titles: dict[str, tuple[Place, str]] = {}
+        self._wake = asyncio.Event()
         self._owed: dict[str, Place] = {}
         """Places whose status is still to be taken away."""
         self._shown: dict[str, tuple[Place, BusyState, float]] = {}
@@ -81,10 +83,11 @@ class Sessions:
         _, shown, since = self._shown.get(str(place.key), (place, "idle", 0.0))
         return shown == state and now - since < LASTS
 
-    async def rename(self, place: Place, title: str) -> None:
-        """Give the thread a title. Raises AuthError."""
+    def rename(self, place: Place, title: str) -> None:
+        """Give the thread a title at the next `catch_up`: the answer shall not wait for it."""
         if place.key.root and (text := label(title, TITLE)):
-            await self._tried(self._rename(place, text))
+            self._titles[str(place.key)] = (place, text)
+            self._wake.set()
 
     async def suggest(self, place: Place, prompts: Sequence[str], *, title: str = "") -> None:
         """Offer first messages in a direct conversation. Raises AuthError."""
@@ -101,8 +104,20 @@ class Sessions:
                 )
             )
 
-    async def clear_owed(self) -> None:
-        """Take away what could not be taken away before."""
+    async def wait(self, seconds: float) -> None:
+        """Wait until there is something to catch up with, or for so long."""
+        timer = self._sender.clock.call_later(seconds, self._wake.set)
+        try:
+            await self._wake.wait()
+        finally:
+            timer.cancel()
+
+    async def catch_up(self) -> None:
+        """Set the titles, and take away what could not be taken away before. Raises AuthError."""
+        self._wake.clear()
+        while self._titles:
+            place, title = self._titles.pop(next(iter(self._titles)))
+            await self._tried(self._rename(place, title))
         for name, place in [*self._owed.items()]:
             if await self._tried(self._set(place, "idle")):
                 self._owed.pop(name, None)

@@ -18,6 +18,7 @@ from adapters.slack.pacing import APPEND, START, STOP
 from adapters.slack.sender import Sender
 from adapters.slack.sessions import Sessions
 from adapters.slack.streams import Chunk, Stream, closing
+from adapters.slack.text import opening
 from gateway.render.outbound import label
 from gateway.surface import (
     MessageGone,
@@ -35,6 +36,8 @@ LOG = logging.getLogger("adapters.slack")
 
 ENOUGH = 0.25
 """How full the bucket of chat.startStream must be for one more stream."""
+WORD = 1.0
+"""Seconds until a text that has only begun is tried again."""
 LIFETIME = 600.0
 """Seconds after which a stream that we know nothing of runs no more for sure."""
 
@@ -100,14 +103,17 @@ class Streaming:
             touched=now,
         )
         named = self._sender.named(place)
-        text = stream.reached(speech.text)
+        text = opening(speech.text)
+        chunks = stream.news(part, speech, text, named=named)
+        if not chunks:  # how it begins is not known before the next word
+            raise RateLimited(WORD)
         team, user = self._sender.asker(place)
         arguments: dict[str, Any] = {
             "channel": key.channel,
             "thread_ts": key.root,
             "recipient_team_id": team,
             "recipient_user_id": user,
-            "chunks": stream.news(part, speech, text, named=named) or None,
+            "chunks": chunks,
             **name_of(speech, named=named),
         }
         try:

@@ -164,7 +164,7 @@ class SlackSurface:
 
     async def rename(self, place: Place, title: str) -> None:
         """Give the thread a title."""
-        await self._sessions.rename(place, title)
+        self._sessions.rename(place, title)
 
     async def suggest(self, team: str, channel: str, prompts: Sequence[str]) -> None:
         """Offer people first messages in a direct conversation with the bot."""
@@ -172,14 +172,14 @@ class SlackSurface:
         await self._sessions.suggest(Place(key=key, thread=""), prompts)
 
     async def tend(self) -> None:
-        """Stop the streams that rest, and take away what statuses are left, until cancelled; then
-        stop all that still grow.
+        """Stop the streams that rest, set titles, and take away what statuses are left, until
+        cancelled; then stop all that still grow. Raises AuthError.
         """
         try:
             while True:
-                await sleep(self._clock, TEND)
+                await self._sessions.wait(TEND)
                 await self._streaming.stop_idle()
-                await self._sessions.clear_owed()
+                await self._sessions.catch_up()
         finally:
             try:
                 async with asyncio.timeout(LEAVE):

@@ -14,6 +14,7 @@ UNSETTLED = 600
 
 _LINK = re.compile(r"(?:https?://|www\.|<)\S*$", re.IGNORECASE)
 _WORD = re.compile(r"[!-~]+$")
+_PLAIN = re.compile(r"[#*-]*\s*[^\W_]+[,.!?:]?")
 _BRACKET = re.compile(r"[\[\]]")
 _TICKS = re.compile(r"`+")
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})", re.MULTILINE)
@@ -59,6 +60,13 @@ def settled(text: str) -> str:
     if found := _WORD.search(text, start, end):
         end = found.start()
     return text[:end]
+
+
+def opening(text: str) -> str:
+    """As much of a growing text as a message may begin with: of a first word that is only a word,
+    also its beginning.
+    """
+    return settled(text) or (text if _PLAIN.fullmatch(text) else "")
 
 
 def cut(text: str) -> str:

@@ -1,6 +1,5 @@
 """What Slack's refusals and silences mean to the gateway."""
 
-import asyncio
 from dataclasses import replace
 
 import pytest
@@ -16,7 +15,7 @@ from gateway.surface import (
     Unclear,
     Unreachable,
 )
-from tests.adapters.slack_out.desk import Desk, part, passing, says
+from tests.adapters.slack_out.desk import Desk, part, passing, says, tended
 
 HELLO = part(Line(text="Hello"))
 
@@ -100,6 +99,17 @@ async def test_a_thread_that_can_not_be_read_leaves_it_unclear(desk: Desk) -> No
         await desk.surface.find(desk.place, "k1", 0.0)
 
 
+async def test_where_reading_is_scarce_one_waits_and_the_others_are_told_so(desk: Desk) -> None:
+    other = await desk.thread()
+    desk.slack.fail("conversations.replies", Limited(60))
+    with pytest.raises(RateLimited):
+        await desk.surface.find(desk.place, "k1", 0.0)
+    with pytest.raises(Unclear):
+        await desk.surface.find(other, "k2", 0.0)
+    desk.slack.clock.advance(61)
+    assert await desk.surface.find(desk.place, "k1", 0.0) is None
+
+
 async def test_of_two_streams_that_nobody_knows_none_is_taken(desk: Desk) -> None:
     await desk.surface.post(desk.place, says("A ", key="k1"))
     await desk.surface.post(desk.place, says("B ", key="k2"))
@@ -159,21 +169,22 @@ async def test_a_status_is_taken_away_even_if_slack_does_not_listen_at_first(
     await desk.surface.busy(desk.place, "working")
     desk.slack.fail("agents.sessions.setStatus", fault)
     await desk.surface.busy(desk.place, "idle")
-    tending = asyncio.get_running_loop().create_task(desk.surface.tend())
-    async with passing(desk.slack, 1.0):
+    async with tended(desk), passing(desk.slack, 1.0):
         await desk.slack.until(lambda: not desk.slack.busy)
-    tending.cancel()
-    await asyncio.wait([tending])
 
 
 async def test_a_thread_gets_its_title_with_or_without_sessions(desk: Desk) -> None:
-    await desk.surface.rename(desk.place, "About <!here> hello")
-    session = desk.slack.session("general", desk.asked)
-    assert session is not None
-    assert session.title == "About \u2039!here> hello"
-    await desk.slack.use_app(replace(desk.slack.world.app, agent=False))
-    await desk.surface.rename(desk.place, "Something else")
-    assert session.title == "Something else"
+    def title() -> str:
+        session = desk.slack.session("general", desk.asked)
+        return session.title if session else ""
+
+    async with tended(desk):
+        await desk.surface.rename(desk.place, "About <!here> hello")
+        await desk.slack.until(title)
+        assert title() == "About \u2039!here> hello"
+        await desk.slack.use_app(replace(desk.slack.world.app, agent=False))
+        await desk.surface.rename(desk.place, "Something else")
+        await desk.slack.until(lambda: title() == "Something else")
 
 
 async def test_people_are_offered_first_messages(desk: Desk) -> None:

@@ -1,13 +1,12 @@
 """Agents' messages in Slack: streamed while that is possible, right in the end in any case."""
 
-import asyncio
 from dataclasses import replace
 
 import pytest
 
 from adapters.slack.simulator import AppSettings, Limited, Refused, Reset, ServerError
 from gateway.surface import NoMoreText, RateLimited, Unclear
-from tests.adapters.slack_out.desk import Desk, at_desk, handoff, passing, says, tool
+from tests.adapters.slack_out.desk import Desk, at_desk, handoff, passing, says, tended, tool
 
 
 async def test_a_growing_text_is_one_stream_that_takes_what_is_new(desk: Desk) -> None:
@@ -39,6 +38,15 @@ async def test_half_a_link_waits_until_it_is_whole(desk: Desk) -> None:
     await desk.surface.edit(desk.place, message, says(neutral(whole), growing=False))
     assert desk.texts[0].startswith("See the docs (https://docs.example/a) now.")
     assert "update" not in desk.methods()
+
+
+async def test_a_message_begins_with_its_first_word_but_not_with_half_a_mark(desk: Desk) -> None:
+    with pytest.raises(RateLimited):
+        await desk.surface.post(desk.place, says("[the"))
+    assert desk.methods() == []
+    await desk.surface.post(desk.place, says("Hel"))
+    assert desk.texts == ["Hel"]
+    assert desk.slack.calls("chat.startStream")[0].arguments["chunks"]
 
 
 async def test_tool_calls_are_cards_and_a_hand_off_is_a_line(desk: Desk) -> None:
@@ -232,12 +240,9 @@ async def test_too_long_a_stream_goes_on_in_a_new_message(desk: Desk) -> None:
 async def test_tending_stops_what_rests_and_at_the_end_everything(desk: Desk) -> None:
     other = await desk.thread()
     await desk.surface.post(desk.place, says("A ", key="k1"))
-    tending = asyncio.get_running_loop().create_task(desk.surface.tend())
-    async with passing(desk.slack, 1.0):
-        await desk.slack.until(lambda: not desk.slack.open_streams)
-    await desk.surface.post(other, says("B ", key="k2"))
-    assert len(desk.slack.open_streams) == 1
-    tending.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await tending
+    async with tended(desk):
+        async with passing(desk.slack, 1.0):
+            await desk.slack.until(lambda: not desk.slack.open_streams)
+        await desk.surface.post(other, says("B ", key="k2"))
+        assert len(desk.slack.open_streams) == 1
     assert desk.slack.open_streams == []

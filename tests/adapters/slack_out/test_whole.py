@@ -66,7 +66,7 @@ async def test_one_with_fifty_threads_does_not_keep_another_waiting(tmp_path: Pa
     async with (
         SlackSimulator() as slack,
         running(slack, tmp_path, lambda: one(slack.clock, LONG), parallel=60) as run,
-        passing(slack, 0.05),
+        passing(slack, 0.02),
     ):
         threads = [await run.ask("alice", f"question {n}") for n in range(50)]
         await slack.until(lambda: len(slack.calls("chat.startStream")) > 10)
