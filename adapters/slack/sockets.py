@@ -32,6 +32,8 @@ LOG = logging.getLogger("adapters.slack")
 
 SOCKETS = 2
 PING_EVERY = 10.0
+LOOK_EVERY = 1.0
+"""Seconds between two looks at a connection that says nothing: a reset is not told by the SDK."""
 STALE = 75.0
 """Seconds without any frame, pongs included, after which a connection counts as deaf."""
 CONNECT_SECONDS = 15.0
@@ -200,7 +202,7 @@ class Sockets:
         try:
             async with asyncio.timeout(CONNECT_SECONDS):
                 await socket.connect()
-                await _first(socket.greeted, socket.lost)
+                await _greeting(socket)
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
             await socket.finish()
             raise Unreachable(f"Slack did not take the connection ({_name(error)}).") from error
@@ -255,26 +257,27 @@ async def _address(web: AsyncWebClient, app_token: str) -> str:
     return cast("str", answer["url"])
 
 
+async def _greeting(socket: _Socket) -> None:
+    """Wait until a connection is greeted, or is over."""
+    while not socket.greeted.is_set() and not socket.lost.is_set():
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(LOOK_EVERY):
+                await socket.greeted.wait()
+        if not await socket.is_connected():
+            return
+
+
 async def _end_of(socket: _Socket) -> str:
     """Wait until a connection is over, or deaf; why."""
     while True:
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(PING_EVERY / 2):
+            async with asyncio.timeout(LOOK_EVERY):
                 await socket.lost.wait()
         if socket.lost.is_set():
             return socket.reason
         if socket.age > STALE or not await socket.is_connected():
             socket.lost.set()
             return "no sign of life"
-
-
-async def _first(*events: asyncio.Event) -> None:
-    """Wait for any of these."""
-    async with asyncio.TaskGroup() as group:
-        waiting = [group.create_task(event.wait(), name="slack hello") for event in events]
-        await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-        for task in waiting:
-            task.cancel()
 
 
 def _wait(failures: int, error: Exception) -> float:

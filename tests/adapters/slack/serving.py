@@ -22,6 +22,7 @@ from teams.base import Team
 from teams.models.replay import ReplayChatCompletionClient
 from tests.gateway.scripted import ScriptedTeams, model, solo
 
+PATIENCE = 8.0
 OPERATOR = "slack:T0HOME:U0BOSS"
 EVERYWHERE: dict[str, Any] = {
     "adapter": "slack",
@@ -69,14 +70,20 @@ class Served:
 
     async def taken(self, n: int) -> None:
         """Wait until n messages were taken."""
-        deadline = asyncio.get_running_loop().time() + 5
+        deadline = asyncio.get_running_loop().time() + PATIENCE
         while len(await self.inbox()) < n:
             assert asyncio.get_running_loop().time() < deadline, await self.inbox()
             await asyncio.sleep(0.01)
 
+    async def until(self, condition: Callable[[], object]) -> None:
+        """Wait until something holds, in the workspace or in the gateway."""
+        async with asyncio.timeout(PATIENCE):
+            while not condition():  # noqa: ASYNC110 (a model that is asked tells nobody)
+                await asyncio.sleep(0.01)
+
     async def settled(self) -> None:
         """Wait until all that was sent to the app is acknowledged."""
-        await self.slack.until(lambda: not self.slack.unacknowledged)
+        await self.until(lambda: not self.slack.unacknowledged)
 
 
 def connected(slack: SlackSimulator, n: int = 2) -> Callable[[], bool]:
@@ -108,9 +115,9 @@ async def served(
         try:
             if config.mode == "socket":
                 await slack.until(lambda: task.done() or connected(slack)())
+                if task.done():
+                    await task
             yield Served(slack, gateway, client, task, store, teams)
-            if task.done():
-                await task
         finally:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)

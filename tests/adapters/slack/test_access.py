@@ -115,7 +115,7 @@ async def waiting(run: Served) -> tuple[Message, str]:
     """A thread in which the team waits for an approval, and its card."""
     slack = run.slack
     opened = await slack.person("boss").asks("team", "go")
-    await slack.until(lambda: card_of(slack, opened))
+    await run.until(lambda: card_of(slack, opened))
     await run.settled()
     return opened, card_of(slack, opened)
 
@@ -165,7 +165,7 @@ async def test_who_may_not_moves_nothing(tmp_path: Path, who: str) -> None:
             said = slack.messages("team")[shown:]
             assert {each.author for each in said} == {actor.id}
             if who in ("unlisted", "guest"):
-                await slack.until(lambda: NOT_ALLOWED in texts(slack, actor))
+                await run.until(lambda: NOT_ALLOWED in texts(slack, actor))
                 assert texts(slack, actor).count(NOT_ALLOWED) == 2  # in its thread, and outside
 
 
@@ -205,8 +205,8 @@ async def test_who_may_is_heard(tmp_path: Path, who: str, kind: str) -> None:
             assert outcomes
             assert "refused" not in outcomes
             if (who, kind) == ("operator", "click"):
-                await slack.until(lambda: run.asked == 2)
+                await run.until(lambda: run.asked == 2)
             assert sent == ["sent"] * ((who, kind) == ("operator", "click"))
             if (who, kind) == ("allowed", "click"):
-                await slack.until(lambda: slack.private(actor))
+                await run.until(lambda: slack.private(actor))
                 assert slack.private(actor)[0].text == "This is not yours to answer."

@@ -46,7 +46,7 @@ async def card(run: Served, channel: str, button: str) -> str:
         shown = run.slack.messages(channel)
         return [each.ts for each in shown if button in each.buttons]
 
-    await run.slack.until(found)
+    await run.until(found)
     return found()[0]
 
 
@@ -67,10 +67,10 @@ async def test_an_approver_decides_by_a_button(
         asked = await slack.person("ann").asks("general", "send it")
         shown = await card(run, "general", button)
         pressed = await boss.clicks(shown, button)
-        await slack.until(lambda: pressed.acked)
-        await slack.until(lambda: "done" in str(slack.messages("general", asked)))
+        await run.until(lambda: pressed.acked)
+        await run.until(lambda: "done" in str(slack.messages("general", asked)))
         assert box.sent == sent
-        await slack.until(lambda: outcome in slack_text(run, shown))
+        await run.until(lambda: outcome in slack_text(run, shown))
         assert (await run.inbox())[-1] == "answer"
 
 
@@ -92,16 +92,16 @@ async def test_a_click_counts_after_a_restart_and_a_second_one_is_told_so(tmp_pa
         late["actions"][0] |= {"action_id": "g:deny:0", "action_ts": "1800000009.000000"}
         async with served(slack, tmp_path, box.team, answers=["done"], rules=ASK) as run:
             slack.release()
-            await slack.until(lambda: early.acked)
+            await run.until(lambda: early.acked)
             slack.world.deliver("interactive", late)
-            await slack.until(lambda: slack.private(boss))
+            await run.until(lambda: slack.private(boss))
             assert "This was settled already: approved." in slack.private(boss)[0].text
-            await slack.until(lambda: run.asked)
+            await run.until(lambda: run.asked)
             assert box.sent == 1
         # The same delivery once more is what it was.
         async with served(slack, tmp_path, box.team, answers=["done"], rules=ASK) as run:
-            slack.repeat(early)
-            await run.settled()
+            again = slack.repeat(early)
+            await run.until(lambda: again.acked)
             assert box.sent == 1
 
 
@@ -116,12 +116,12 @@ async def test_a_denial_takes_a_note_in_a_modal(tmp_path: Path) -> None:
         await slack.person("ann").asks("general", "send it")
         shown = await card(run, "general", "Deny with a note")
         pressed = await boss.clicks(shown, "Deny with a note")
-        await slack.until(lambda: boss.modal and boss.modal.body.get("submit"))
+        await run.until(lambda: boss.modal and boss.modal.body.get("submit"))
         assert pressed.acked
         opened, updated = slack.calls("views.open")[0], slack.calls("views.update")[0]
         assert (opened.error, updated.error) == ("", "")
         await boss.submits({"answer": "not on a Friday"})
-        await slack.until(lambda: run.asked == 2)
+        await run.until(lambda: run.asked == 2)
         assert boss.modal is None
         assert "not on a Friday" in str(run.heard())
         assert box.sent == 0
@@ -138,15 +138,15 @@ async def test_free_text_is_taken_in_a_modal_and_only_once(tmp_path: Path) -> No
         shown = await card(run, "general", button)
         for person in (ann, eve):
             await person.clicks(shown, button)
-            await slack.until(lambda who=person: who.modal and "moment" not in str(who.modal.body))
+            await run.until(lambda who=person: who.modal and "moment" not in str(who.modal.body))
         assert "This is not yours to answer." in str(eve.modal)
         empty = await ann.submits({"answer": "  "})
-        await slack.until(lambda: empty.acked)
+        await run.until(lambda: empty.acked)
         assert ann.modal is not None
         assert ann.modal.errors
         await ann.submits({"answer": "blue"})
-        await slack.until(lambda: ann.modal is None)
-        await slack.until(lambda: run.asked)
+        await run.until(lambda: ann.modal is None)
+        await run.until(lambda: run.asked)
         assert "blue" in str(run.heard())
 
 
@@ -159,6 +159,6 @@ async def test_a_reply_in_the_thread_answers_as_well(tmp_path: Path) -> None:
         asked = await ann.asks("general", "begin")
         await card(run, "general", "Answer")
         await ann.says("general", "green", thread=asked)
-        await slack.until(lambda: run.asked)
+        await run.until(lambda: run.asked)
         assert "green" in str(run.heard())
         assert (await run.inbox())[-1] == "answer"

@@ -30,7 +30,7 @@ async def test_a_mention_and_its_message_are_one_message(tmp_path: Path) -> None
     async with SlackSimulator(rates=False) as slack, served(slack, tmp_path) as run:
         ann = slack.person("ann")
         asked = await ann.asks("general", "hello")
-        await slack.until(lambda: slack.messages("general", asked)[1:])
+        await run.until(lambda: slack.messages("general", asked)[1:])
         await run.settled()
         assert len(slack.deliveries) == 3  # the message, its mention, and the echo of the answer
         assert await run.inbox() == ["turn"]
@@ -67,7 +67,7 @@ async def test_each_message_at_top_level_begins_a_conversation(tmp_path: Path) -
         await run.taken(3)
         roots = [ConversationKey.parse(key).root for key in await run.inbox("conversation")]
         assert roots == [first.ts, second.ts, first.ts]
-        await slack.until(lambda: slack.messages(ann.direct, second)[1:])
+        await run.until(lambda: slack.messages(ann.direct, second)[1:])
 
 
 async def test_names_links_and_commands_are_what_people_see(tmp_path: Path) -> None:
@@ -77,14 +77,14 @@ async def test_names_links_and_commands_are_what_people_see(tmp_path: Path) -> N
         text = "ask @bob about <https://example.com/a|the page> &amp; <!here>, not @parley"
         asked = await ann.asks("general", text)
         await run.taken(1)
-        await slack.until(lambda: run.asked)
+        await run.until(lambda: run.asked)
         assert said(run) == "ask @bob about the page (https://example.com/a) & @here, not"
         await ann.says("general", "!status", thread=asked)
         await run.taken(2)
         await ann.says("general", "!important is no command", thread=asked)
         await run.taken(3)
         assert (await run.inbox("kind")) == ["message", "command", "message"]
-        await slack.until(lambda: slack.private(ann))
+        await run.until(lambda: slack.private(ann))
         assert "The team 'demo'" in slack.private(ann)[0].text
 
 
@@ -131,7 +131,7 @@ async def test_a_shared_message_and_a_preview_are_quotes(tmp_path: Path) -> None
         await run.settled()
         assert edited.attachments
         shortcut = await ann.uses_shortcut(await ann.says("general", "a fact"), ASK_TEAM)
-        await slack.until(lambda: shortcut.acked)
+        await run.until(lambda: shortcut.acked)
         await run.taken(2)
         quotes = await run.inbox("quotes")
         assert '"text": "a fact"' in quotes[-1]
@@ -146,7 +146,7 @@ async def test_a_thread_that_began_without_the_team_is_read_once(tmp_path: Path)
         await bob.says("general", "since noon", thread=root)
         await ann.asks("general", "why?", thread=root)
         await run.taken(1)
-        await slack.until(lambda: run.asked)
+        await run.until(lambda: run.asked)
         await ann.asks("general", "and now?", thread=root)
         await run.taken(2)
         assert len(slack.calls("conversations.replies")) == 1
@@ -162,7 +162,7 @@ async def test_edits_and_deletions_are_told_and_unfurls_are_not(tmp_path: Path) 
         ann = slack.person("ann")
         asked = await ann.tells("see https://example.com")
         await run.taken(1)
-        await slack.until(lambda: run.asked)
+        await run.until(lambda: run.asked)
         await slack.unfurls(asked)
         await run.settled()
         assert await run.inbox() == ["turn"]
@@ -181,19 +181,19 @@ async def test_the_slash_command_begins_a_thread_in_the_channel(tmp_path: Path) 
         await run.taken(1)
         root = slack.messages("general")[-1]
         assert root.text.startswith("<@U0ANN> asks:")
-        await slack.until(lambda: slack.messages("general", root.ts)[1:])
+        await run.until(lambda: slack.messages("general", root.ts)[1:])
         assert said(run) == "who is on <call>?"
         refused = await eve.commands("general", "/parley", "let me in")
-        await slack.until(lambda: refused.acked)
+        await run.until(lambda: refused.acked)
         assert refused.response == {
             "response_type": "ephemeral",
             "text": "You may not write to this team.",
         }
         helped = await ann.commands("general", "/parley", "help")
-        await slack.until(lambda: helped.acked)
+        await run.until(lambda: helped.acked)
         assert "!stop" in str(helped.response)
         there = await ann.commands("general", "/parley", "stop")
-        await slack.until(lambda: there.acked)
+        await run.until(lambda: there.acked)
         assert "Write !stop in the thread" in str(there.response)
         assert len([each for each in slack.messages("general") if not each.thread_ts]) == 1
 
@@ -203,7 +203,7 @@ async def test_the_slash_command_says_when_the_bot_is_not_in_the_channel(tmp_pat
         ann = slack.person("ann")
         slack.add_channel("secret", "group", members=[ann], with_app=False)
         asked = await ann.commands("secret", "/parley", "hello?")
-        await slack.until(lambda: asked.acked)
+        await run.until(lambda: asked.acked)
         assert "Invite me" in str(asked.response)
         assert await run.inbox() == []
 
@@ -224,7 +224,7 @@ async def test_a_reaction_hands_a_message_on_only_if_it_is_a_trigger(tmp_path: P
         assert await run.inbox() == ["turn"]
         assert ConversationKey.parse((await run.inbox("conversation"))[0]).root == root.ts
         assert "from Monday on" in (await run.inbox("quotes"))[0]
-        await slack.until(lambda: slack.messages("general", root)[2:])
+        await run.until(lambda: slack.messages("general", root)[2:])
 
 
 async def test_prompts_are_suggested_where_people_begin(tmp_path: Path) -> None:
@@ -234,7 +234,7 @@ async def test_prompts_are_suggested_where_people_begin(tmp_path: Path) -> None:
         served(slack, tmp_path, settings=settings) as run,
     ):
         await slack.person("ann").opens_app()
-        await slack.until(lambda: slack.calls("assistant.threads.setSuggestedPrompts"))
+        await run.until(lambda: slack.calls("assistant.threads.setSuggestedPrompts"))
         await run.settled()
         call = slack.calls("assistant.threads.setSuggestedPrompts")[0]
         assert call.error == ""
@@ -245,8 +245,8 @@ async def test_a_title_that_somebody_gives_is_the_threads_title(tmp_path: Path) 
     async with SlackSimulator(rates=False) as slack, served(slack, tmp_path) as run:
         ann = slack.person("ann")
         asked = await ann.tells("hello")
-        await slack.until(lambda: slack.session(ann.direct, asked))
-        await slack.until(lambda: run.asked)
+        await run.until(lambda: slack.session(ann.direct, asked))
+        await run.until(lambda: run.asked)
         await ann.renames(ann.direct, asked, "Greetings")
         await run.settled()
         assert [each.title for each in await run.store.threads()] == ["Greetings"]
@@ -256,7 +256,7 @@ async def test_thumbs_are_kept_and_go_with_their_person(tmp_path: Path) -> None:
     async with SlackSimulator(rates=False) as slack, served(slack, tmp_path) as run:
         ann = slack.person("ann")
         asked = await ann.asks("general", "hello")
-        await slack.until(lambda: "Good answer" in str(slack.messages("general", asked)[1:]))
+        await run.until(lambda: "Good answer" in str(slack.messages("general", asked)[1:]))
         answer = slack.messages("general", asked)[1]
         for button in ("Good answer", "Bad answer"):
             await ann.clicks(answer.ts, button)
