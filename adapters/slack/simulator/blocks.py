@@ -39,6 +39,21 @@ TYPES = frozenset(
     }
 )
 
+INTERACTIVE = frozenset(
+    {
+        "button",
+        "checkboxes",
+        "feedback_buttons",
+        "icon_button",
+        "multi_static_select",
+        "overflow",
+        "plain_text_input",
+        "radio_buttons",
+        "static_select",
+        "users_select",
+    }
+)
+
 
 def checked_markdown(text: str) -> str:
     """The text, if it is not too long."""
@@ -70,6 +85,34 @@ def check_blocks(blocks: Sequence[Json], *, most: int = MOST_BLOCKS) -> None:
         raise ApiError("invalid_blocks", errors=wrong, response_metadata={"messages": messages})
     if sum(len(text) for block in blocks for text in texts(block)) > LONGEST_BLOCKS:
         raise ApiError("msg_blocks_too_long")
+
+
+def as_kept(blocks: Sequence[Json]) -> list[Json]:
+    """Blocks as Slack keeps them: with the ids and flags that were left out."""
+    kept: list[Json] = [_filled(block, f"b{number}") for number, block in enumerate(blocks)]
+    for number, block in enumerate(kept):
+        block.setdefault("block_id", f"b{number}")
+    return kept
+
+
+def _filled(value: Any, place: str) -> Any:
+    if isinstance(value, list):
+        items = cast("list[object]", value)
+        return [_filled(each, f"{place}-{number}") for number, each in enumerate(items)]
+    if not isinstance(value, dict):
+        return value
+    fields = cast("Json", value)
+    filled = {name: _filled(each, f"{place}-{name}") for name, each in fields.items()}
+    match fields.get("type"):
+        case "plain_text":
+            filled.setdefault("emoji", True)
+        case "mrkdwn":
+            filled.setdefault("verbatim", False)
+        case str(kind) if kind in INTERACTIVE:
+            filled.setdefault("action_id", place)
+        case _:
+            pass
+    return filled
 
 
 def texts(value: object) -> Iterator[str]:

@@ -108,6 +108,10 @@ class File:
             "ims": [],
             "url_private": self.url,
             "url_private_download": self.url if self.external else f"{self.url}?download=1",
+            "media_display_type": "unknown",
+            "is_starred": False,
+            "has_rich_preview": False,
+            "permalink_public": f"https://slack-files.com/{self.team}-{self.id}-simulated",
             "permalink": f"https://simulated.slack.com/files/{self.user}/{self.id}/{self.name}",
             "file_access": "visible",
         }

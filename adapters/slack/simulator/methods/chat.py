@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from adapters.slack.simulator.blocks import check_blocks, check_metadata, checked_markdown
+from adapters.slack.simulator.blocks import as_kept, check_blocks, check_metadata, checked_markdown
 from adapters.slack.simulator.call import ApiError, Call, method
 from adapters.slack.simulator.places import (
     find_channel,
@@ -147,7 +147,7 @@ def _content(call: Call, message: Message) -> None:
     if "blocks" in call.arguments:
         blocks = call.items("blocks", "invalid_blocks_format")
         check_blocks(blocks)
-        message.blocks = numbered(blocks)
+        message.blocks = as_kept(blocks)
     if "attachments" in call.arguments:
         message.attachments = call.items("attachments", "invalid_attachments")
     metadata: Any = call.value("metadata", "invalid_metadata_format")
@@ -159,14 +159,6 @@ def _content(call: Call, message: Message) -> None:
         message.blocks = [{"type": "markdown", "text": markdown}]
     elif "text" in call.arguments:
         message.text = call.text("text")[:LONGEST_TEXT]
-
-
-def numbered(blocks: list[Json]) -> list[Json]:
-    """The blocks as they are kept: each with a block_id."""
-    return [
-        block if block.get("block_id") else block | {"block_id": f"b{number}"}
-        for number, block in enumerate(blocks)
-    ]
 
 
 def posted(call: Call, channel: Channel, message: Message) -> Message:

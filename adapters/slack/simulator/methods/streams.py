@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any, Literal, cast
 
-from adapters.slack.simulator.blocks import check_blocks, check_metadata, checked_markdown
+from adapters.slack.simulator.blocks import as_kept, check_blocks, check_metadata, checked_markdown
 from adapters.slack.simulator.call import ApiError, Call, method
 from adapters.slack.simulator.methods.agents import STATUSES, session_of
-from adapters.slack.simulator.methods.chat import numbered, posted, signed
+from adapters.slack.simulator.methods.chat import posted, signed
 from adapters.slack.simulator.places import own_message, thread_of, writable
 from adapters.slack.simulator.state import Channel, Json, Message, SessionStatus, Stream
 
@@ -77,7 +77,7 @@ def stop(call: Call) -> Json:
     if len(json.dumps(stream.tasks)) > LARGEST_TASKS:
         raise ApiError("msg_too_long")
     before = message.json()
-    stream.closing = numbered(blocks)
+    stream.closing = as_kept(blocks)
     stream.state = "stopped"
     message.metadata = cast("Json", metadata) or message.metadata
     _show(message, stream)
@@ -184,7 +184,7 @@ def _task(stream: Stream, chunk: Json) -> None:
 
 def _show(message: Message, stream: Stream) -> None:
     message.text = stream.text
-    message.blocks = numbered(stream.blocks())
+    message.blocks = as_kept(stream.blocks())
 
 
 def _others_run(channel: Channel, message: Message) -> bool:

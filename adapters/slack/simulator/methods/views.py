@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from adapters.slack.simulator.blocks import check_blocks
+from adapters.slack.simulator.blocks import as_kept, check_blocks
 from adapters.slack.simulator.call import ApiError, Call, invalid_arguments, method
-from adapters.slack.simulator.methods.chat import numbered
 from adapters.slack.simulator.state import Json, View
 from adapters.slack.simulator.world import World
 
@@ -143,7 +142,12 @@ def checked_view(view: object, kind: str = "modal") -> Json:
         "close": None,
         "submit": None,
     }
-    return defaults | body | {"blocks": numbered(cast("list[Json]", blocks))}
+    texts = {name: _text(body.get(name)) for name in ("title", "submit", "close")}
+    return defaults | body | texts | {"blocks": as_kept(cast("list[Json]", blocks))}
+
+
+def _text(text: Json | None) -> Json | None:
+    return {"emoji": True} | text if text else None
 
 
 def _check_modal(body: Json) -> None:
