@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Iterable
 from dataclasses import replace
 
+from gateway.client import ThreadState
 from gateway.conversation import Author, ConversationKey, Quote
 from gateway.errors import Fenced, NotFound
 from gateway.events import (
@@ -128,6 +129,14 @@ def open_message_of(row: sqlite3.Row) -> OpenMessage:
     )
 
 
+def open_messages(connection: sqlite3.Connection, thread: str) -> tuple[OpenMessage, ...]:
+    """What was shown of messages that are not finished."""
+    rows = connection.execute(
+        "SELECT * FROM open_messages WHERE thread = ? ORDER BY rowid", (thread,)
+    )
+    return tuple(map(open_message_of, rows.fetchall()))
+
+
 def find_thread(connection: sqlite3.Connection, thread: str) -> Thread:
     """Raises NotFound."""
     row = connection.execute("SELECT * FROM threads WHERE id = ?", (thread,)).fetchone()
@@ -148,24 +157,24 @@ def add_events(
     events: Iterable[SessionEvent],
     now: float,
     *,
-    epoch: int | None = None,
+    state: ThreadState | None = None,
 ) -> tuple[SessionEvent, ...]:
-    """Give the events their place in the thread. Raises Fenced unless the thread is there, at this
-    epoch; without events nothing is looked at.
+    """Give the events their place in the thread, which is in this `state` with them. Raises Fenced
+    unless the thread is there; without events nothing is looked at.
     """
     added = list(events)
     if not added:
         return ()
     counted = connection.execute(
         "UPDATE threads SET last_seq = last_seq + :n, updated_at = :now,"
-        " preview = COALESCE(:preview, preview)"
-        " WHERE id = :thread AND (:epoch IS NULL OR epoch = :epoch) RETURNING last_seq",
+        " preview = COALESCE(:preview, preview), state = COALESCE(:state, state)"
+        " WHERE id = :thread RETURNING last_seq",
         {
             "n": len(added),
             "now": now,
             "preview": next((said for each in reversed(added) if (said := _preview(each))), None),
+            "state": state,
             "thread": thread,
-            "epoch": epoch,
         },
     ).fetchall()
     if not counted:

@@ -30,8 +30,8 @@ from gateway.conversation import ConversationKey, InboundMessage
 from gateway.counting import CalendarWindow, Scope, window_start
 from gateway.errors import Closing, NotFound, StoreFull, StoreUnwritable
 from gateway.events import SessionEvent, load_event
+from gateway.store import claim, outbox, people, queue, requests, successions, turns, upkeep, usage
 from gateway.store import inbox as messages
-from gateway.store import outbox, people, queue, requests, successions, turns, upkeep, usage
 from gateway.store.backup import write_backup
 from gateway.store.lock import StoreLock
 from gateway.store.protocols import (
@@ -322,13 +322,13 @@ class SqliteStore:
     async def begin(self, thread: str, boot: str, *, quiet: float = 0.0) -> Work | Later | None:
         """Claim the thread and its next turn; see SessionStore."""
         now = self._clock()
-        work = await self.write(lambda c: turns.begin(c, thread, boot, now, quiet))
+        work = await self.write(lambda c: claim.begin(c, thread, boot, now, quiet))
         return replace(work, folder=self._work_folder(thread)) if isinstance(work, Work) else work
 
     async def join(self, lease: Lease) -> Joined:
         """Take what waits into the turn; see SessionStore. Raises Fenced."""
         now = self._clock()
-        return await self.write(lambda c: turns.join(c, lease, now))
+        return await self.write(lambda c: claim.join(c, lease, now))
 
     async def settle_due(self, may_answer: Callable[[Request], tuple[str, ...]]) -> Settled:
         """Let requests expire whose time is over, and remind of those that are open for long."""
