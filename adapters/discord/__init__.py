@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from adapters.discord.config import Config
 
 if TYPE_CHECKING:
-    from gateway.adapter import Adapter
+    from contextlib import AbstractAsyncContextManager
 
-__all__ = ["Config", "build"]
+    from gateway.adapter import Adapter, Checked
+    from gateway.config import Route
+    from gateway.simulate import Simulation
+
+__all__ = ["Config", "build", "check", "simulate"]
 
 
 def build(config: Config) -> Adapter:
@@ -17,3 +22,17 @@ def build(config: Config) -> Adapter:
     from adapters.discord.adapter import DiscordAdapter  # it loads the SDK
 
     return DiscordAdapter(config)
+
+
+async def check(config: Config, routes: Sequence[Route]) -> Checked:
+    """What `parley check` has to say about these settings."""
+    from adapters.discord.check import check  # it loads what it asks Discord with
+
+    return await check(config, routes)
+
+
+def simulate(port: int = 0) -> AbstractAsyncContextManager[Simulation]:
+    """A Discord on this machine, for `parley simulate discord`."""
+    from adapters.discord.simulator.command import simulate  # it loads a web server
+
+    return simulate(port)
