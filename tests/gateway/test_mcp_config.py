@@ -1,0 +1,83 @@
+"""Servers that speak MCP, in config.toml."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from gateway.config import load_config
+from gateway.config.problems import ConfigError
+from gateway.events import MessageFinished
+from gateway.gateway import Gateway
+from gateway.local_client import LocalClient
+from gateway.redaction import secrets_of
+from gateway.store import SqliteStore
+from gateway.team_factory import TeamFactory
+from tests.fakes.openai_script import Call, Reply
+from tests.fakes.openai_server import FakeOpenAI
+from tests.gateway.scripted import of, turn
+
+pytestmark = pytest.mark.timeout(40)  # a server is started
+
+ROOT = Path(__file__).resolve().parents[2]
+
+CONFIG = """
+[models.m]
+provider = "openai"
+model = "gpt-4o"
+base_url = "{url}"
+api_key = "key"
+
+[teams.desk]
+type = "round_robin"
+participants = ["clerk"]
+max_turns = 1
+
+[policies.tools]
+add = "allow"
+
+[teams.desk.agents.clerk]
+tools = ["os:getpid"]
+
+[[teams.desk.agents.clerk.mcp]]
+command = "{python}"
+args = ["-m", "tests.fakes.mcp_server"]
+cwd = "{root}"
+timeout = 20
+env = {{ NOTES = "{notes}", SERVER_KEY = "${{SERVER_KEY}}" }}
+"""
+
+
+async def test_an_agent_has_the_tools_of_a_server_beside_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SERVER_KEY", "swordfish")
+    async with FakeOpenAI() as model:
+        notes = tmp_path / "notes"
+        text = CONFIG.format(url=model.url, python=sys.executable, root=ROOT, notes=notes)
+        (tmp_path / "config.toml").write_text(text)
+        loaded = load_config(tmp_path / "config.toml")
+        assert "swordfish" in set(secrets_of(loaded.config))
+        model.script(Reply(calls=[Call(name="add", arguments='{"a": 1, "b": 2}')]), Reply(text="3"))
+        teams = TeamFactory(loaded, start_folder=tmp_path)
+        # The server ends with the gateway: a task of it that is left would fail the test.
+        async with Gateway(SqliteStore(tmp_path / "store"), teams) as gateway:
+            client = LocalClient(gateway)
+            events = await turn(client, (await client.create_thread()).id, "add one and two")
+        await teams.aclose()
+    assert [event.text for event in of(MessageFinished, events)] == ["3"]
+    assert notes.read_text() == "add 1 2\n"
+    offered = [tool["function"]["name"] for tool in model.requests[0].body["tools"]]
+    assert offered == ["getpid", "add", "fail", "wait", "end"]
+
+
+@pytest.mark.parametrize("server", ["{}", '{ command = "a", url = "http://b" }'])
+def test_a_server_has_either_a_command_or_a_url(tmp_path: Path, server: str) -> None:
+    (tmp_path / "config.toml").write_text(
+        '[teams.desk]\ntype = "round_robin"\nparticipants = ["clerk"]\n'
+        f"[teams.desk.agents.clerk]\nmcp = [{server}]\n"
+    )
+    with pytest.raises(ConfigError, match="either a command or a url"):
+        load_config(tmp_path / "config.toml")
