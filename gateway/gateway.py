@@ -565,8 +565,12 @@ class Gateway:
         """In which threads something happens, for the length of a context."""
         return listening(self._bus)
 
+    def lets_answer(self, author: Author, request: Request) -> bool:
+        """Whether this person may answer a request: for what an adapter shows before `accept`."""
+        return self._access.may_answer(author, request)
+
     def may_answer(self, request: Request) -> tuple[str, ...]:
-        """The people (Author.id) who may answer a request, as far as they are named."""
+        """The people (Author.id) to turn to with a request, as far as they are named."""
         return self._access.who_may_answer(request)
 
     @property

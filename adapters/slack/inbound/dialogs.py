@@ -55,7 +55,7 @@ class Dialogs:
             settled = f"This was settled already: {request.outcome}."
             return modals.closed(place.kind, escaped(settled))
         author = await self._drafts.author(wanted.draft)
-        if author.id not in self._gateway.may_answer(request):
+        if not self._gateway.lets_answer(author, request):
             return modals.closed(place.kind, NOT_YOURS)
         return modals.asking(place, escaped(request.prompt))
 
