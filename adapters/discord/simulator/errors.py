@@ -89,6 +89,11 @@ def invalid_token() -> Refused:
     return Refused(401, 50027, "Invalid Webhook Token")
 
 
+def unreachable() -> Refused:
+    """Somebody takes no direct messages."""
+    return Refused(403, 50007, "Cannot send messages to this user")
+
+
 def not_the_author() -> Refused:
     """Somebody else has written the message."""
     return Refused(403, 50005, "Cannot edit a message authored by another user")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from adapters.discord.simulator import components, payloads
@@ -106,6 +107,18 @@ def delete(world: World, message: Message) -> None:
     del message.channel.messages[message.id]
     if message.visible_to is None:
         world.emit("MESSAGE_DELETE", _ids(message), message.channel, _intent(message.channel))
+
+
+def delete_many(world: World, messages: Sequence[Message]) -> None:
+    """Delete several messages of one channel at once, which is told as one event."""
+    ids = _ids(messages[0])
+    for message in messages:
+        message.deleted = True
+        del message.channel.messages[message.id]
+    data: Json = {**ids, "ids": [str(each.id) for each in messages]}
+    del data["id"]
+    channel = messages[0].channel
+    world.emit("MESSAGE_DELETE_BULK", data, channel, _intent(channel))
 
 
 def react(world: World, message: Message, user: User, emoji: str) -> None:

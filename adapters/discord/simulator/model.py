@@ -52,11 +52,12 @@ THREADS: Final = frozenset(
 
 @dataclass(slots=True, eq=False)
 class User:
-    """A person, or a bot."""
+    """A person, or a bot. `reachable`: whether it takes direct messages."""
 
     id: int
     name: str
     bot: bool = False
+    reachable: bool = True
 
     @property
     def mention(self) -> str:

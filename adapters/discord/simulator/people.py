@@ -53,6 +53,10 @@ class Person:
         """The conversation with the application alone."""
         return self._world.direct(self.user, self._world.bot)
 
+    def closes_direct(self) -> None:
+        """Take no direct messages any more."""
+        self.user.reachable = False
+
     # Messages
 
     async def says(

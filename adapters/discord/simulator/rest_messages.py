@@ -15,6 +15,7 @@ from adapters.discord.simulator.errors import (
     thread_archived,
     too_many_old_edits,
     unknown,
+    unreachable,
 )
 from adapters.discord.simulator.model import Channel, Message
 from adapters.discord.simulator.permissions import Permission, may, sending
@@ -67,6 +68,8 @@ def create(world: World, call: Call) -> Reply:
     channel = channel_of(world, call)
     needed = sending(channel)
     check(world, channel, needed | Permission.ATTACH_FILES if call.uploads else needed)
+    if not all(user.reachable for user in channel.recipients):
+        raise unreachable()
     draft = read(call.body, call.uploads, CREATE)
     check_not_empty(draft)
     if draft.enforce_nonce and (known := _same_nonce(world, channel, draft.nonce)):

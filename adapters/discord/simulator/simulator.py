@@ -175,6 +175,10 @@ class DiscordSimulator:
         else:
             messages.delete(self.world, what)
 
+    def purge(self, found: Sequence[Message]) -> None:
+        """Delete several messages of a channel at once, as moderators' bots do."""
+        messages.delete_many(self.world, found)
+
     def archive(self, thread: Channel, *, locked: bool = False) -> None:
         """Archive a thread, as a moderator does."""
         settings: Json = {"archived": True, "locked": locked}

@@ -26,6 +26,12 @@ class Bot(sdk.Client):
     async def on_raw_message_delete(self, payload: sdk.RawMessageDeleteEvent) -> None:
         self.told.append(("delete", payload))
 
+    async def on_raw_bulk_message_delete(self, payload: sdk.RawBulkMessageDeleteEvent) -> None:
+        self.told.append(("purge", payload))
+
+    async def on_guild_remove(self, guild: sdk.Guild) -> None:
+        self.told.append(("removed", guild))
+
     async def on_raw_reaction_add(self, payload: sdk.RawReactionActionEvent) -> None:
         self.told.append(("reaction", payload))
 

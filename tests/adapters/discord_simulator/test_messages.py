@@ -37,6 +37,27 @@ async def test_edits_previews_and_deletions_are_told(
     assert discord.messages(general) == []
 
 
+async def test_many_are_deleted_at_once(discord: DiscordSimulator, discord_client: Connect) -> None:
+    general, alice = discord.channel("general"), discord.person("alice")
+    bot = await discord_client(Bot())
+    said = [await alice.says(general, str(number)) for number in range(3)]
+    discord.purge(said[:2])
+    await discord.until(lambda: bot.was_told("purge"))
+    assert bot.was_told("purge")[0].message_ids == {said[0].id, said[1].id}
+    assert discord.messages(general) == [said[2]]
+
+
+async def test_who_takes_no_direct_messages_gets_none(
+    discord: DiscordSimulator, discord_client: Connect
+) -> None:
+    alice = discord.person("alice")
+    bot = await discord_client(Bot())
+    alice.closes_direct()
+    with pytest.raises(sdk.Forbidden) as refused:
+        await bot.get_user(alice.id).send("hello")
+    assert refused.value.code == 50007
+
+
 async def test_a_reaction_is_told_and_given(
     discord: DiscordSimulator, discord_client: Connect
 ) -> None:
