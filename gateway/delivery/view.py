@@ -206,6 +206,7 @@ class View:
         item.say(delta.text, replace=delta.replace)
         # What a resumed turn is known to have shown before stands until it is said anew.
         item.resuming = not known and delta.replace and self._resumed
+        item.growing = self._turning  # a turn that waits grows nothing
 
     def _speech(self, agent: str, message: str) -> SpeechItem:
         """The item in which this message stands: its own, or what its agent's calls have begun."""

@@ -217,7 +217,7 @@ async def test_notices_are_lines_with_what_can_be_done(tmp_path: Path) -> None:
 
 async def test_a_turn_that_is_stopped_says_so(tmp_path: Path) -> None:
     board = await shown(
-        tmp_path, BEGIN, delta("a", "m", "So"), TurnFinished(thread="", outcome="stopped")
+        tmp_path, BEGIN, said("a", "m", "So"), TurnFinished(thread="", outcome="stopped")
     )
     assert board.texts == ["a: So", "-- Stopped."]
 
@@ -294,11 +294,12 @@ async def test_a_plain_surface_gets_what_is_finished(tmp_path: Path) -> None:
     async with served(tmp_path, PlainSurface(board)) as gateway:
         story = await Story.begun(gateway)
         await story.tell(BEGIN, started("a"), delta("a", "m", "One"))
-        await story.tell(asked("r1"), TurnFinished(thread="", outcome="waiting"))
+        await story.tell(said("a", "m", "One."), asked("r1", agent="b"))
         await board.until(lambda b: len(b.posted) == 2)
         await story.tell(InputResolved(thread="", request="r1", outcome="answered", by="Ann"))
+        await story.tell(DONE)
         await story.told()
-    assert board.texts[0] == "a: One"
+    assert board.texts == ["a: One.", "? r1? open", "-- answered (Ann)"]
     assert {call for call, _ in board.calls} == {"post"}
 
 
