@@ -9,10 +9,13 @@ from adapters.slack.commands import commands
 from adapters.slack.config import Config
 
 if TYPE_CHECKING:
+    from contextlib import AbstractAsyncContextManager
+
     from gateway.adapter import Adapter, Checked
     from gateway.config import Route
+    from gateway.simulate import Simulation
 
-__all__ = ["Config", "build", "check", "commands"]
+__all__ = ["Config", "build", "check", "commands", "simulate"]
 
 
 def build(config: Config) -> Adapter:
@@ -27,3 +30,10 @@ async def check(config: Config, routes: Sequence[Route]) -> Checked:
     from adapters.slack.check import check  # it loads the SDK
 
     return await check(config, routes)
+
+
+def simulate(port: int = 0) -> AbstractAsyncContextManager[Simulation]:
+    """A Slack workspace on this machine, for `parley simulate slack`."""
+    from adapters.slack.simulator.command import simulate  # it loads a web server
+
+    return simulate(port)
