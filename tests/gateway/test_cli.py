@@ -508,6 +508,12 @@ def test_a_session_is_replayed_with_its_timing(thread):
     assert any("message_finished" in line and "Hello there" in line for line in lines)
 
 
+def test_the_audit_of_a_thread_is_shown(thread):
+    assert parley("sessions", "audit", "trip").stdout == "Nothing was asked or decided here.\n"
+    gone = parley("sessions", "audit", "nothing like it")
+    assert gone.exit_code == 1
+
+
 def test_threads_that_a_change_of_their_team_affects_are_listed(thread, folder):
     def listed() -> str:
         return parley("check", "--offline", "--against-store").stdout.splitlines()[-1]

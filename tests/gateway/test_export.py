@@ -6,7 +6,9 @@ from gateway.events import (
     HumanText,
     InputRequested,
     InputResolved,
+    InputSupported,
     MessageFinished,
+    MessageJoined,
     Notice,
     ToolFinished,
     ToolStarted,
@@ -38,7 +40,13 @@ code
 > desk asks: Delete it?
 > Really?
 
-> Ann: denied: no
+> Ann: approved, 1 of 2
+
+> Bob: denied: no
+
+## Bob
+
+Not that.
 
 > desk hands off to clerk
 
@@ -67,7 +75,9 @@ def test_a_thread_reads_as_a_document():
             agent="desk",
             prompt="Delete it?\nReally?",
         ),
-        InputResolved(thread="t", request="r", outcome="denied: no", by="Ann"),
+        InputSupported(thread="t", request="r", by="Ann", approved=1, quorum=2),
+        InputResolved(thread="t", request="r", outcome="denied: no", by="Bob"),
+        MessageJoined(thread="t", message=HumanText(inbox=2, author="Bob", text="Not that.")),
         HandedOff(thread="t", agent="desk", target="clerk"),
         MessageFinished(thread="t", agent="clerk", message="m", text="Here **it** is."),
         MessageFinished(thread="t", agent="clerk", message="n", text=""),

@@ -13,9 +13,11 @@ from gateway.ask import Asker, question, understand
 from gateway.client import Answer, Receipt, ThreadInfo
 from gateway.errors import Closing, GatewayError
 from gateway.events import (
+    HumanText,
     InputRequested,
     InputResolved,
     MessageFinished,
+    MessageJoined,
     Notice,
     SessionEvent,
     SpeakerStarted,
@@ -309,6 +311,15 @@ async def test_only_what_is_new_in_a_session_is_shown():
     thread = client.add_thread("trip")
     await client.happen(thread, TurnStarted(thread=""), said("old"), ended())
     assert (await run(client, Task(text="Hi", session="trip"))).out == "new\n"
+
+
+async def test_a_run_whose_message_joins_a_turn_ends_with_that_turn():
+    joined = MessageJoined(thread="", message=HumanText(inbox=1, author="you", text="Hi"))
+    client = Answering([joined, said("Both."), ended()], outcome="queued")
+    thread = client.add_thread("trip")
+    await client.happen(thread, TurnStarted(thread=""))
+    done = await run(client, Task(text="Hi", session="trip"))
+    assert (done.code, done.out) == (ExitCode.DONE, "Both.\n")
 
 
 # --- questions ---

@@ -17,7 +17,7 @@ from teams.agents import AssistantAgent
 from teams.base import run_hooks
 from teams.conditions import MaxMessageTermination
 from teams.core import FunctionCall
-from teams.messages import BaseChatMessage, TextMessage
+from teams.messages import BaseAgentEvent, BaseChatMessage, TextMessage
 from teams.models import CreateResult, ModelInfo, RequestUsage, UserMessage
 from teams.models.replay import ReplayChatCompletionClient
 from teams.tools import TeamTool
@@ -88,7 +88,7 @@ async def test_the_next_speaker_hears_it(make: Make):
     assert [m.source for m in result.messages if isinstance(m, TextMessage)] == ["user", "a", "b"]
 
 
-def other(messages: Sequence[BaseChatMessage]) -> str:
+def other(messages: Sequence[BaseAgentEvent | BaseChatMessage]) -> str:
     return "b" if any(message.source == "a" for message in messages) else "a"
 
 
