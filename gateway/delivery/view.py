@@ -162,7 +162,7 @@ class View:
                 item.growing = item.resuming = False
                 self._current.pop(event.agent, None)
             case ToolStarted():
-                self._of_call[event.call] = item = self._acting(event.agent, event.call)
+                self._of_call[event.call] = item = self._acting(event.agent, f"a:{event.call}")
                 item.act(event.call, event.tool, "running")
             case ToolFinished():
                 self._finish_call(event)
@@ -218,14 +218,15 @@ class View:
         self._of_message[message] = item
         return item
 
-    def _acting(self, agent: str, call: str) -> SpeechItem:
-        """The item in which an agent's tool call is told."""
+    def _acting(self, agent: str, id: str) -> SpeechItem:
+        """The item in which an agent's tool call is told; `id` is for a new one."""
         if agent not in self._current:
-            self._current[agent] = self._add_speech(agent, f"a:{call}")
+            self._current[agent] = self._add_speech(agent, id)
         return self._current[agent]
 
     def _finish_call(self, event: ToolFinished) -> None:
-        item = self._of_call.get(event.call) or self._acting(event.agent, event.call)
+        # A call that was asked about is told anew: its card stands between.
+        item = self._of_call.get(event.call) or self._acting(event.agent, f"r:{event.call}")
         status = "unknown" if event.unknown else "failed" if event.failed else "done"
         item.act(event.call, event.tool, status)
 

@@ -183,7 +183,7 @@ class Writer:
         self._rows = {
             id: rows
             for id, rows in self._rows.items()
-            if id in kept or any(row.open for row in rows.values())
+            if any(row.seq > told or row.open for row in rows.values())
         }
         if told or resting:
             last = await self._store.told(self._thread.id, told or seq)
