@@ -311,7 +311,7 @@ async def test_twenty_people_in_two_processes_settle_it_exactly_once(tmp_path):
         events = await office.finished()
         audit = await office.audit()
     taken = [each for each in said if each is None or getattr(each, "outcome", "") == "answer"]
-    late = [each if isinstance(each, str) else each.reply for each in said if each not in taken]
+    late = [getattr(each, "reply", each) for each in said if each not in taken]
     [resolved] = of(InputResolved, events)
     assert len(taken) == 1
     assert set(late) == {f"This was settled already: {resolved.outcome}."}
