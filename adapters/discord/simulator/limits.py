@@ -49,7 +49,7 @@ OTHERWISE = Limit(30, 1.0)
 UNLIMITED = ("/interactions/",)
 
 
-ON_ITS_WAY = 0.03
+ON_ITS_WAY = 0.25
 """How long a request may have been under way when it arrives, in seconds."""
 
 

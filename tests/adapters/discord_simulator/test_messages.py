@@ -8,7 +8,7 @@ import aiohttp
 import discord as sdk
 import pytest
 
-from adapters.discord.simulator import DiscordSimulator, Impossible
+from adapters.discord.simulator import DiscordSimulator, Impossible, MessageFlag
 from tests.adapters.discord_simulator.bot import Bot
 from tests.adapters.discord_simulator.rest import Rest
 from tests.fakes.discord_wire import Connect
@@ -127,6 +127,50 @@ async def test_a_link_to_a_file_goes_stale_and_is_fresh_in_the_message(
         forged = again.attachments[0].url.replace("hm=", "hm=0")
         async with session.get(forged) as answer:
             assert answer.status == 404
+
+
+async def test_files_are_kept_dropped_and_added_by_edits(
+    discord: DiscordSimulator, discord_client: Connect
+) -> None:
+    general = discord.channel("general")
+    bot = await discord_client(Bot())
+    files = [sdk.File(io.BytesIO(b"1"), "1.txt"), sdk.File(io.BytesIO(b"2"), "2.txt")]
+    message = await bot.get_channel(general.id).send("files", files=files)
+
+    await message.edit(attachments=[message.attachments[1], sdk.File(io.BytesIO(b"3"), "3.txt")])
+
+    kept = discord.messages(general)[0].attachments
+    assert [each.filename for each in kept] == ["2.txt", "3.txt"]
+    await message.edit(content="still", suppress=True)
+    assert [each.filename for each in kept] == ["2.txt", "3.txt"]
+    assert discord.messages(general)[0].flags & MessageFlag.SUPPRESS_EMBEDS
+
+
+async def test_new_components_of_all_kinds_are_shown(
+    discord: DiscordSimulator, discord_client: Connect
+) -> None:
+    class Card(sdk.ui.LayoutView):
+        box = sdk.ui.Container(
+            sdk.ui.TextDisplay("# A title"),
+            sdk.ui.Section("beside", accessory=sdk.ui.Thumbnail("attachment://a.png")),
+            sdk.ui.Section("and", accessory=sdk.ui.Button(label="Go", custom_id="go", emoji="👍")),
+            sdk.ui.Separator(),
+            sdk.ui.MediaGallery(sdk.MediaGalleryItem("https://example.com/b.png")),
+            sdk.ui.File("attachment://a.txt"),
+            sdk.ui.ActionRow(sdk.ui.Button(label="Docs", url="https://example.com")),
+        )
+
+    general, alice = discord.channel("general"), discord.person("alice")
+    bot = await discord_client(Bot())
+    files = [sdk.File(io.BytesIO(PNG), "a.png"), sdk.File(io.BytesIO(b"1"), "a.txt")]
+    sent = await bot.get_channel(general.id).send(view=Card(timeout=None), files=files)
+
+    thumbnail = sent.components[0].children[1].accessory
+    assert thumbnail.media.url.startswith(discord.cdn_url)
+    with pytest.raises(Impossible):
+        await alice.clicks(discord.messages(general)[0], "Docs")
+    clicked = await alice.clicks(discord.messages(general)[0], "Go")
+    assert clicked.data["custom_id"] == "go"
 
 
 async def test_files_beyond_the_limit_are_refused(

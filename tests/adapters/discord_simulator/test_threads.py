@@ -68,6 +68,54 @@ async def test_an_archived_thread_wakes_when_somebody_writes(
     await discord.until(lambda: "still there?" in bot.texts())
 
 
+async def test_a_thread_is_entered_left_and_deleted(
+    discord: DiscordSimulator, discord_client: Connect, rest: Rest
+) -> None:
+    general, alice, bob = (
+        discord.channel("general"),
+        discord.person("alice"),
+        discord.person("bob"),
+    )
+    bot = await discord_client(Bot())
+    said = await alice.says(general, "hi")
+    place = await alice.starts_thread(said, "talk")
+    thread = await bot.fetch_channel(place.id)
+
+    await thread.join()
+    await thread.add_user(sdk.Object(bob.id))
+    assert {each.id for each in await thread.fetch_members()} == {alice.id, bot.user.id, bob.id}
+    with pytest.raises(sdk.Forbidden):
+        await thread.remove_user(sdk.Object(bob.id))
+    await thread.leave()
+    assert set(place.members) == {alice.id, bob.id}
+    assert await rest.code("DELETE", f"/channels/{place.id}") == (403, 50013)
+    discord.give(discord.bot, discord.role("keeper", "manage_threads manage_channels"))
+    await thread.remove_user(sdk.Object(bob.id))
+    await thread.edit(locked=True, slowmode_delay=5)
+    assert (place.locked, place.slowmode) == (True, 5)
+    await thread.delete()
+    assert discord.threads(general) == []
+    again = await bot.get_channel(general.id).fetch_message(said.id)
+    assert again.thread is None
+    await bot.get_channel(general.id).edit(name="renamed", topic="news")
+    assert (general.name, general.topic) == ("renamed", "news")
+    await bot.get_channel(general.id).delete()
+    await discord.until(lambda: bot.get_channel(general.id) is None)
+
+
+async def test_private_threads_that_were_archived_are_found(
+    discord: DiscordSimulator, discord_client: Connect
+) -> None:
+    general = discord.channel("general")
+    bot = await discord_client(Bot())
+    channel = bot.get_channel(general.id)
+    thread = await channel.create_thread(name="secret", type=sdk.ChannelType.private_thread)
+    await thread.edit(archived=True)
+    found = [each async for each in channel.archived_threads(private=True)]
+    assert [each.id for each in found] == [thread.id]
+    assert [each async for each in channel.archived_threads()] == []
+
+
 async def test_a_locked_thread_takes_nothing(discord: DiscordSimulator, rest: Rest) -> None:
     general, alice = discord.channel("general"), discord.person("alice")
     thread = await alice.starts_thread(await alice.says(general, "hi"), "talk")

@@ -53,6 +53,20 @@ async def test_a_webhook_needs_permission_and_its_token(
         await bot.get_channel(general.id).create_webhook(name="Another")
 
 
+async def test_a_webhook_begins_posts_in_a_forum(
+    discord: DiscordSimulator, discord_client: Connect, rest: Rest
+) -> None:
+    forum = discord.forum("help")
+    bot = await discord_client(Bot())
+    webhook = await bot.get_channel(forum.id).create_webhook(name="Parley")
+    path = f"/webhooks/{webhook.id}/{webhook.token}"
+    assert await rest.code("POST", path, {"content": "x"}) == (400, 220001)
+    await webhook.send("It works", thread_name="News", username="Reporter", wait=True)
+    assert discord.threads(forum)[0].name == "News"
+    assert (await rest.call("GET", path))[1]["id"] == str(webhook.id)
+    assert (await rest.call("GET", f"/webhooks/{webhook.id}"))[0] == 200
+
+
 async def test_without_wait_nothing_is_told(discord: DiscordSimulator, rest: Rest) -> None:
     general = discord.channel("general")
     _, webhook = await rest.call("POST", f"/channels/{general.id}/webhooks", {"name": "Parley"})
