@@ -1,0 +1,372 @@
+"""Whatever a platform does: nothing is lost, and nothing is said twice without saying so."""
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from gateway.adapter import AuthError
+from gateway.conversation import ConversationKey
+from gateway.events import HumanText, InputResolved, TurnFinished
+from gateway.surface import (
+    Card,
+    MessageGone,
+    NoMoreText,
+    RateLimited,
+    Rejected,
+    Speech,
+    TextLimits,
+    Unclear,
+    Unreachable,
+)
+from tests.fakes.scripted_surface import Board, PlainSurface, SteppedClock, Surface
+from tests.gateway.delivered import Story, all_told, served
+from tests.gateway.test_delivery import BEGIN, DONE, asked, delta, said, started
+
+HELLO = (BEGIN, said("a", "m", "Hello."), DONE)
+QUESTION = replace(BEGIN, messages=(HumanText(inbox=1, author="Ann", text="Again?"),))
+
+
+async def told(folder: Path, board: Board, *events, surface=Surface, step=1.0, **more) -> None:
+    """Let this happen in a thread, and wait until it is told or given up."""
+    clock = SteppedClock()
+    async with served(folder, surface(board, **more), clock=clock) as gateway:
+        story = await Story.begun(gateway)
+        await story.tell(*events)
+        await all_told(gateway, clock, step)
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+async def test_what_may_have_arrived_is_looked_up_first(tmp_path: Path, when) -> None:
+    board = Board()
+    board.fail("post", Unclear(), when)
+    await told(tmp_path, board, *HELLO)
+    assert board.texts == ["a: Hello."]
+    assert "find" in [call for call, _ in board.calls]
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+async def test_what_can_not_be_looked_up_is_sent_again_and_marked(tmp_path: Path, when) -> None:
+    board = Board(forgets=True)
+    board.fail("post", Unclear(), when)
+    await told(tmp_path, board, *HELLO)
+    assert board.texts[-1] == "a: Hello. (perhaps twice)"
+    assert len({key for _, key in board.calls}) == 1
+
+
+async def test_a_surface_that_finds_nothing_marks_what_is_sent_again(tmp_path: Path) -> None:
+    board = Board()
+    board.fail("post", Unclear(), "after")
+    await told(tmp_path, board, *HELLO, surface=PlainSurface)
+    assert board.texts == ["a: Hello.", "a: Hello. (perhaps twice)"]
+
+
+async def test_a_call_without_an_end_counts_as_unclear(tmp_path: Path) -> None:
+    board = Board()
+    board.fail("post", TimeoutError(), "after")
+    await told(tmp_path, board, *HELLO)
+    assert board.texts == ["a: Hello."]
+
+
+async def test_a_rate_limited_message_waits_as_long_as_it_is_told_to(tmp_path: Path) -> None:
+    board, clock = Board(), SteppedClock()
+    board.fail("post", RateLimited(30.0))
+    async with served(tmp_path, Surface(board), clock=clock) as gateway:
+        story = await Story.begun(gateway)
+        await story.tell(*HELLO)
+        await board.until(lambda b: b.calls)
+        clock.advance(29.0)
+        await asyncio.sleep(0.02)
+        assert len(board.calls) == 1
+        await all_told(gateway, clock)
+    assert board.texts == ["a: Hello."]
+
+
+async def test_an_unreachable_platform_is_tried_again_in_order(tmp_path: Path) -> None:
+    board = Board()
+    for _ in range(5):
+        board.fail("post", Unreachable())
+    events = (BEGIN, said("a", "m1", "One."), said("a", "m2", "Two."), DONE)
+    await told(tmp_path, board, *events)
+    assert board.texts == ["a: One.", "a: Two."]
+    assert len([call for call, _ in board.calls if call == "post"]) == 7
+
+
+async def test_other_threads_do_not_wait_for_one_that_fails(tmp_path: Path) -> None:
+    board, clock = Board(), SteppedClock()
+    async with served(tmp_path, Surface(board), clock=clock) as gateway:
+        story = await Story.begun(gateway)
+        other = await Story.begun(gateway, ConversationKey(platform="scripted", root="2"))
+        board.fail("post", RateLimited(600.0))
+        await story.tell(*HELLO)
+        await board.until(lambda b: b.calls)
+        await other.tell(BEGIN, said("b", "x", "Here."), DONE)
+        await board.until(lambda b: b.texts == ["b: Here."])
+        await all_told(gateway, clock, 60.0)
+    assert board.texts == ["b: Here.", "a: Hello."]
+
+
+async def test_a_platform_that_stays_away_is_given_up_after_hours(tmp_path: Path) -> None:
+    board, clock = Board(), SteppedClock()
+    for _ in range(400):
+        board.fail("post", Unreachable())
+    async with served(tmp_path, Surface(board), clock=clock) as gateway:
+        story = await Story.begun(gateway)
+        await story.tell(*HELLO)
+        await all_told(gateway, clock, 300.0)
+        assert (await gateway.store.delivery(story.thread)).gone
+        assert (await gateway.store.counts()).outbox == {"failed": 1}
+
+
+async def test_what_the_platform_never_takes_is_counted_and_told(tmp_path: Path) -> None:
+    board = Board()
+    board.fail("post", Rejected("msg_blocks_too_long"))
+    clock = SteppedClock()
+    async with served(tmp_path, Surface(board), clock=clock) as gateway:
+        story = await Story.begun(gateway)
+        await story.tell(BEGIN, said("a", "m1", "One."), said("a", "m2", "Two."), DONE)
+        await all_told(gateway, clock)
+        assert (await gateway.store.counts()).outbox["failed"] == 1
+    missing = "-- A part of this answer could not be shown here; the log says why."
+    assert board.texts == [missing, "a: Two."]
+
+
+async def test_a_place_that_is_gone_is_given_up_until_somebody_writes_there(tmp_path: Path) -> None:
+    board, clock = Board(), SteppedClock()
+    async with served(tmp_path, Surface(board), clock=clock) as gateway:
+        story = await Story.begun(gateway)
+        board.fail("post", Rejected("is_archived", gone=True))
+        await story.tell(BEGIN, said("a", "m1", "One."))
+        await board.until(lambda b: b.calls)
+        await story.tell(said("a", "m2", "Two."), DONE)
+        await all_told(gateway, clock)
+        assert (await gateway.store.delivery(story.thread)).gone == "is_archived"
+        assert board.texts == []
+        await story.tell(QUESTION, said("a", "m3", "Three."), DONE)
+        await all_told(gateway, clock)
+        assert (await gateway.store.delivery(story.thread)).gone == ""
+    assert board.texts == ["a: Three."]
+
+
+async def test_a_place_that_is_gone_stays_given_up_after_a_restart(tmp_path: Path) -> None:
+    board, clock = Board(), SteppedClock()
+    async with served(tmp_path, Surface(board), clock=clock) as gateway:
+        story = await Story.begun(gateway)
+        board.fail("post", Rejected("is_archived", gone=True))
+        await story.tell(BEGIN, said("a", "m1", "One."))
+        await all_told(gateway, clock)
+    async with served(tmp_path, Surface(board), clock=clock) as gateway:
+        await Story(gateway, story.thread).tell(said("a", "m2", "Two."), DONE)
+        await all_told(gateway, clock)
+    assert board.texts == []
+
+
+async def test_refused_credentials_end_the_adapter(tmp_path: Path) -> None:
+    board = Board()
+    board.fail("post", AuthError("token_revoked"))
+    with pytest.raises(AuthError, match="token_revoked"):
+        async with served(tmp_path, Surface(board)) as gateway:
+            story = await Story.begun(gateway)
+            await story.tell(*HELLO)
+            await asyncio.Event().wait()
+
+
+async def test_a_bug_in_one_thread_leaves_the_others_alone(tmp_path: Path, caplog) -> None:
+    board, clock = Board(), SteppedClock()
+    board.fail("post", ValueError("a bug"))
+    async with served(tmp_path, Surface(board), clock=clock) as gateway:
+        story = await Story.begun(gateway)
+        await story.tell(*HELLO)
+        await all_told(gateway, clock)
+    assert board.texts == ["a: Hello."]
+    assert "a bug" in caplog.text
+
+
+@pytest.mark.parametrize("shown", ["One two ", "", "something else"])
+async def test_a_message_that_takes_no_more_is_gone_on_from(tmp_path: Path, shown: str) -> None:
+    board, clock = Board(), SteppedClock()
+    async with served(tmp_path, Surface(board), clock=clock) as gateway:
+        story = await Story.begun(gateway)
+        await story.tell(BEGIN, started("a"), delta("a", "m", "One two "))
+        await board.until(lambda b: b.posted)
+        board.fail("edit", NoMoreText(shown))
+        await story.tell(delta("a", "m", "three "))
+        await board.until(lambda b: len(b.posted) == 2)
+        await story.tell(said("a", "m", "One two three four."), DONE)
+        await all_told(gateway, clock)
+    if shown == "One two ":
+        assert board.texts == ["a: One two ", "three four."]
+    else:
+        assert board.texts[1] == "One two three four."
+
+
+async def test_bounds_that_a_platform_set_hold_after_a_restart(tmp_path: Path) -> None:
+    board, clock = Board(), SteppedClock()
+    async with served(tmp_path, Surface(board), clock=clock) as gateway:
+        story = await Story.begun(gateway)
+        await story.tell(BEGIN, started("a"), delta("a", "m", "One two "))
+        await board.until(lambda b: b.posted)
+        board.fail("edit", NoMoreText("One two "))
+        await story.tell(delta("a", "m", "three "))
+        await board.until(lambda b: len(b.posted) == 2)
+    async with served(tmp_path, Surface(board), clock=clock) as gateway:
+        await Story(gateway, story.thread).tell(said("a", "m", "One two three four."), DONE)
+        await all_told(gateway, clock)
+    assert board.texts == ["a: One two ", "three four."]
+
+
+async def test_an_old_message_is_followed_up_rather_than_edited(tmp_path: Path) -> None:
+    board, clock = Board(), SteppedClock()
+    limits = TextLimits(message=200, edit_within=3600.0)
+    async with served(tmp_path, Surface(board, limits=limits), clock=clock) as gateway:
+        story = await Story.begun(gateway)
+        await story.tell(BEGIN, started("a"), delta("a", "m", "One "))
+        await board.until(lambda b: b.posted)
+        clock.advance(3700.0)
+        await story.tell(said("a", "m", "One two."), DONE)
+        await all_told(gateway, clock)
+    assert board.texts == ["a: One ", "two."]
+
+
+async def test_a_question_that_somebody_removed_is_asked_once_more(tmp_path: Path) -> None:
+    board, clock = Board(), SteppedClock()
+    async with served(tmp_path, Surface(board), clock=clock) as gateway:
+        story = await Story.begun(gateway)
+        await story.tell(BEGIN, started("a"), delta("a", "m", "Well"))
+        await board.until(lambda b: b.posted)
+        board.fail("edit", MessageGone("gone"))
+        await story.tell(said("a", "m", "Well then."), DONE)
+        await all_told(gateway, clock)
+    assert [posted.text for posted in board.posted] == ["a: Well", "a: Well then."]
+    assert len({posted.part.key for posted in board.posted}) == 2
+
+
+async def test_an_edit_that_may_have_arrived_is_made_again(tmp_path: Path) -> None:
+    board = Board()
+    for _ in range(3):
+        board.fail("edit", Unclear(), "after")
+    clock = SteppedClock()
+    async with served(tmp_path, Surface(board), clock=clock) as gateway:
+        story = await Story.begun(gateway)
+        await story.tell(BEGIN, started("a"), delta("a", "m", "Well"))
+        await board.until(lambda b: b.posted)
+        await story.tell(said("a", "m", "Well then."), DONE)
+        await all_told(gateway, clock)
+    assert board.texts == ["a: Well then."]
+
+
+async def test_a_deleted_thread_leaves_no_rows_and_no_writer(tmp_path: Path) -> None:
+    board, clock = Board(), SteppedClock()
+    async with served(tmp_path, Surface(board), clock=clock) as gateway:
+        story = await Story.begun(gateway)
+        await story.tell(BEGIN, started("a"), delta("a", "m", "A secret"))
+        await board.until(lambda b: b.posted and b.busy)
+        await gateway.delete_thread(story.thread)
+        await board.until(lambda b: b.busy[-1] == "idle")
+        assert (await gateway.store.delivery(story.thread)).rows == ()
+        assert (await gateway.store.counts()).outbox == {}
+
+
+async def test_rows_of_what_was_told_long_ago_are_removed(tmp_path: Path) -> None:
+    board, clock = Board(), SteppedClock()
+    async with served(tmp_path, Surface(board), clock=clock) as gateway:
+        story = await Story.begun(gateway)
+        for n in range(5):
+            await story.tell(BEGIN, said("a", f"m{n}", f"{n}."), DONE)
+            await all_told(gateway, clock)
+        rows = (await gateway.store.delivery(story.thread)).rows
+    assert len(board.posted) == 5
+    assert len(rows) == 1
+
+
+async def test_an_interrupted_message_says_so_until_it_is_said_anew(tmp_path: Path) -> None:
+    board, clock = Board(), SteppedClock()
+    again = replace(BEGIN, resumed=True)
+    async with served(tmp_path, Surface(board), clock=clock) as gateway:
+        story = await Story.begun(gateway)
+        await story.tell(BEGIN, started("a"), delta("a", "m", "One two"))
+        await board.until(lambda b: b.posted)
+        await story.tell(again)
+        await board.until(lambda b: b.posted[0].content.resuming)
+        await story.tell(delta("a", "m", "Uno", replace=True))
+        await board.until(lambda b: not b.posted[0].content.resuming)
+        await story.tell(said("a", "m", "Uno dos."), DONE)
+        await all_told(gateway, clock)
+    assert board.texts == ["a: Uno dos."]
+    assert [content.resuming for content in board.posted[0].history if isinstance(content, Speech)][
+        -1
+    ] is False
+
+
+async def test_what_is_not_said_again_is_taken_back(tmp_path: Path) -> None:
+    board, clock = Board(), SteppedClock()
+    async with served(tmp_path, Surface(board), clock=clock) as gateway:
+        story = await Story.begun(gateway)
+        await story.tell(BEGIN, started("a"), delta("a", "m", "One two"))
+        await board.until(lambda b: b.posted)
+        await story.tell(replace(BEGIN, resumed=True), said("a", "m", ""), DONE)
+        await all_told(gateway, clock)
+    assert board.texts == ["a: (This was interrupted, and not said again.)"]
+
+
+CRASHES = [
+    pytest.param("post", "before", id="after the attempt was noted"),
+    pytest.param("post", "after", id="posted, not recorded"),
+    pytest.param("edit", "after", id="edited, not recorded"),
+    pytest.param("edit", "before", id="about to be edited"),
+]
+
+
+@pytest.mark.parametrize(("call", "when"), CRASHES)
+@pytest.mark.parametrize("nth", [1, 2, 3])
+async def test_a_crash_loses_nothing_and_doubles_nothing(
+    tmp_path: Path, call, when, nth: int
+) -> None:
+    board = Board()
+    crash = asyncio.CancelledError()
+    board.fail(call, crash, when, nth=nth)
+    text = "One two three four five six seven eight nine ten eleven twelve."
+    async with served(tmp_path, Surface(board, limits=TextLimits(message=40))) as gateway:
+        story = await Story.begun(gateway)
+        await story.tell(BEGIN, started("a"), delta("a", "m", "One "))
+        await board.until(lambda b: b.calls)
+        await story.tell(delta("a", "m", "two three"), asked("r1", agent="b"))
+        await asyncio.sleep(0.05)
+        await story.tell(
+            said("a", "m", text), InputResolved(thread="", request="r1", outcome="answered"), DONE
+        )
+        await asyncio.sleep(0.1)
+    async with served(tmp_path, Surface(board, limits=TextLimits(message=40))) as gateway:
+        await all_told(gateway)
+    assert board.said() == text
+    assert [posted.text for posted in board.posted if isinstance(posted.content, Card)] == [
+        "? r1? answered"
+    ]
+    assert not any(posted.part.unsure for posted in board.posted)
+
+
+async def test_a_crash_without_a_way_to_look_up_marks_the_second_message(tmp_path: Path) -> None:
+    board = Board()
+    board.fail("post", asyncio.CancelledError(), "after")
+    async with served(tmp_path, PlainSurface(board)) as gateway:
+        story = await Story.begun(gateway)
+        await story.tell(*HELLO)
+        await board.until(lambda b: b.posted)
+    async with served(tmp_path, PlainSurface(board)) as gateway:
+        await all_told(gateway)
+    assert board.texts == ["a: Hello.", "a: Hello. (perhaps twice)"]
+
+
+async def test_the_busy_sign_is_taken_back_after_a_crash(tmp_path: Path) -> None:
+    board = Board()
+    surface = Surface(board)
+    async with served(tmp_path, surface) as gateway:
+        story = await Story.begun(gateway)
+        await story.tell(BEGIN, started("a"))
+        await board.until(lambda b: b.busy == ["working"])
+    board.busy.clear()
+    async with served(tmp_path, surface) as gateway:
+        await Story(gateway, story.thread).tell(TurnFinished(thread="", outcome="stopped"))
+        await all_told(gateway)
+    assert board.busy[-1] == "idle"
