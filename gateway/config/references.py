@@ -75,6 +75,9 @@ class _Checker:
             path: KeyPath = ("routes", at)
             yield from known((*path, "adapter"), route.adapter, adapters, "a key of [adapters]")
             yield from self._lookup.team((*path, "team"), route.team)
+        for at, channel in enumerate(self._config.policies.approvals):
+            platform, path = channel.partition(":")[0], ("policies", "approvals", at)
+            yield from known(path, platform, adapters, "a channel of a platform in [adapters]")
         for tool, policy in self._config.policies.tools.named().items():
             for at, case in enumerate(policy.cases):
                 for n, team in enumerate(case.teams):

@@ -459,6 +459,36 @@ def test_a_mistake_in_a_team_is_said_at_its_place(tmp_path, change, path, said):
             "models.m.options.seed",
             "Input should be a valid integer",
         ),
+        (
+            "policies.approvals = ['slack:C1']",
+            "policies.approvals[0]",
+            "found 'slack:C1', expected a channel such as 'slack:T1:C1'",
+        ),
+        (
+            "policies.approvals = ['slak:T1:C1']",
+            "policies.approvals[0]",
+            "found 'slak', expected a channel of a platform in [adapters]",
+        ),
+        (
+            "policies.tools.pay = { action = 'ask', approvers = ['askr'] }",
+            "policies.tools.pay.approvers[0]",
+            "found 'askr', expected a person such as 'slack:T1:U1', or 'asker' or 'operators'",
+        ),
+        (
+            "policies.tools.pay = { action = 'ask', quorum = 3, approvers = ['asker', 'x:1'] }",
+            "policies.tools",
+            "pay: 3 people have to approve, but only 2 may: name more approvers or operators",
+        ),
+        (
+            "policies.tools.pay = { action = 'ask', quorum = 2 }",
+            "policies.tools",
+            "pay: 2 people have to approve, but only 1 may",
+        ),
+        (
+            "policies.tools.pay = { action = 'ask', quorum = 0 }",
+            "policies.tools.pay.quorum",
+            "found 0, expected a value greater than or equal to 1",
+        ),
     ],
 )
 def test_a_mistake_anywhere_is_said_at_its_place(tmp_path, text, path, said):
