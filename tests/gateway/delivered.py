@@ -16,7 +16,7 @@ from gateway.store import SqliteStore
 from gateway.store.protocols import NewThread
 from gateway.store.rows import add_events
 from gateway.surface import TextSurface
-from tests.fakes.scripted_surface import Board, SteppedClock
+from tests.fakes.scripted_surface import SteppedClock
 from tests.gateway.scripted import ScriptedTeams, solo
 
 ANN = Author(id="scripted:ann", name="Ann")

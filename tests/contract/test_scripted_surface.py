@@ -1,0 +1,71 @@
+"""The contract holds for the scripted platform: so it can be held."""
+
+from dataclasses import dataclass, field
+
+import pytest
+
+from gateway.conversation import ConversationKey
+from gateway.surface import Card, Document, Line, Place, RateLimited, Rejected, Unclear, Unreachable
+from tests.contract.text_surface import Seen, TextSurfaceContract
+from tests.fakes.scripted_surface import Board, Posted, Surface
+
+PEOPLE = ("scripted:ann", "scripted:bob")
+
+
+@dataclass
+class ScriptedHarness:
+    board: Board = field(default_factory=Board)
+    people: tuple[str, str] = PEOPLE
+
+    def __post_init__(self) -> None:
+        self.surface = Surface(self.board)
+        key = ConversationKey(platform="scripted", channel="C", root="1")
+        self.place = Place(key=key, thread="t", asker=PEOPLE[0])
+
+    async def seen(self) -> list[Seen]:
+        return [_seen(posted) for posted in self.board.posted]
+
+    async def busy(self) -> bool:
+        return self.board.busy[-1:] == ["working"]
+
+    async def title(self) -> str:
+        return self.board.titles[-1]
+
+    def limit_rate(self) -> None:
+        self.board.fail("post", RateLimited(3.0))
+
+    def lose_answer(self) -> None:
+        self.board.fail("post", Unclear(), "after")
+
+    def break_down(self) -> None:
+        self.board.fail("post", Unreachable())
+
+    async def archive(self) -> None:
+        self.board.fail("post", Rejected("archived", gone=True))
+
+    async def remove(self, message: str) -> None:
+        self.board.posted = [each for each in self.board.posted if each.id != message]
+
+
+def _seen(posted: Posted) -> Seen:
+    content = posted.content
+    text, pings, buttons, files = posted.text, frozenset[str](), (), ()
+    match content:
+        case Card(outcome=""):
+            text += f" {content.request.tool} {content.request.arguments}"
+            pings = frozenset(content.mentions)
+            buttons = content.request.options or ("Approve", "Deny")
+        case Line(mentions=mentions, command=command):
+            pings, text = frozenset(mentions), f"{text} {command}"
+        case Document(name=name, data=data):
+            files = ((name, data),)
+        case _:
+            if getattr(content, "resuming", False):
+                text += " (goes on)"
+    return Seen(id=posted.id, text=text, pings=pings, buttons=buttons, files=files)
+
+
+class TestTheContract(TextSurfaceContract):
+    @pytest.fixture
+    async def harness(self) -> ScriptedHarness:
+        return ScriptedHarness()
