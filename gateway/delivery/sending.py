@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Collection
 from dataclasses import dataclass, replace
 from typing import TypeAlias, TypeVar
 
@@ -101,8 +101,14 @@ class Sender:
         await self._store.put_part(row)
         return Sent(row)
 
-    async def look_up(self, place: Place, row: OutboxRow) -> Outcome:
-        """What became of an attempt: it stands there, or it is to be made anew at once."""
+    async def look_up(
+        self, place: Place, row: OutboxRow, *, others: Collection[str] = ()
+    ) -> Outcome:
+        """What became of an attempt: it stands there, or it is to be made anew at once.
+
+        `others` are the messages that are known to show something else: a platform that can't mark
+        each of its messages may take one of them for it.
+        """
         try:
             message = await self._find(place, row)
         except (Unclear, TimeoutError):
@@ -115,7 +121,7 @@ class Sender:
             return Later(row)
         except Rejected as error:
             return await self._failed(row, error)
-        if message is None:
+        if message is None or message in others:
             return Later(await self._pending(row, "it had not arrived"), 0.0)
         LOG.info("a message that nobody had heard of stands there")
         row = replace(row, status="delivered", message=message, reason="")

@@ -268,7 +268,9 @@ class Writer:
         elsewhere = item.place if isinstance(item, CardItem) else None
         place = self._place(elsewhere, item.asker)
         if step.row is not None and step.row.status == "attempting":
-            await self._heed(step, await self._sender.look_up(place, step.row))
+            rows = (row for rows in self._rows.values() for row in rows.values())
+            others = {row.message for row in rows if row.message}
+            await self._heed(step, await self._sender.look_up(place, step.row, others=others))
             return
         if not await self._ready(step, place):
             return

@@ -1,0 +1,50 @@
+"""A stream of another part is not taken for one that may have been lost."""
+
+from gateway.delivery.clock import SystemClock
+from gateway.delivery.sending import Later, Sender, Sent
+from gateway.store.protocols import OutboxRow
+from tests.adapters.slack_out.desk import Desk, says
+
+
+class Rows:
+    """As much of a store as it takes."""
+
+    def __init__(self) -> None:
+        self.put: list[OutboxRow] = []
+
+    async def put_part(self, row: OutboxRow) -> None:
+        self.put.append(row)
+
+
+def attempted(desk: Desk) -> OutboxRow:
+    now = desk.slack.clock.time()
+    return OutboxRow(
+        key="k2",
+        thread=desk.place.thread,
+        place=str(desk.place.key),
+        item="m:2",
+        n=0,
+        seq=2,
+        status="attempting",
+        first_at=now,
+        at=now,
+    )
+
+
+async def test_after_a_restart_a_stream_that_is_known_to_be_anothers_is_not_taken(
+    desk: Desk,
+) -> None:
+    message = await desk.surface.post(desk.place, says("A ", key="k1"))
+    sender = Sender(Rows(), desk.restarted(), SystemClock())
+    outcome = await sender.look_up(desk.place, attempted(desk), others={message})
+    assert isinstance(outcome, Later)
+    assert outcome.row.status == "pending"
+    assert not outcome.row.unsure
+
+
+async def test_after_a_restart_the_one_stream_that_nobody_knows_is_taken(desk: Desk) -> None:
+    message = await desk.surface.post(desk.place, says("A ", key="k2"))
+    sender = Sender(Rows(), desk.restarted(), SystemClock())
+    outcome = await sender.look_up(desk.place, attempted(desk))
+    assert isinstance(outcome, Sent)
+    assert outcome.row.message == message
