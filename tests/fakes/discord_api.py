@@ -1,4 +1,4 @@
-"""Checks requests to Discord and their answers against Discord's own description of its API."""
+"""Checks what goes to and comes from Discord against Discord's own description of its API."""
 
 from __future__ import annotations
 
@@ -13,11 +13,24 @@ from jsonschema import Draft202012Validator, FormatChecker
 from referencing import Registry, Resource
 
 from adapters.discord.simulator import Call
+from adapters.discord.simulator.world import Event
 
 DESCRIPTION = Path(__file__).parent.parent / "data" / "discord" / "openapi.json"
 URN = "urn:discord"
 NUMBERS_AS_IDS = ("recipient_id", "message_id", "channel_id", "guild_id", "users", "roles",
                   "attachments", "applied_tags")  # fmt: skip
+
+# The gateway is not described, but it shows things as REST does.
+SHOWN_BY_EVENTS = {
+    "MESSAGE_CREATE": "MessageResponse",
+    "MESSAGE_UPDATE": "MessageResponse",
+    "CHANNEL_CREATE": "GuildChannelResponse",
+    "CHANNEL_UPDATE": "GuildChannelResponse",
+    "THREAD_CREATE": "ThreadResponse",
+    "THREAD_UPDATE": "ThreadResponse",
+    "GUILD_CREATE": "GuildResponse",
+    "GUILD_MEMBER_ADD": "GuildMemberResponse",
+}
 
 
 class Mismatch(AssertionError):
@@ -54,6 +67,12 @@ class ApiDescription:
             self._check_request(call, path, where)
         if call.status is not None and not isinstance(call.answer, str):
             self._check_answer(call, path, where)
+
+    def check_event(self, event: Event) -> None:
+        """Raise `Mismatch` unless what an event tells of is shown as over REST."""
+        if name := SHOWN_BY_EVENTS.get(event.name):
+            schema = f"{URN}#/components/schemas/{name}"
+            self._validate(schema, event.data, event.name)
 
     def _check_request(self, call: Call, path: str, where: str) -> None:
         described = self._spec["paths"][path][call.method.lower()].get("requestBody")

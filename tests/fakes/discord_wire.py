@@ -37,6 +37,7 @@ async def simulated() -> AsyncGenerator[DiscordSimulator]:
     """A simulator whose every request and answer is as Discord describes them, or it fails."""
     async with DiscordSimulator() as simulator:
         simulator.on_exchange.append(api_description().check)
+        simulator.world.on_event.append(api_description().check_event)
         yield simulator
 
 
