@@ -175,11 +175,12 @@ class ThreadModel:
             case FileMade(path=path, size=size):
                 text = sanitize(f"A file was made: {path} ({size:,} bytes)")
                 self._seal(NoticeItem(key=f"file-{event.seq}", text=text, level="info"))
-            case Notice(text=text, level=level, incident=incident):
+            case Notice(text=text, level=level, incident=incident, command=command):
+                what_to_do = f" ({event.label or 'type'}: {command})" if command else ""
                 self._seal(
                     NoticeItem(
                         key=f"notice-{event.seq}",
-                        text=sanitize(text),
+                        text=sanitize(f"{text}{what_to_do}"),
                         level=level,
                         incident=sanitize(incident),
                     )

@@ -262,6 +262,22 @@ async def test_whoever_joins_a_turn_is_bound_by_their_own_rules(tmp_path):
     assert work.sent == []
 
 
+async def test_what_comes_while_a_question_is_open_joins_once_it_is_answered(tmp_path):
+    work, client = Work(), model(calls("send"), "done")
+    teams = ScriptedTeams(lambda: solo(client, tools=[work.send], messages=3), rules={"send": ASK})
+    async with Gateway(SqliteStore(tmp_path), teams, access=Everybody("steer")) as gateway:
+        person = LocalClient(gateway)
+        receipt = await gateway.accept(InboundMessage(key=KEY, author=ANN, text="a"))
+        asked = of(InputRequested, await until(person, receipt.thread, ends))[0]
+        await gateway.accept(InboundMessage(key=KEY, author=ANN, text="b"))
+        await person.answer(asked.request, Answer(kind="approve"))
+        events = await until(person, receipt.thread, told("b"))
+    # The operator's answer makes two people of it, so each says who they are.
+    assert said_to(client)[-1] == ["a", "[Ann · xann]\nb"]
+    assert len(of(MessageJoined, events)) == 1
+    assert work.sent == [""]
+
+
 async def test_what_joined_is_neither_lost_nor_doubled_by_a_restart(tmp_path):
     work, client = Work(), model(calls("wait"), "done", "never")
 
