@@ -32,7 +32,7 @@ from tests.fakes.scripted_model import ScriptedModel, calls
 from tests.gateway.scripted import ScriptedTeams
 
 WORDS = [f"word{n}" for n in range(60)]
-PAUSE = 0.1
+PAUSE = 0.04
 
 
 class Slow(ScriptedModel):

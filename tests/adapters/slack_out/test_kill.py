@@ -63,16 +63,17 @@ def said(shown: list[Shown]) -> list[str]:
     ]
 
 
-MOMENTS: dict[str, tuple[str, int]] = {
-    "start": ("chat.startStream", 0),
-    "append": ("chat.appendStream", 1),
-    "stop": ("chat.stopStream", 0),
-    "card or post": ("chat.postMessage", 0),
+MOMENTS = {
+    "start applied": ("chat.startStream", 0, True),
+    "start not applied": ("chat.startStream", 0, False),
+    "append applied": ("chat.appendStream", 1, True),
+    "stop applied": ("chat.stopStream", 0, True),
+    "card applied": ("chat.postMessage", 0, True),
+    "card not applied": ("chat.postMessage", 0, False),
 }
 
 
-@pytest.mark.parametrize("applied", [True, False], ids=["applied", "not applied"])
-@pytest.mark.parametrize(("method", "skip"), MOMENTS.values(), ids=MOMENTS)
+@pytest.mark.parametrize(("method", "skip", "applied"), MOMENTS.values(), ids=MOMENTS)
 async def test_nothing_is_lost_or_silently_doubled(
     tmp_path: Path, method: str, skip: int, applied: bool
 ) -> None:

@@ -1,8 +1,10 @@
 """A stream of another part is not taken for one that may have been lost."""
 
+from typing import cast
+
 from gateway.delivery.clock import SystemClock
 from gateway.delivery.sending import Later, Sender, Sent
-from gateway.store.protocols import OutboxRow
+from gateway.store.protocols import OutboxRow, SessionStore
 from tests.adapters.slack_out.desk import Desk, says
 
 
@@ -35,7 +37,7 @@ async def test_after_a_restart_a_stream_that_is_known_to_be_anothers_is_not_take
     desk: Desk,
 ) -> None:
     message = await desk.surface.post(desk.place, says("A ", key="k1"))
-    sender = Sender(Rows(), desk.restarted(), SystemClock())
+    sender = Sender(cast("SessionStore", Rows()), desk.restarted(), SystemClock())
     outcome = await sender.look_up(desk.place, attempted(desk), others={message})
     assert isinstance(outcome, Later)
     assert outcome.row.status == "pending"
@@ -44,7 +46,7 @@ async def test_after_a_restart_a_stream_that_is_known_to_be_anothers_is_not_take
 
 async def test_after_a_restart_the_one_stream_that_nobody_knows_is_taken(desk: Desk) -> None:
     message = await desk.surface.post(desk.place, says("A ", key="k2"))
-    sender = Sender(Rows(), desk.restarted(), SystemClock())
+    sender = Sender(cast("SessionStore", Rows()), desk.restarted(), SystemClock())
     outcome = await sender.look_up(desk.place, attempted(desk))
     assert isinstance(outcome, Sent)
     assert outcome.row.message == message
