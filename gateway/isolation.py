@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeAlias, cast
 
@@ -62,11 +63,27 @@ def model_clients(team: Team) -> Iterator[ChatCompletionClient]:
     return (part for part in _everything(team) if isinstance(part, ChatCompletionClient))
 
 
-def closes(team: object) -> Iterator[Close]:
-    """What releases all that a team holds at any depth: executors, workbenches, agents' own."""
+@dataclass(frozen=True, slots=True)
+class Holdings:
+    """`closes` release all that a team holds; one that `acts` may do more than ask models."""
+
+    closes: tuple[Close, ...] = ()
+    acts: bool = False
+
+
+NOTHING_HELD = Holdings()
+
+
+def held_by(team: object) -> Holdings:
+    """What a team holds at any depth: executors, workbenches, tools, agents of somebody's own."""
+    closes: list[Close] = []
+    acts = False
     for part in _everything(team):
-        if method := _closed_by(type(part)):
-            yield getattr(part, method)
+        kind: type[object] = type(part)
+        acts = acts or _can_act(kind)
+        if method := _closed_by(kind):
+            closes.append(getattr(part, method))
+    return Holdings(tuple(closes), acts)
 
 
 def local_executors(team: Team) -> list[str]:
@@ -111,6 +128,11 @@ def _closed_by(kind: type) -> str:
         return "stop"
     own_agent = issubclass(kind, ChatAgent) and not kind.__module__.startswith("teams.")
     return "close" if own_agent else ""
+
+
+@lru_cache(maxsize=1024)
+def _can_act(kind: type) -> bool:
+    return issubclass(kind, BaseTool) or bool(_closed_by(kind))
 
 
 @lru_cache(maxsize=1024)

@@ -25,6 +25,8 @@ class LiveTeam:
         """It has taken another's place in the midst of a turn, of which it knows nothing."""
         self.closes: tuple[Close, ...] = ()
         """What releases all that it holds."""
+        self.acts = True
+        """It may do more than ask models, such as making files."""
         self.used_at = 0.0
         """When it was last used, by `time.monotonic`."""
         self._snapshot = 0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections import OrderedDict
-from functools import partial
 from time import monotonic
 
 from gateway.budgets import Ledger
@@ -12,7 +11,7 @@ from gateway.bus import EventBus
 from gateway.closing import ClosingTeams
 from gateway.dispatch import Dispatcher
 from gateway.errors import Fenced, GatewayError, TeamUnusable
-from gateway.isolation import Close, closes
+from gateway.isolation import NOTHING_HELD, held_by
 from gateway.live_team import LiveTeam
 from gateway.logging import working_on
 from gateway.made_files import MadeFiles
@@ -139,7 +138,9 @@ class Sessions:
         async def build() -> LiveTeam:
             nonlocal live
             if live is None:
-                live = await self._load(thread, log)
+                live = await self._load(work, log)
+            if not live.acts:
+                turn.makes_no_files()
             return live
 
         try:
@@ -163,18 +164,19 @@ class Sessions:
         except KeyError:
             return TeamInfo(name=team, description="", participants=(), models={}, definition="")
 
-    async def _load(self, thread: Thread, log: TurnLog) -> LiveTeam:
-        held: tuple[Close, ...] = ()
+    async def _load(self, work: Work, log: TurnLog) -> LiveTeam:
+        thread = work.thread
+        holds = NOTHING_HELD
 
         async def build() -> DurableTeam:
-            nonlocal held
+            nonlocal holds
             team = await self._build(thread)
-            held = tuple(closes(team))  # now, while nothing was said that would be looked through
+            holds = held_by(team)  # now, while nothing was said that would be looked through
             return team
 
-        info = partial(self._info, thread.team)
-        live = await Successor(self._store, log, build=build, info=info).team(thread)
-        live.closes = held
+        successor = Successor(self._store, log, build=build, info=lambda: self._info(thread.team))
+        live = await successor.team(thread, saved=work.saved)
+        live.closes, live.acts = holds.closes, holds.acts
         return live
 
     async def _build(self, thread: Thread) -> DurableTeam:

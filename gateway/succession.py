@@ -71,9 +71,11 @@ class Successor:
         self._build = build
         self._info = info
 
-    async def team(self, thread: Thread) -> LiveTeam:
-        """The team with what it remembers, or else a new one that was told what was said."""
-        checkpoints = await self._store.checkpoints(thread.id)
+    async def team(self, thread: Thread, *, saved: bool = True) -> LiveTeam:
+        """The team with what it remembers, if anything was `saved`, or else a new one that was told
+        what was said.
+        """
+        checkpoints = await self._store.checkpoints(thread.id) if saved else []
         team = await self._build()
         info = self._info()
         expected = fate(thread, info)

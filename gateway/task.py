@@ -25,7 +25,7 @@ def task_of(
     In a `shared` thread each says who wrote it. `handoff_to` is the agent that handed the work to
     the user and now gets it back. Foreign text stands before what its sender says about it.
     """
-    mark = new_mark()
+    mark = new_mark() if any(message.quotes for message in messages) else ""
     return [_message(message, key, mark, shared, handoff_to) for message in messages]
 
 

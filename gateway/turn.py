@@ -115,7 +115,7 @@ class Turn:
         self._token = CancellationToken()
         self._leaving = False
         self._take_up = take_up
-        self._files = files
+        self._files: MadeFiles | None = files
         self._steered = work.thread.mode == "steer"
         self._unheard = False
         """Messages have joined, and no model was asked since."""
@@ -138,6 +138,10 @@ class Turn:
     def revoke(self, tool: str) -> None:
         """Ask for a tool again that was approved for the rest of the thread."""
         self._journal.revoke(tool)
+
+    def makes_no_files(self) -> None:
+        """Its team does nothing but ask models."""
+        self._files = None
 
     def leave(self) -> None:
         """End this attempt at the next safe point: the process ends."""
@@ -300,7 +304,7 @@ class Turn:
         calls: Collection[CallRow] = (),
     ) -> bool:
         files_at: int | None = None
-        if end is not None and end.status != "paused":
+        if self._files is not None and end is not None and end.status != "paused":
             made, files_at = await self._files.look(self._log.thread, self._log.turn)
             self._unwritten += made
         events, self._unwritten = self._unwritten, []

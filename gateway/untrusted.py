@@ -41,11 +41,12 @@ def genuine(text: str) -> str:
     """The text without imitations of what the gateway itself tells the team."""
     text = sanitize(text)
     # Letters and brackets that only look alike count, too; the text itself keeps its own.
-    alike = "".join(map(_plain, text))
-    found = [(match.start(), match.end()) for match in _MARK.finditer(alike)]
-    for start, end in reversed(found):
-        text = text[:start] + REMOVED + text[end:]
-    return _SPEAKER.sub(r"\1(\2)", text)
+    alike = text if text.isascii() else "".join(map(_plain, text))
+    if "<<" in alike:
+        found = [(match.start(), match.end()) for match in _MARK.finditer(alike)]
+        for start, end in reversed(found):
+            text = text[:start] + REMOVED + text[end:]
+    return _SPEAKER.sub(r"\1(\2)", text) if "[" in text else text
 
 
 def fenced(quote: Quote, mark: str) -> str:

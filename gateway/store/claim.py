@@ -64,7 +64,8 @@ _STANDS = """
      (SELECT MIN(author) FROM inbox WHERE thread = t.id AND outcome <> 'refused') AS first_author,
      (SELECT MAX(author) FROM inbox WHERE thread = t.id AND outcome <> 'refused') AS last_author,
      EXISTS (SELECT 1 FROM grants WHERE thread = t.id) AS grants,
-     EXISTS (SELECT 1 FROM open_messages WHERE thread = t.id) AS shown
+     EXISTS (SELECT 1 FROM open_messages WHERE thread = t.id) AS shown,
+     EXISTS (SELECT 1 FROM checkpoints WHERE thread = t.id) AS saved
     FROM threads t LEFT JOIN turns u
      ON u.thread = t.id AND u.n = (SELECT MAX(n) FROM turns WHERE thread = t.id)
     WHERE t.id = ?
@@ -283,6 +284,7 @@ def _work(
         messages=messages,
         resumed=turn.resumed,
         delivered=turn.delivered,
+        saved=bool(stands["saved"]),
         stop=turn.stop,
         shared=stands["first_author"] != stands["last_author"],
         asker=asker,

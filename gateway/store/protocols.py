@@ -248,6 +248,8 @@ class Work:
     """What beginning it has put into the thread."""
     used: Used = NOTHING_USED
     """What its earlier attempts have used."""
+    saved: bool = True
+    """There is a state of the thread's team."""
     folder: Path = Path()
     """The thread's own; it may not be there yet."""
 
