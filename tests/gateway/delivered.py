@@ -1,4 +1,4 @@
-"""What the tests of deliveries share: a gateway whose threads are written to a scripted platform."""
+"""What the tests of deliveries share: a gateway that writes threads to a scripted platform."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence

@@ -165,11 +165,15 @@ async def test_a_place_that_is_gone_stays_given_up_after_a_restart(tmp_path: Pat
 async def test_refused_credentials_end_the_adapter(tmp_path: Path) -> None:
     board = Board()
     board.fail("post", AuthError("token_revoked"))
-    with pytest.raises(AuthError, match="token_revoked"):
+
+    async def serve() -> None:
         async with served(tmp_path, Surface(board)) as gateway:
             story = await Story.begun(gateway)
             await story.tell(*HELLO)
             await asyncio.Event().wait()
+
+    with pytest.raises(AuthError, match="token_revoked"):
+        await serve()
 
 
 async def test_a_bug_in_one_thread_leaves_the_others_alone(tmp_path: Path, caplog) -> None:

@@ -1,0 +1,55 @@
+"""kill -9 between what a platform took and what was recorded: nothing is lost or doubled."""
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.gateway.delivery_child import WORDS
+
+ROOT = Path(__file__).resolve().parents[2]
+
+pytestmark = pytest.mark.timeout(60)
+
+
+async def run(folder: Path, file: Path, call: str, when: str) -> int:
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-m",
+        "tests.gateway.delivery_child",
+        str(folder),
+        str(file),
+        call,
+        when,
+        cwd=ROOT,
+        env={"PATH": os.environ["PATH"], "HOME": str(folder), "PYTHONPATH": str(ROOT)},
+    )
+    return await asyncio.wait_for(process.wait(), 25)
+
+
+def stands(file: Path) -> dict[str, str]:
+    """The platform's messages by their ids, as they read now."""
+    lines = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
+    posts = [line["id"] for line in lines if "edit" not in line]
+    assert len(posts) == len(set(posts)), "something was posted twice"
+    assert not any(line["unsure"] for line in lines)
+    return {line["id"]: line["text"] for line in lines}
+
+
+@pytest.mark.parametrize(
+    ("call", "when"),
+    [("post", "before"), ("post", "after"), ("edit", "before"), ("edit", "after")],
+    ids=["attempt noted", "posted", "about to edit", "edited"],
+)
+async def test_a_process_that_is_killed_leaves_nothing_lost_or_doubled(
+    tmp_path: Path, call: str, when: str
+) -> None:
+    file = tmp_path / "platform"
+    assert await run(tmp_path / "store", file, call, when) == -signal.SIGKILL
+    assert await run(tmp_path / "store", file, "never", "") == 0
+    texts = [text for text in stands(file).values() if text.startswith("word")]
+    assert texts == ["".join(WORDS)]
