@@ -123,6 +123,7 @@ class Calls:
                 token=known.token,
                 base_url=known.base_url,
                 session=known.session,
+                team_id=known.default_params.get("team_id"),
                 retry_handlers=[],
                 logger=LOG,
             )
