@@ -79,8 +79,13 @@ async def simulate(
         gateway, adapters = await stack.enter_async_context(served(loaded, store))
         async with asyncio.TaskGroup() as group:
             serving = group.create_task(run_adapters(gateway, adapters), name="adapters")
-            await simulation.talk()
+            talking = group.create_task(simulation.talk(), name="talk")
+            await asyncio.wait((serving, talking), return_when=asyncio.FIRST_COMPLETED)
+            ended = not talking.done()
             serving.cancel()
+            talking.cancel()
+        if ended:
+            raise GatewayError(f"{name} is not served any more; the log says why.")
 
 
 def _find(name: str) -> Simulate:

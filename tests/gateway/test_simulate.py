@@ -106,3 +106,11 @@ def test_what_has_no_simulator_is_refused(place: Place, name: str) -> None:
     _, result = parley(place, name)
     assert result.exit_code == ExitCode.USAGE
     assert f"there is no simulator of {name!r}" in result.output
+
+
+def test_a_platform_that_is_not_served_any_more_ends_it(place: Place) -> None:
+    place.said.clear()
+    with installed(Platform(refuses=True), simulate=place.simulate):
+        result = CliRunner().invoke(main, ["simulate", "scripted"])
+    assert result.exit_code == ExitCode.FAILED
+    assert "scripted is not served any more" in result.output

@@ -44,6 +44,8 @@ class Simulation:
     async def talk(self) -> None:
         """Let whoever is at the terminal be the people, until they end it."""
         print(HELP, end="\n\n", flush=True)  # noqa: T201
+        await self._slack.until(lambda: self._slack.sockets.live, within=None)
+        print("The app is connected.", flush=True)  # noqa: T201
         console = Console(self._slack, _write)
         async with asyncio.TaskGroup() as group:
             watching = group.create_task(self._watch(console), name="slack screen")

@@ -1,0 +1,84 @@
+"""`parley simulate slack`: Parley itself answers in the simulated workspace."""
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.timeout(60)
+
+ROOT = Path(__file__).parents[3]
+
+
+class Terminal:
+    """The running command, typed to and read from."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self.process = process
+        self.shown = ""
+
+    def types(self, line: str) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(f"{line}\n".encode())
+
+    async def shows(self, text: str) -> None:
+        assert self.process.stdout is not None
+        async with asyncio.timeout(30):
+            while text not in self.shown:
+                line = await self.process.stdout.readline()
+                assert line, self.shown
+                self.shown += line.decode()
+
+
+async def parley(folder: Path, *arguments: str) -> Terminal:
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-m",
+        "gateway.cli",
+        *arguments,
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+    )
+    return Terminal(process)
+
+
+@pytest.mark.chaos
+async def test_the_demo_team_answers_where_there_is_no_config(tmp_path: Path) -> None:
+    terminal = await parley(tmp_path, "simulate", "slack")
+    try:
+        await terminal.shows("The app is connected.")
+        terminal.types("@parley what is 3*4?")
+        await terminal.shows("**12**")
+        terminal.types("/quit")
+        assert await asyncio.wait_for(terminal.process.wait(), 20) == 0
+    finally:
+        if terminal.process.returncode is None:
+            terminal.process.kill()
+            await terminal.process.wait()
+    assert "#general [1] alice" in terminal.shown
+    assert "calculator" in terminal.shown
+
+
+@pytest.mark.chaos
+async def test_alone_it_waits_for_a_parley_that_is_served_elsewhere(tmp_path: Path) -> None:
+    workspace = await parley(tmp_path, "simulate", "slack", "--alone")
+    served: Terminal | None = None
+    try:
+        await workspace.shows("[adapters.slack]")
+        await workspace.shows("api_url")
+        table = workspace.shown[workspace.shown.index("[adapters.slack]") :].split("\n\n")[0]
+        route = '[[routes]]\nadapter = "slack"\nchannels = "*"\nusers = "members"\n'
+        (tmp_path / "config.toml").write_text(f"{table}\n{route}")
+        served = await parley(tmp_path, "serve")
+        await workspace.shows("The app is connected.")
+        workspace.types("@parley hello")
+        await workspace.shows("in 1 front_desk")
+    finally:
+        for each in filter(None, (served, workspace)):
+            each.process.terminate()
+            await each.process.wait()
