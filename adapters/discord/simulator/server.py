@@ -8,7 +8,7 @@ import logging
 import math
 from collections.abc import Callable
 from functools import partial
-from typing import Any, assert_never
+from typing import Any, TypeAlias, assert_never
 
 from aiohttp import web
 
@@ -40,6 +40,8 @@ logger = logging.getLogger(__name__)
 
 API = "/api/v10"
 BIGGEST = 64 * 2**20
+Answer: TypeAlias = Callable[[], web.Response]
+
 VIA = {"Via": "1.1 google"}
 CLOUDFLARE = "<html><body>You are being rate limited</body></html>"
 
@@ -116,21 +118,34 @@ class Server:
         return Reply(200, application(world.bot, world.owner, flags))
 
     async def _serve(self, route: str, handler: Handler, request: web.Request) -> web.Response:
+        call = self._call(route or request.path.removeprefix(API), request)
+        return await self._attend(call, request, partial(self._answer, call, handler))
+
+    async def _download(self, request: web.Request) -> web.Response:
+        call = self._call("/attachments", request)
+        return await self._attend(call, request, partial(self._file, call))
+
+    def _call(self, route: str, request: web.Request) -> Call:
+        peer = request.transport and request.transport.get_extra_info("peername")
         call = Call(
             method=request.method,
-            route=route or request.path.removeprefix(API),
+            route=route,
             path=request.path.removeprefix(API),
             at=self.world.clock.now(),
             parameters=dict(request.match_info),
             query=dict(request.query),
             headers=dict(request.headers),
             content_type=request.content_type,
-            connection=id(request.transport),
+            connection=peer[1] if peer else 0,
         )
         self.calls.append(call)
+        return call
+
+    async def _attend(self, call: Call, request: web.Request, answer: Answer) -> web.Response:
         try:
             await _read(call, request)
-            response = await self._answer(call, handler)
+            fault = self.faults.next(call)
+            response = answer() if fault is None else await self._fail(call, fault, answer)
         except _Cut:
             if request.transport is not None:
                 request.transport.abort()
@@ -151,14 +166,8 @@ class Server:
             except Exception as error:
                 self.broken.append(error)
 
-    async def _answer(self, call: Call, handler: Handler) -> web.Response:
-        fault = self.faults.next(call)
-        if fault is not None:
-            return await self._fail(call, handler, fault)
+    def _answer(self, call: Call, handler: Handler) -> web.Response:
         self._check_token(call)
-        return self._within_limits(call, handler)
-
-    def _within_limits(self, call: Call, handler: Handler) -> web.Response:
         place = major(call.parameters)
         taken = self.limits.take(call.method, call.route, place, call.connection)
         if taken.retry_after is not None:
@@ -169,13 +178,19 @@ class Server:
             return _refused(call, refused, taken.headers)
         return _respond(call, reply.status, reply.body, taken.headers)
 
-    async def _fail(self, call: Call, handler: Handler, fault: Fault) -> web.Response:
+    def _file(self, call: Call) -> web.Response:
+        wanted = call.id("attachment_id")
+        found = self.world.files.get(wanted)
+        if found is None or not self.world.cdn.good(wanted, call.query):
+            call.status = 404
+            return web.Response(status=404, text="This content is no longer available.")
+        call.status = 200
+        return web.Response(body=found.content, content_type=found.content_type)
+
+    async def _fail(self, call: Call, fault: Fault, answer: Answer) -> web.Response:
         call.fault = type(fault).__name__
-        if isinstance(fault, Fails | Cut | Slow) and fault.committed:
-            self._check_token(call)
-            done = self._within_limits(call, handler)
-        else:
-            done = None
+        committed = isinstance(fault, Fails | Cut | Slow) and fault.committed
+        done = answer() if committed else None
         match fault:
             case Fails(status=status):
                 text = f"{status}: the simulator was asked to fail"
@@ -189,10 +204,7 @@ class Server:
                 await asyncio.sleep(seconds)
                 if until is not None:
                     await until.wait()
-                if done is not None:
-                    return done
-                self._check_token(call)
-                return self._within_limits(call, handler)
+                return answer() if done is None else done
             case Refuses(status=status, code=code, message=message):
                 raise Refused(status, code, message)
             case _:
@@ -220,24 +232,6 @@ class Server:
             return
         if call.headers.get("Authorization") != f"Bot {self._token}":
             raise unauthorized()
-
-    async def _download(self, request: web.Request) -> web.Response:
-        wanted = int(request.match_info["attachment_id"])
-        found = self.world.files.get(wanted)
-        call = Call(
-            method="GET",
-            route="/attachments",
-            path=request.path,
-            at=self.world.clock.now(),
-            query=dict(request.query),
-            headers=dict(request.headers),
-        )
-        self.calls.append(call)
-        if found is None or not self.world.cdn.good(wanted, request.query):
-            call.status = 404
-            return web.Response(status=404, text="This content is no longer available.")
-        call.status = 200
-        return web.Response(body=found.content, content_type=found.content_type)
 
 
 def _nowhere(world: World, call: Call) -> Reply:

@@ -96,6 +96,22 @@ async def test_faults_meet_the_requests_that_were_named(
     assert codes == [200, 200, 403, 403, 200]
 
 
+async def test_a_download_can_fail_too(discord: DiscordSimulator, discord_client: Connect) -> None:
+    general, alice = discord.channel("general"), discord.person("alice")
+    bot = await discord_client(Bot())
+    await alice.says(general, "look", files=[("a.txt", b"text", "text/plain")])
+    await discord.until(lambda: bot.heard)
+    attachment = bot.heard[0].attachments[0]
+    discord.faults.plan(Fails(503), path="/attachments")
+    discord.faults.plan(Cut(), path="/attachments", times=2)  # aiohttp tries a GET twice
+
+    with pytest.raises(sdk.HTTPException):
+        await attachment.read()
+    with pytest.raises(aiohttp.ClientError):
+        await attachment.read()
+    assert await attachment.read() == b"text"
+
+
 async def test_a_thread_is_deleted_or_its_permission_lost_in_mid_stream(
     discord: DiscordSimulator, discord_client: Connect
 ) -> None:
