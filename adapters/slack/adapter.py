@@ -67,7 +67,9 @@ class SlackAdapter:
             raise
 
     async def _run(self, gateway: Gateway, stack: AsyncExitStack) -> None:
-        installs = Installs(self._config, gateway.tokens) if self._config.client_id else None
+        installs = None
+        if self._config.client_id:
+            installs = Installs(self._config, gateway.tokens, clock=self._clock)
         clients = await self._signed_in(stack, installs)
         surface = SlackSurface(clients, live_links=lambda: gateway.live_links)
         await stack.enter_async_context(delivering(gateway, surface))
@@ -161,7 +163,7 @@ class _Service:
         if self._config.mode == "http":
             assert self._config.signing_secret is not None  # the config has it for this mode
             secret = self._config.signing_secret.get_secret_value()
-            requests = Requests(self._app, secret, heard=self._heard, clock=self._clock)
+            requests = Requests(self._app, secret, heard=self._heard)
             routes.append(web.post(EVENTS, requests.serve))
         if self._installs is not None:
             oauth = OAuth(self._config, self._installs, self._clients, installed=self._installed)

@@ -42,7 +42,7 @@ REVOKED = frozenset(
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workspace:
     """A workspace that the bot is in. `user` and `bot` are its own ids there, `handle` what people
-    call it; `scopes` what its token may do.
+    call it; `scopes` what its token may do. `shared`: one token serves its whole organisation.
     """
 
     id: str
@@ -53,6 +53,7 @@ class Workspace:
     bot: str = ""
     handle: str = ""
     scopes: frozenset[str] = field(default_factory=frozenset[str])
+    shared: bool = False
 
 
 class SlackClients:
@@ -151,7 +152,7 @@ class SlackClients:
     def found(self, workspace: Workspace, token: str) -> None:
         """Take a workspace and its token into use."""
         self._workspaces[workspace.id] = workspace
-        self._clients[workspace.id] = self.bare(token)
+        self._clients[workspace.id] = self.bare(token, team=workspace.id * workspace.shared)
 
     async def _sign_in(self) -> None:
         refused: AuthError | None = None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from typing import Any, cast
 
 from slack_bolt.app.async_app import AsyncApp
@@ -19,7 +20,7 @@ from adapters.slack.client import SlackClients, Workspace
 from adapters.slack.config import Config
 from adapters.slack.inbound.events import parse_event
 from adapters.slack.inbound.interactions import parse_command, parse_interaction
-from adapters.slack.inbound.payload import team_of, text_at
+from adapters.slack.inbound.payload import bot_user_of, enterprise_of, team_of, text_at
 from adapters.slack.inbound.values import Inbound
 from gateway.errors import GatewayError
 from gateway.surface import Rejected
@@ -65,7 +66,8 @@ def bolt_app(config: Config, clients: SlackClients, take: Take) -> AsyncApp:
 
     @app.use
     async def inbox(req: AsyncBoltRequest) -> BoltResponse:
-        answer = await take(parse(req.body, config, clients))
+        me = await _me(req.body, clients)
+        answer = await take(parse(req.body, config, me))
         return BoltResponse(status=200, body=answer or "")
 
     @app.error
@@ -79,16 +81,26 @@ def bolt_app(config: Config, clients: SlackClients, take: Take) -> AsyncApp:
     return app
 
 
-def parse(body: Mapping[str, Any], config: Config, clients: SlackClients) -> Inbound:
-    """What a payload means, whatever it is."""
-    team = (
-        text_at(body, "view", "app_installed_team_id")
-        or team_of(body)
-        or text_at(body, "team", "id")
-    )
-    me = clients.workspace(team) or Workspace(id=team)
+def parse(body: Mapping[str, Any], config: Config, me: Workspace) -> Inbound:
+    """What a payload means to the bot `me`, whatever it is."""
     if text_at(body, "type") == "event_callback":
         return parse_event(body, me, reactions=config.reactions)
     if text_at(body, "command"):
         return parse_command(body, me, config.command)
     return parse_interaction(body, me)
+
+
+async def _me(body: Mapping[str, Any], clients: SlackClients) -> Workspace:
+    """The bot in the workspace that a payload is from, which an organisation's token may serve."""
+    team = (
+        text_at(body, "view", "app_installed_team_id")
+        or team_of(body)
+        or text_at(body, "team", "id")
+    )
+    try:
+        await clients.of(team, enterprise=enterprise_of(body))
+    except Rejected as error:
+        LOG.info("from where the bot is not installed: %s", error)  # such as that it was thrown out
+    me = clients.workspace(team) or Workspace(id=team)
+    user = bot_user_of(body)
+    return replace(me, user=user) if user else me

@@ -53,6 +53,20 @@ def team_of(payload: Payload) -> str:
     return granted or text_at(payload, "context_team_id") or text_at(payload, "team_id")
 
 
+def enterprise_of(payload: Payload) -> str:
+    """The organisation that a payload is from; "" if it does not say."""
+    grants = tables_at(payload, "authorizations")
+    granted = text_at(grants[0], "enterprise_id") if grants else ""
+    named = text_at(payload, "enterprise_id") or text_at(payload, "enterprise", "id")
+    return granted or text_at(payload, "context_enterprise_id") or named
+
+
+def bot_user_of(payload: Payload) -> str:
+    """The bot's own user where an event arrived; "" if it does not say."""
+    grants = tables_at(payload, "authorizations")
+    return text_at(grants[0], "user_id") if grants and grants[0].get("is_bot") is True else ""
+
+
 def key_of(team: str, channel: str, root: str) -> ConversationKey:
     """The conversation that hangs on a message: every top-level message roots its own."""
     return ConversationKey(platform=PLATFORM, workspace=team, channel=channel, root=root)
