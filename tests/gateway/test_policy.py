@@ -1,5 +1,6 @@
 """What a message means to the team, in every situation that tells meanings apart."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,6 +11,8 @@ from gateway.commands import command_infos, parse_command
 from gateway.conversation import LOCAL_OPERATOR, Author, Click, ConversationKey, InboundMessage
 from gateway.events import RequestKind
 from gateway.policy import (
+    FULL,
+    MODE_NOT_YOURS,
     NOT_ALLOWED,
     TELL_AGAIN,
     WAITS_FOR_ANSWERS,
@@ -18,15 +21,25 @@ from gateway.policy import (
     decide,
     named_request,
 )
+from gateway.queue_commands import HOW
 from gateway.store.protocols import (
+    Again,
     Begin,
+    Cancel,
+    Change,
+    Drop,
     Enqueue,
+    First,
+    Ignore,
     Refuse,
     Request,
     Resolve,
+    Revoke,
     Say,
+    SetMode,
     Situation,
     Stop,
+    Support,
     Thread,
 )
 
@@ -217,3 +230,121 @@ def test_without_a_rule_only_operators_are_heard(text, told, reply):
     at = situation(OPEN, named=OPEN, told=told)
     assert meaning(text, at, ASKER, OperatorsOnly()) == Refuse(reason="not allowed", reply=reply)
     assert not isinstance(meaning(text, at, LOCAL_OPERATOR, OperatorsOnly()), Refuse)
+
+
+# --- modes, and what is changed afterwards ---
+
+
+def in_mode(mode: str, **more) -> Situation:
+    found = situation(**more)
+    assert found.thread is not None
+    return replace(found, thread=replace(found.thread, mode=mode))
+
+
+@pytest.mark.parametrize(
+    ("mode", "quiet"), [("queue", 0.0), ("steer", 0.0), ("interrupt", 0.0), ("collect", 3.0)]
+)
+def test_a_message_does_what_its_threads_mode_says(mode, quiet):
+    at = in_mode(mode, status="running")
+    assert meaning("hi", at) == Enqueue(mode=mode, quiet=quiet)
+    approval = replace(at, requests=(OPEN,))
+    assert meaning("hi", approval) == Enqueue(mode=mode, quiet=quiet, notice=WAITS_FOR_APPROVAL)
+
+
+def test_a_new_thread_has_the_mode_of_its_route():
+    class Collecting(OperatorsOnly):
+        def judge(self, message):
+            return Allowed(mode="collect")
+
+    assert meaning("hi", situation(thread=None), access=Collecting()) == Enqueue(
+        mode="collect", quiet=3.0
+    )
+
+
+@pytest.mark.parametrize("told", [None, 9_999.0, 10_000.0 - TELL_AGAIN])
+def test_what_comes_on_top_of_too_many_is_refused_and_said_once_an_hour(told):
+    at = situation(status="running", waiting=20, told=told)
+    reply = "" if told == 9_999.0 else FULL.format(waiting=20)
+    assert meaning("hi", at) == Refuse(reason="too many wait", reply=reply)
+    assert isinstance(meaning("/stop", at), Stop)
+    answer = situation(TEXT, waiting=20, told=told)
+    assert isinstance(meaning("Berlin", answer), Resolve)
+
+
+@pytest.mark.parametrize(
+    ("author", "access", "edited", "deleted"),
+    [
+        (ASKER, Everybody(), Change(anybody=False), Cancel(anybody=False)),
+        (LOCAL_OPERATOR, Everybody(), Change(anybody=True), Cancel(anybody=True)),
+        (OTHER, OperatorsOnly(), Ignore(), Ignore()),
+        (Author(id=""), OperatorsOnly(), Ignore(), Cancel(anybody=True)),
+    ],
+    ids=["the author", "an operator", "nobody it knows", "whoever the platform does not name"],
+)
+def test_an_edit_or_a_deletion_means(author, access, edited, deleted):
+    at = situation(OPEN, named=OPEN)
+    text = f"approve {OPEN.id}"  # an edit is never an answer
+    assert meaning(text, at, author, access, event="edit") == edited
+    assert meaning("", at, author, access, event="delete") == deleted
+
+
+@pytest.mark.parametrize(
+    ("supporters", "always", "answer", "expected"),
+    [
+        ((), True, "approve", Support(request=OPEN.id, always=False, approved=1, quorum=3)),
+        (("x:1",), True, "approve_always", 2),
+        (("x:1", "local:operator"), True, "approve", "You have approved this; 2 of 3 have so far."),
+        (("x:1", "x:2"), True, "approve_always", "approved for this thread by 3 people"),
+        (("x:1", "x:2"), False, "approve_always", "approved by 3 people"),
+        (("x:1", "x:2"), True, "approve", "approved by 3 people"),
+        (("x:1", "x:2"), True, "deny", "denied"),
+    ],
+)
+def test_an_approval_that_several_people_give(supporters, always, answer, expected):
+    asked = replace(OPEN, quorum=3, supporters=supporters, always_so_far=always)
+    click = Click(request=asked.id, answer=Answer(kind=answer))
+    found = meaning("", situation(asked, named=asked), LOCAL_OPERATOR, click=click)
+    match found:
+        case Support() if isinstance(expected, int):
+            assert (found.approved, found.always) == (expected, True)
+        case Support():
+            assert found == expected
+        case Say():
+            assert found.reply == expected
+        case Resolve():
+            assert found.outcome == expected
+            assert found.grant == ("for this thread" in expected)
+        case _:
+            pytest.fail(str(found))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("/queue drop 7", Drop(inbox=7)),
+        ("/queue FIRST #7", First(inbox=7)),
+        ("/queue drop x", HOW),
+        ("/queue drop 99999999999999999999", HOW),
+        ("/queue mode", "The modes are:"),
+        ("/queue mode fast", "The modes are:"),
+        ("/queue mode Steer", MODE_NOT_YOURS),
+        ("/queue", "Nothing waits.\nMode queue: "),
+        ("/again 7", Again(inbox=7)),
+        ("/again", "Say which one"),
+        ("/revoke send_mail", Revoke(tool="send_mail")),
+        ("/revoke", "Say which tool"),
+        ("/grants", "Nothing was approved"),
+    ],
+)
+def test_a_command_about_what_waits_means(text, expected):
+    found = meaning(text, situation())
+    if isinstance(expected, str):
+        assert isinstance(found, Say)
+        assert found.reply.startswith(expected)
+    else:
+        assert found == expected
+    as_operator = meaning(text, situation(), LOCAL_OPERATOR)
+    if isinstance(found, Drop | First | Again | Revoke):
+        assert as_operator == replace(found, anybody=True)
+    if text.endswith("Steer"):
+        assert as_operator == SetMode(mode="steer", reply=as_operator.reply)
