@@ -6,6 +6,7 @@ An application has three seconds for its first answer, and fifteen minutes for w
 from __future__ import annotations
 
 import secrets
+from enum import IntEnum
 
 from adapters.discord.simulator import messages, payloads
 from adapters.discord.simulator.components import CUSTOM_ID
@@ -36,9 +37,19 @@ from adapters.discord.simulator.world import Event, World
 DEADLINE = 3.0
 TOKEN_GOOD_FOR = 15 * 60.0
 
-PONG, MESSAGE, DEFER, DEFER_UPDATE, UPDATE, CHOICES, MODAL = 1, 4, 5, 6, 7, 8, 9
 MODAL_TITLE = 45
 MODAL_FIELDS = 5
+
+
+class Callback(IntEnum):
+    """How an application may answer at first."""
+
+    MESSAGE = 4
+    DEFER = 5
+    DEFER_UPDATE = 6
+    UPDATE = 7
+    CHOICES = 8
+    MODAL = 9
 
 
 def begin(
@@ -130,18 +141,21 @@ def answer(world: World, interaction: Interaction, kind: int, data: Json, draft:
     """Take the application's first answer."""
     from_component = interaction.type is InteractionType.COMPONENT or bool(interaction.message)
     match kind:
-        case 4:
+        case Callback.MESSAGE:
             interaction.response = _say(world, interaction, draft)
-        case 5:
+        case Callback.DEFER:
             interaction.response = _think(world, interaction, draft)
-        case 6 if from_component:
+        case Callback.DEFER_UPDATE if from_component:
             pass
-        case 7 if from_component and interaction.message:
+        case Callback.UPDATE if from_component and interaction.message:
             messages.edit(world, interaction.message, draft)
             interaction.response = interaction.message
-        case 8 if interaction.type is InteractionType.AUTOCOMPLETE:
+        case Callback.CHOICES if interaction.type is InteractionType.AUTOCOMPLETE:
             interaction.choices = data.get("choices") or []
-        case 9 if interaction.type in (InteractionType.COMMAND, InteractionType.COMPONENT):
+        case Callback.MODAL if interaction.type in (
+            InteractionType.COMMAND,
+            InteractionType.COMPONENT,
+        ):
             interaction.modal = _modal(data)
         case _:
             raise invalid("type", "INTERACTION_CALLBACK_TYPE", "Not possible for this interaction")
@@ -160,7 +174,7 @@ def answered(world: World, interaction: Interaction) -> Json:
         "response_message_loading": interaction.thinking,
         "response_message_ephemeral": response.ephemeral,
     }
-    if interaction.answer not in (MESSAGE, UPDATE):
+    if interaction.answer not in (Callback.MESSAGE, Callback.UPDATE):
         return {"interaction": told}
     message = world.shows.message(response)
     return {"interaction": told, "resource": {"type": interaction.answer, "message": message}}
@@ -180,7 +194,7 @@ def follow_up(world: World, interaction: Interaction, draft: Draft) -> Message:
 def original(interaction: Interaction) -> Message:
     """The message of the first answer; of a click without a new one, that which was clicked."""
     message = interaction.response
-    if message is None and interaction.answer == DEFER_UPDATE:
+    if message is None and interaction.answer == Callback.DEFER_UPDATE:
         message = interaction.message
     if message is None or message.deleted:
         raise unknown("Message")

@@ -17,6 +17,7 @@ from adapters.discord.simulator.errors import (
     unknown,
     wrong_length,
 )
+from adapters.discord.simulator.interactions import Callback
 from adapters.discord.simulator.model import (
     Channel,
     ChannelType,
@@ -47,14 +48,10 @@ def callback(world: World, call: Call) -> Reply:
     kind = call.body.get("type")
     data: Json = call.body.get("data") or {}
     draft = Draft()
-    if kind in (interactions.MESSAGE, interactions.DEFER, interactions.UPDATE):
-        old = (
-            interaction.message.flags
-            if kind == interactions.UPDATE and interaction.message
-            else None
-        )
+    if kind in (Callback.MESSAGE, Callback.DEFER, Callback.UPDATE):
+        old = interaction.message.flags if kind == Callback.UPDATE and interaction.message else None
         draft = read(data, call.uploads, ANSWER, old_flags=old)
-        if kind == interactions.MESSAGE:
+        if kind == Callback.MESSAGE:
             check_not_empty(draft)
     interactions.answer(world, interaction, kind, data, draft)
     if call.query.get("with_response") not in YES:

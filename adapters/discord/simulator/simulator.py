@@ -231,11 +231,10 @@ class DiscordSimulator:
     @property
     def pings(self) -> list[Message]:
         """The application's messages that told somebody by name, role or all at once."""
-        everything = [each for channel in self.world.channels.values() for each in
-                      channel.messages.values()]  # fmt: skip
         return [
             each
-            for each in everything
+            for channel in self.world.channels.values()
+            for each in channel.messages.values()
             if each.application and (each.pings or each.role_pings or each.everyone)
         ]
 
