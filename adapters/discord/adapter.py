@@ -137,8 +137,9 @@ class _Bot:
             delivering(self._gateway, self._surface),
             asyncio.TaskGroup() as group,
         ):
-            # On the very first run there is nothing that could have been missed.
-            self._events = Events(self, group, float(seen or 0.0), self._clock)
+            # Before the very first run there is nothing that could have been missed.
+            heard_at = float(seen) if seen else self._clock()
+            self._events = Events(self, group, heard_at, self._clock)
             group.create_task(self._note_seen(), name="notes until when all was heard")
             group.create_task(self._tell_commands(), name="tells Discord of the commands")
             group.create_task(self._connection.run(), name="keeps the connection to Discord")
@@ -200,13 +201,11 @@ class _Bot:
             await self._acting.act(done, self._me_in(payload))
 
     async def ready(self, since: float) -> None:
-        if not since:
-            return
         direct = [(Channel(id=channel, type=1), "") for channel in sorted(self._spots.direct)]
         await self._catch_up.read(direct, since, self._me)
 
     async def guild(self, payload: Payload, since: float) -> None:
-        if not since or payload.get("unavailable"):
+        if payload.get("unavailable"):
             return
         guild = str(payload["id"])
         channels = [

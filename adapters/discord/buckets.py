@@ -9,6 +9,7 @@ must not wait.
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -159,7 +160,7 @@ class Buckets:
         self._hashes: dict[str, str] = {}
         self._buckets: dict[tuple[str, str], Bucket] = {}
         self._held_until = 0.0
-        self._next_at = 0.0
+        self._calls: deque[float] = deque()
 
     def of(self, route: str, major: str) -> Bucket:
         """The bucket in which a route counts, for this channel, guild or webhook."""
@@ -188,11 +189,16 @@ class Buckets:
 
     async def spread(self) -> None:
         """Keep the bot below what Discord takes of it in all."""
-        now = monotonic()
-        self._next_at = max(self._next_at + 1 / PER_SECOND, now - 0.5)
-        wait = max(self._next_at - now, self.held)
-        if wait > 0:
+        while (wait := self._wait()) > 0:  # noqa: ASYNC110 (until a time, not an event)
             await asyncio.sleep(wait)
+        self._calls.append(monotonic())
+
+    def _wait(self) -> float:
+        now = monotonic()
+        while self._calls and self._calls[0] <= now - 1 - MARGIN:
+            self._calls.popleft()
+        full = self._calls[0] + 1 + MARGIN - now if len(self._calls) >= PER_SECOND else 0.0
+        return max(full, self.held)
 
     def _forget_idle(self) -> None:
         if len(self._buckets) >= MOST_BUCKETS:

@@ -110,7 +110,7 @@ class Events:
     def _begins(self) -> None:
         """Of several connections that begin at once, all have missed what the first has."""
         now = time.monotonic()
-        if not self._since or (not self._catching and now - self._ready_at > TOGETHER):
+        if not self._catching and now - self._ready_at > TOGETHER:
             self._since = self.heard_at
         self._ready_at = now
 

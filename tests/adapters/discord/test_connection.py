@@ -69,15 +69,17 @@ async def test_a_cut_connection_is_resumed_and_nothing_is_taken_twice(
     alice = discord.person("alice")
     model = ScriptedModel(*[f"Answer {n}." for n in range(5)])
     async with serving(discord, tmp_path, partial(solo, model)) as gateway:
+        await alice.says(alice.direct, "hello")
+        await discord.until(lambda: len(said(discord, alice.direct)) == 1)
         discord.gateway.abort()
         await discord.until(lambda: not discord.gateway.open_sessions)
         await alice.says(alice.direct, "while you were away")
-        await discord.until(lambda: len(said(discord, alice.direct)) == 1)
+        await discord.until(lambda: len(said(discord, alice.direct)) == 2)
         discord.gateway.duplicate()
         await alice.says(alice.direct, "twice?")
-        await discord.until(lambda: len(said(discord, alice.direct)) == 2)
+        await discord.until(lambda: len(said(discord, alice.direct)) == 3)
         await all_told(gateway)
-    assert len(model.requests) == 2
+    assert len(model.requests) == 3
     assert discord.gateway.resumes == 1
 
 

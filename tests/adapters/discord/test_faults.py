@@ -1,0 +1,134 @@
+"""Discord's bad days: each of them, and the thread says what was said, once."""
+
+import asyncio
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from adapters.discord.simulator import Cut, DiscordSimulator, Fails, Fault, Refuses, TooMany
+from tests.adapters.discord.serving import all_told, said, serving
+from tests.fakes.scripted_model import ScriptedModel
+from tests.gateway.scripted import solo
+
+POST, EDIT = "/channels/{channel_id}/messages", "/messages/{message_id}"
+
+FAULTS: dict[str, Fault] = {
+    "route limit": TooMany(0.3),
+    "limit shared with others": TooMany(0.3, scope="shared"),
+    "global limit": TooMany(0.3, scope="global"),
+    "limit of what stands before the API": TooMany(0.3, via=False, html=True),
+    "500": Fails(500),
+    "502 after it was done": Fails(502, committed=True),
+    "503": Fails(503),
+    "504 after it was done": Fails(504, committed=True),
+    "reset": Cut(),
+    "reset after it was done": Cut(committed=True),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
+async def test_an_answer_stands_there_once(
+    fault: Fault, discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    alice, go_on = discord.person("alice"), asyncio.Event()
+    model = ScriptedModel(["One ", go_on, "two."])
+    team = partial(solo, model, model_client_stream=True)
+    discord.faults.plan(fault, method="POST", path=POST)
+    discord.faults.plan(fault, method="PATCH", path=EDIT)
+    async with serving(discord, tmp_path, team) as gateway:
+        await alice.says(alice.direct, "count")
+        await discord.until(lambda: said(discord, alice.direct), seconds=8)
+        go_on.set()
+        await discord.until(
+            lambda: said(discord, alice.direct) == ["**solo**\nOne two."], seconds=8
+        )
+        await all_told(gateway)
+    assert said(discord, alice.direct) == ["**solo**\nOne two."]
+    assert discord.avoidable_429s == []
+
+
+async def test_a_thread_that_is_archived_meanwhile_is_opened_again(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    general, alice, go_on = discord.channel("general"), discord.person("alice"), asyncio.Event()
+    model = ScriptedModel(["One ", go_on, "two."])
+    async with serving(
+        discord, tmp_path, partial(solo, model, model_client_stream=True)
+    ) as gateway:
+        asked = await alice.mentions(general, "count")
+        await discord.until(lambda: asked.thread and said(discord, asked.thread))
+        discord.archive(asked.thread)
+        go_on.set()
+        await discord.until(lambda: said(discord, asked.thread) == ["**solo**\nOne two."])
+        await all_told(gateway)
+    assert not asked.thread.archived
+
+
+@pytest.mark.parametrize("what", ["locked", "deleted", "forbidden"])
+async def test_a_thread_that_is_taken_away_ends_alone(
+    what: str, discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    general, alice, go_on = discord.channel("general"), discord.person("alice"), asyncio.Event()
+    model = ScriptedModel(["One ", go_on, "two."], "Fine.")
+    async with serving(
+        discord, tmp_path, partial(solo, model, model_client_stream=True)
+    ) as gateway:
+        asked = await alice.mentions(general, "count")
+        await discord.until(lambda: asked.thread and said(discord, asked.thread))
+        match what:
+            case "locked":
+                discord.deny(general, discord.bot, "manage_threads")
+                discord.archive(asked.thread, locked=True)
+            case "deleted":
+                discord.delete(asked.thread)
+            case _:
+                discord.deny(general, discord.bot, "send_messages_in_threads view_channel")
+        go_on.set()
+        await model.asked()
+        await all_told(gateway)
+        await alice.says(alice.direct, "and elsewhere?")
+        await discord.until(lambda: said(discord, alice.direct) == ["**solo**\nFine."])
+        await all_told(gateway)
+
+
+async def test_a_message_that_people_remove_while_it_grows_is_written_anew(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    alice, go_on = discord.person("alice"), asyncio.Event()
+    model = ScriptedModel(["One ", go_on, "two."])
+    async with serving(
+        discord, tmp_path, partial(solo, model, model_client_stream=True)
+    ) as gateway:
+        await alice.says(alice.direct, "count")
+        await discord.until(lambda: said(discord, alice.direct))
+        discord.delete(discord.messages(alice.direct)[-1])
+        go_on.set()
+        await discord.until(lambda: said(discord, alice.direct) == ["**solo**\nOne two."])
+        await all_told(gateway)
+
+
+async def test_a_permission_that_is_lost_in_a_channel_is_no_end_of_the_bot(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    general, alice = discord.channel("general"), discord.person("alice")
+    async with serving(discord, tmp_path, lambda: solo("Here.", "There.")) as gateway:
+        discord.deny(general, discord.bot, "send_messages create_public_threads")
+        await alice.mentions(general, "hello?")
+        await discord.until(lambda: any(call.status == 403 for call in discord.calls("POST")))
+        await all_told(gateway)
+        await alice.says(alice.direct, "hello?")
+        await discord.until(lambda: said(discord, alice.direct))
+        await all_told(gateway)
+
+
+async def test_edits_of_an_old_message_that_discord_refuses_do_no_harm(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    alice = discord.person("alice")
+    refusal = Refuses(429, 30046, "Maximum number of edits to messages older than 1 hour reached.")
+    discord.faults.plan(refusal, method="PATCH", path=EDIT)
+    async with serving(discord, tmp_path, lambda: solo("Here.")) as gateway:
+        await alice.says(alice.direct, "hello?")
+        await discord.until(lambda: said(discord, alice.direct))
+        await all_told(gateway)
