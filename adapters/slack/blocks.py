@@ -168,16 +168,21 @@ def card_blocks(part: Part, card: Card, own: Own, *, attached: str = "") -> list
     """
     blocks: list[Block] = [context(UNSURE)] if part.unsure else []
     whom = mentions(_users(card.mentions)) if not card.outcome else ""
-    if card.away:
-        return [*blocks, *_away(card, whom, own)]
     request = card.request
-    prompt = own(request.prompt) or "The team waits for an answer."
     head = f":raised_hand: {whom} ".rstrip() if not card.outcome else ":ballot_box_with_check:"
-    blocks += [section(piece) for piece in pieces(f"{head} {prompt}", SECTION)]
+    if card.away:
+        where = f" <{card.link}|Open the thread>" if card.link else ""
+        blocks.append(section(f"{head} A team waits for a decision.{where}"))
+    else:
+        prompt = own(request.prompt) or "The team waits for an answer."
+        blocks += [section(piece) for piece in pieces(f"{head} {prompt}", SECTION)]
     blocks.append(context(f"asked by *{_mrkdwn(label(request.agent or 'the team', 80))}*"))
     if request.tool or request.arguments:
         blocks += _call(request, attached)
-    return [*blocks, *(_settled(card, own) if card.outcome else _buttons(request))]
+    if card.outcome:
+        return [*blocks, *_settled(card, own)]
+    can_tell = not card.away or request.request_kind == "approval"
+    return [*blocks, *(_buttons(request) if can_tell else ())]
 
 
 def arguments_shown(request: InputRequested) -> str:
@@ -196,7 +201,7 @@ def summary(part: Part, own: Own) -> str:
         case Speech(agent=agent, text=text):
             said = f"{agent}: {text}" if text else f"{agent} is at work"
         case Card(away=True):
-            said = "A team waits for your answer."
+            said = "A team waits for a decision."
         case Card(request=request, outcome=outcome):
             said = f"{request.prompt} {outcome}".strip() or "The team waits for an answer."
         case Line(text=text):
@@ -291,16 +296,6 @@ def _menu(request: InputRequested) -> Block:
 def _settled(card: Card, own: Own) -> list[Block]:
     by = f" by {_mrkdwn(label(card.by, 80))}" if card.by else ""
     return [section(piece) for piece in pieces(f"*{own(card.outcome)}*{by}", SECTION)]
-
-
-def _away(card: Card, whom: str, own: Own) -> list[Block]:
-    """Nothing of the conversation: those who read it there may not read along here."""
-    where = f" <{card.link}|Open the thread>" if card.link else ""
-    if card.outcome:
-        return [section(f":ballot_box_with_check: {own(card.outcome)}{where}")]
-    return [
-        section(f":raised_hand: {whom} A team waits for your answer.{where}".replace("  ", " "))
-    ]
 
 
 def _users(authors: Sequence[str]) -> list[str]:

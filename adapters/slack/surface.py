@@ -219,13 +219,13 @@ class SlackSurface:
     async def _attach(self, place: Place, card: Card) -> str:
         """Show arguments that are too long for the card in a file before it; its name."""
         request = card.request
-        if card.away or not arguments_attached(request):
+        if not arguments_attached(request):
             return ""
-        name = _file_name(request)
-        if request.request not in self._attached:
+        name, here = _file_name(request), f"{place.key} {request.request}"
+        if here not in self._attached:
             data = arguments_shown(request).encode()
             await self._files.upload(place, request.request, name, data, "")
-            self._attached[request.request] = None
+            self._attached[here] = None
             while len(self._attached) > REMEMBERED:
                 self._attached.popitem(last=False)
         return name

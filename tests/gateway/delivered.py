@@ -50,9 +50,15 @@ async def say(
     return receipt.thread
 
 
-async def all_told(gateway: Gateway, clock: SteppedClock | None = None, step: float = 1.0) -> None:
+async def all_told(
+    gateway: Gateway,
+    clock: SteppedClock | None = None,
+    step: float = 1.0,
+    *,
+    platform: str = HERE.platform,
+) -> None:
     """Wait until everything is on the platform, or given up; time goes by meanwhile."""
-    while await gateway.store.untold("scripted"):
+    while await gateway.store.untold(platform):
         await asyncio.sleep(0.005)
         if clock is not None:
             clock.advance(step)
@@ -61,16 +67,17 @@ async def all_told(gateway: Gateway, clock: SteppedClock | None = None, step: fl
 class Story:
     """A thread in which what a test says happens, without a team."""
 
-    def __init__(self, gateway: Gateway, thread: str) -> None:
+    def __init__(self, gateway: Gateway, thread: str, platform: str = HERE.platform) -> None:
         self.gateway = gateway
         self.thread = thread
+        self.platform = platform
         self.turn = "t1"
 
     @classmethod
     async def begun(cls, gateway: Gateway, key: ConversationKey = HERE) -> "Story":
         new = NewThread(id=f"thread{key.root}", team="demo", definition="1")
         await gateway.store.create_thread(new, key=key)
-        return cls(gateway, new.id)
+        return cls(gateway, new.id, key.platform)
 
     async def tell(self, *events: SessionEvent) -> Sequence[SessionEvent]:
         """Let this happen: stored first, shown next; deltas are only shown."""
@@ -84,4 +91,4 @@ class Story:
         return shown
 
     async def told(self) -> None:
-        await all_told(self.gateway)
+        await all_told(self.gateway, platform=self.platform)

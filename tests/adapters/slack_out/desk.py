@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pydantic import SecretStr
 
 from adapters.slack.client import SlackClients
+from adapters.slack.clock import Clock
 from adapters.slack.config import Config
 from adapters.slack.simulator import HOME, AppSettings, Shown, SlackSimulator
 from adapters.slack.simulator.state import Message
@@ -55,8 +56,10 @@ class Desk:
 
 
 @asynccontextmanager
-async def at_desk(app: AppSettings | None = None) -> AsyncGenerator[Desk]:
-    async with SlackSimulator(app) as slack, SlackClients(config_of(slack)) as clients:
+async def at_desk(
+    app: AppSettings | None = None, *, clock: Clock | None = None
+) -> AsyncGenerator[Desk]:
+    async with SlackSimulator(app, clock=clock) as slack, SlackClients(config_of(slack)) as clients:
         asked = await slack.person("alice").asks("general", "hello")
         surface = surface_of(slack, clients)
         yield Desk(slack, surface, asked, place_of(slack, asked), clients)
@@ -72,7 +75,9 @@ def config_of(slack: SlackSimulator) -> Config:
 
 def surface_of(slack: SlackSimulator, clients: SlackClients) -> SlackSurface:
     links = {"docs.example"}
-    return SlackSurface(clients, live_links=lambda: links, clock=slack.clock, call_seconds=2.0)
+    return SlackSurface(
+        clients, live_links=lambda: links, clock=slack.world.clock, call_seconds=2.0
+    )
 
 
 def place_of(slack: SlackSimulator, asked: Message) -> Place:

@@ -146,19 +146,23 @@ async def test_a_settled_card_says_how_and_by_whom_and_has_no_buttons(desk: Desk
     assert "<@U0BOB>" not in shown.text
 
 
-async def test_a_card_elsewhere_shows_nothing_of_the_conversation(desk: Desk) -> None:
+async def test_a_card_elsewhere_is_for_deciding_without_the_conversation(desk: Desk) -> None:
     away = replace(desk.place, key=replace(desk.place.key, channel="C0RANDOM", root=""))
     link = "https://home.slack.com/archives/C1/p1"
-    card = Card(request=APPROVAL, away=True, link=link, mentions=("slack:T0HOME:U0BOB",))
+    request = replace(APPROVAL, prompt="Bob said: pay me.")
+    card = Card(request=request, away=True, link=link, mentions=("slack:T0HOME:U0BOB",))
     message = await desk.surface.post(away, part(card))
     shown = desk.slack.messages("random")[-1]
-    assert "pay" not in shown.text + shown.fallback
-    assert "clerk" not in shown.text + shown.fallback
+    assert "Bob said" not in shown.text + shown.fallback
+    assert APPROVAL.arguments in shown.text
     assert link in shown.text
-    assert shown.buttons == ()
+    assert shown.buttons == ("Approve", "Always", "Deny", "Deny with a note")
     assert await desk.surface.find(away, "k1", 0.0) == message
     await desk.surface.edit(away, message, part(replace(card, outcome="approved", by="Bob")))
-    assert "approved" in desk.slack.messages("random")[-1].text
+    shown = desk.slack.messages("random")[-1]
+    assert "approved" in shown.text
+    assert "Bob said" not in shown.text
+    assert shown.buttons == ()
 
 
 async def test_a_line_has_its_level_its_people_and_its_button(desk: Desk) -> None:
