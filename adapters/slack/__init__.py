@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from adapters.slack.commands import commands
+from adapters.slack.cli import commands
 from adapters.slack.config import Config
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def build(config: Config) -> Adapter:
 
 async def check(config: Config, routes: Sequence[Route]) -> Checked:
     """What `parley check` has to say about these settings."""
-    from adapters.slack.check import check  # it loads the SDK
+    from adapters.slack.checking import check  # it loads the SDK
 
     return await check(config, routes)
 

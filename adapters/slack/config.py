@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Literal, Self
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, SecretStr, field_validator, model_validator
@@ -174,6 +175,15 @@ class Config(Section):
                 "is missing beside client_id: name the workspaces that may install the app",
             )
         return self
+
+
+def without_tokens(table: Mapping[str, Any]) -> Config:
+    """The settings of a table whose tokens need not be there yet. Raises ValueError."""
+    secrets = {f"{name}{end}" for name in Config.secrets() for end in ("", "_env", "_file")}
+    given = {name: value for name, value in table.items() if name not in secrets}
+    unset = {"app_token": "xapp-unset", "signing_secret": "unset"}
+    mine = {"client_secret": "unset"} if "client_id" in table else {"bot_token": "xoxb-unset"}
+    return Config.model_validate({**given, **unset, **mine})
 
 
 def _at(key: str, problem: str) -> PydanticCustomError:

@@ -21,16 +21,19 @@ def commands() -> None:
 def manifest(config: Path | None, name: str, description: str) -> None:
     """Print the app's manifest, for exactly what the config uses.
 
-    Paste it at https://api.slack.com/apps under "Create New App", "From a manifest". Without
-    [adapters.slack] in the config it is the one to begin with, for Socket Mode.
+    Paste it at https://api.slack.com/apps under "Create New App", "From a manifest". It needs no
+    tokens yet; without [adapters.slack] in the config it is the one to begin with.
     """
-    from adapters.slack.config import Config
+    from adapters.slack.config import without_tokens
     from adapters.slack.manifest import manifest_of, manifest_text
     from gateway.config import load_config
 
-    loaded = load_config(config, references=False)
-    found = loaded.adapters.get("slack")
-    settings = found.config if found is not None else None
-    used = settings if isinstance(settings, Config) else Config.model_construct()
-    groups = any(route.groups for route in loaded.config.routes if route.adapter == "slack")
+    found = load_config(config, references=False).config
+    try:
+        used = without_tokens(found.adapters.get("slack", {}))
+    except ValueError as error:
+        raise click.ClickException(
+            f"[adapters.slack] has mistakes; `parley check` lists them: {error}"
+        ) from error
+    groups = any(route.groups for route in found.routes if route.adapter == "slack")
     click.echo(manifest_text(manifest_of(used, name=name, description=description, groups=groups)))

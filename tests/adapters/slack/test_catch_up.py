@@ -1,0 +1,91 @@
+"""What was said while nobody listened."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from adapters.slack.simulator import Limited, SlackSimulator
+from tests.adapters.slack.serving import served
+
+
+async def away(slack: SlackSimulator, seconds: float) -> None:
+    """Time goes by in which Slack gives up delivering."""
+    for _ in range(4):
+        slack.clock.advance(seconds / 4)
+
+
+async def test_what_is_recent_becomes_one_message_of_each_author(tmp_path: Path) -> None:
+    async with SlackSimulator(rates=False) as slack:
+        ann, bob = slack.person("ann"), slack.person("bob")
+        async with served(slack, tmp_path) as run:
+            asked = await ann.asks("general", "hello")
+            await run.taken(1)
+            await run.until(lambda: slack.messages("general", asked)[1:])
+            await run.until(lambda: run.gateway.store and slack.calls("auth.test"))
+        await away(slack, 60)
+        await ann.says("general", "first", thread=asked)
+        await ann.says("general", "second", thread=asked)
+        await bob.says("general", "not in a thread")
+        other = await bob.asks("general", "a new one")
+        await away(slack, 500)
+        before = len(slack.deliveries)
+        async with served(slack, tmp_path) as run:
+            await run.taken(3)
+            await run.until(lambda: slack.messages("general", other)[1:])
+            texts = sorted(filter(None, await run.inbox("text")))
+            assert texts == ["a new one", "first\n\nsecond", "hello"]
+            for delivery in slack.deliveries[:before]:
+                slack.repeat(delivery)  # what Slack delivers after all is taken for what it is
+            await run.until(lambda: all(each.acked for each in slack.deliveries[before:]))
+            assert len(await run.inbox()) == 3
+
+
+async def test_what_is_old_is_offered_on_one_card(tmp_path: Path) -> None:
+    async with SlackSimulator(rates=False) as slack:
+        ann = slack.person("ann")
+        async with served(slack, tmp_path) as run:
+            asked = await ann.asks("general", "hello")
+            await run.until(lambda: slack.messages("general", asked)[1:])
+        await away(slack, 60)
+        await ann.says("general", "are you there?", thread=asked)
+        await ann.says("general", "please", thread=asked)
+        await away(slack, 7200)
+        async with served(slack, tmp_path) as run:
+            shown = lambda: [  # noqa: E731
+                each for each in slack.messages("general", asked) if "Answer now" in each.buttons
+            ]
+            await run.until(shown)
+            assert "2 messages were written here" in shown()[0].text
+            assert len(await run.inbox()) == 1
+            card = shown()[0].ts
+            eve = slack.person("eve", guest=True)
+            slack.join("general", eve)
+            await eve.clicks(card, "Answer now")
+            await run.until(lambda: slack.private(eve))
+            assert len(await run.inbox()) == 1
+            await ann.clicks(card, "Answer now")
+            await run.taken(2)
+            await run.until(lambda: not shown())
+            assert (await run.inbox("text"))[-1] == "are you there?\n\nplease"
+
+
+@pytest.mark.parametrize("reason", ["first start", "short gap", "may not read"])
+async def test_nothing_depends_on_what_can_be_read(tmp_path: Path, reason: str) -> None:
+    async with SlackSimulator(rates=False) as slack:
+        ann = slack.person("ann")
+        if reason != "first start":
+            async with served(slack, tmp_path) as run:
+                asked = await ann.asks("general", "hello")
+                await run.until(lambda: slack.messages("general", asked)[1:])
+        if reason == "may not read":
+            await away(slack, 600)
+            slack.fail("conversations.history", Limited(retry_after=60), times=9)
+            slack.fail("conversations.replies", Limited(retry_after=60), times=9)
+        before = len(slack.calls("conversations.history") + slack.calls("conversations.replies"))
+        async with served(slack, tmp_path) as run:
+            again = await ann.asks("general", "and now?")
+            await run.until(lambda: slack.messages("general", again)[1:])
+        reads = len(slack.calls("conversations.history") + slack.calls("conversations.replies"))
+        assert reads - before <= (1 if reason == "may not read" else 0)
