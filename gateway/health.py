@@ -18,6 +18,8 @@ from gateway.exit_codes import ExitCode
 if TYPE_CHECKING:
     from gateway.gateway import Gateway, Status
 
+UNDELIVERED = ("pending", "attempting", "failed")
+
 METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
@@ -85,6 +87,9 @@ def _metrics(gateway: Gateway, status: Status) -> Iterator[str]:
     yield from _family(
         "messages_accepted_total", "counter", "Messages by outcome.", vitals.accepted, "outcome"
     )
+    yield from _family(
+        "parts_total", "counter", "Messages written to platforms.", vitals.parts, "outcome"
+    )
     yield from _family("turns_total", "counter", "Turns by how they ended.", vitals.turns, "ended")
     yield from _family("turn_seconds_total", "counter", "Time in turns.", vitals.turn_seconds)
     yield from _family("tokens_total", "counter", "Tokens of models.", vitals.tokens, "direction")
@@ -94,6 +99,10 @@ def _metrics(gateway: Gateway, status: Status) -> Iterator[str]:
     yield from _family("threads", "gauge", "Threads by state.", counts.threads, "state")
     yield from _family(
         "messages_waiting", "gauge", "Messages without an outcome.", counts.inbox.get("queued", 0)
+    )
+    undelivered = {name: counts.outbox.get(name, 0) for name in UNDELIVERED}
+    yield from _family(
+        "outbox", "gauge", "Messages that are not on their platform.", undelivered, "status"
     )
     yield from _family("requests_open", "gauge", "Open questions.", counts.open_requests)
     adapters = vitals.adapters()

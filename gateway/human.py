@@ -37,6 +37,26 @@ def _binding(call: ToolCall) -> str:
     return hashlib.sha256(whole.encode()).hexdigest()
 
 
+def asking(request: Request, may_answer: tuple[str, ...]) -> InputRequested:
+    """The event that shows a request to people; `may_answer` are those it names."""
+    return InputRequested(
+        thread=request.thread,
+        turn=request.turn,
+        request=request.id,
+        request_kind=request.kind,
+        agent=request.agent[-1] if request.agent else "",
+        prompt=request.prompt,
+        options=request.options,
+        tool=request.tool,
+        arguments=request.arguments,
+        call=request.call,
+        always=request.always,
+        quorum=request.quorum,
+        may_answer=may_answer,
+        expires_at=request.expires_at,
+    )
+
+
 class Humans:
     """The requests of one turn. `requests` are those of its earlier attempts, `asker` is whose
     message the team works on (Author.id).
@@ -191,19 +211,4 @@ class Humans:
         return self._terms.clock() + lasts if lasts else None
 
     def _shown(self, request: Request) -> InputRequested:
-        return InputRequested(
-            thread=request.thread,
-            turn=request.turn,
-            request=request.id,
-            request_kind=request.kind,
-            agent=request.agent[-1] if request.agent else "",
-            prompt=request.prompt,
-            options=request.options,
-            tool=request.tool,
-            arguments=request.arguments,
-            call=request.call,
-            always=request.always,
-            quorum=request.quorum,
-            may_answer=self._terms.may_answer(request),
-            expires_at=request.expires_at,
-        )
+        return asking(request, self._terms.may_answer(request))

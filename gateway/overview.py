@@ -228,6 +228,9 @@ def _counts(counts: Counts) -> str:
         lines.append(f"{total} accepted{_listed(counts.inbox)}.")
     if counts.refused:
         lines.append(f"Refused{_listed(counts.refused)}.")
+    undelivered = {name: n for name, n in counts.outbox.items() if name != "delivered"}
+    if undelivered:
+        lines.append(f"Not on their platform{_listed(undelivered)}.")
     if any(counts.tokens.values()):
         used = ", ".join(_used(when, counts) for when in counts.tokens)
         lines.append(f"Models: {used}.")

@@ -33,6 +33,10 @@ class Vitals:
         """Messages by their outcome when they were accepted."""
         self.ignored: Counter[str] = Counter()
         """What adapters did not hand in, since it was not for the team, by the reason."""
+        self.parts: Counter[str] = Counter()
+        """Messages written to platforms: posted, posted though an earlier try may have arrived
+        ("unsure"), or failed.
+        """
         self.turns: Counter[str] = Counter()
         """Runs of turns by how they ended."""
         self.turn_seconds = 0.0

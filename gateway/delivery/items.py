@@ -74,12 +74,16 @@ class CardItem:
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class LineItem:
-    """A line of the gateway's own."""
+    """A line of the gateway's own. `place` is where it stands if not in its thread, and then only
+    below a card: that with the id `below`.
+    """
 
     id: str
     seq: int
     asker: str
     line: Line
+    place: ConversationKey | None = None
+    below: str = ""
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -93,3 +97,8 @@ class FileItem:
 
 
 Item: TypeAlias = SpeechItem | CardItem | LineItem | FileItem
+
+
+def place_of(item: Item) -> ConversationKey | None:
+    """Where it stands; None for its thread."""
+    return item.place if isinstance(item, CardItem | LineItem) else None

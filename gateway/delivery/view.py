@@ -38,10 +38,16 @@ class View:
     """What is to stand there, of the events since a point between two turns.
 
     `muted`: nothing can be written there until a person writes there again. `away` are further
-    places for approvals.
+    places for approvals. People whose id does not begin with `people` are elsewhere.
     """
 
-    def __init__(self, *, muted: bool = False, away: Collection[ConversationKey] = ()) -> None:
+    def __init__(
+        self,
+        *,
+        people: str = "",
+        muted: bool = False,
+        away: Collection[ConversationKey] = (),
+    ) -> None:
         self.items: list[Item] = []
         self.seq = 0
         self.title = ""
@@ -49,6 +55,7 @@ class View:
         self.busy: BusyState | None = None
         """What the team does; None while nothing says so."""
         self.muted = muted
+        self._people = people
         self._away = tuple(away)
         self._asker = ""
         self._asked_at = 0.0
@@ -141,10 +148,14 @@ class View:
         if self.muted:
             return
         self.busy = "waiting" if event.outcome == "waiting" else "idle"
-        late = bool(self._asker) and event.at - self._asked_at > LONG
-        line = _end_line(event, told=self._failure_told, mentions=(self._asker,) if late else ())
+        late = event.at - self._asked_at > LONG
+        mentions = self._here((self._asker,)) if late and self._asker else ()
+        line = _end_line(event, told=self._failure_told, mentions=mentions)
         if line is not None:
             self._add_line(event, line)
+
+    def _here(self, people: Collection[str]) -> tuple[str, ...]:
+        return tuple(person for person in people if person.startswith(self._people))
 
     def _forget_turn(self) -> None:
         self._current.clear()
@@ -168,19 +179,24 @@ class View:
                 self._finish_call(event)
             case HandedOff():
                 self._hand_off(event)
+            case _:
+                self._tell_apart(event)
+
+    def _tell_apart(self, event: SessionEvent) -> None:
+        """What is told in a message of its own."""
+        match event:
             case InputRequested():
                 self._ask(event)
             case InputResolved():
                 self._settle(event)
+            case InputSupported():
+                count = f"{event.approved} of {event.quorum} who have to"
+                self._add_news(event, Line(text=f"{event.by or 'Somebody'} approved: {count}."))
+            case InputReminded():
+                self._add_news(event, Line(text=event.text, mentions=self._here(event.mentions)))
             case Notice():
                 self._failure_told = self._failure_told or event.level == "error"
                 self._add_line(event, _notice_line(event))
-            case InputSupported():
-                who = event.by or "Somebody"
-                text = f"{who} approved: {event.approved} of {event.quorum} who have to."
-                self._add_line(event, Line(text=text))
-            case InputReminded():
-                self._add_line(event, Line(text=event.text, mentions=event.mentions))
             case FileMade():
                 self._add(
                     FileItem(id=f"f:{event.seq}", seq=event.seq, asker=self._asker, path=event.path)
@@ -193,6 +209,21 @@ class View:
 
     def _add_line(self, event: SessionEvent, line: Line) -> None:
         self._add(LineItem(id=f"n:{event.seq}", seq=event.seq, asker=self._asker, line=line))
+
+    def _add_news(self, event: InputSupported | InputReminded, line: Line) -> None:
+        """What is new about a request, wherever it is asked."""
+        self._add_line(event, line)
+        for place in self._away:
+            self._add(
+                LineItem(
+                    id=f"n:{event.seq}:{place}",
+                    seq=event.seq,
+                    asker=self._asker,
+                    line=line,
+                    place=place,
+                    below=card_id(event.request, place),
+                )
+            )
 
     def _add_speech(self, agent: str, id: str) -> SpeechItem:
         item = SpeechItem(id=id, seq=self.seq, asker=self._asker, agent=agent)
@@ -258,11 +289,21 @@ class View:
             card.outcome, card.by = event.outcome, event.by
 
     def _add_card(self, request: str, place: ConversationKey | None) -> CardItem:
-        id = f"c:{request}" if place is None else f"c:{request}:{place}"
-        card = CardItem(id=id, seq=self.seq, asker=self._asker, request_id=request, place=place)
+        card = CardItem(
+            id=card_id(request, place),
+            seq=self.seq,
+            asker=self._asker,
+            request_id=request,
+            place=place,
+        )
         self._add(card)
         self._cards.setdefault(request, []).append(card)
         return card
+
+
+def card_id(request: str, place: ConversationKey | None) -> str:
+    """The id of a request's card."""
+    return f"c:{request}" if place is None else f"c:{request}:{place}"
 
 
 def _notice_line(event: Notice) -> Line:

@@ -17,16 +17,16 @@ from typing import TYPE_CHECKING
 from gateway.conversation import ConversationKey
 from gateway.delivery.busy import Busy
 from gateway.delivery.clock import Clock
-from gateway.delivery.items import CardItem, FileItem, Item, SpeechItem
+from gateway.delivery.items import CardItem, FileItem, Item, LineItem, SpeechItem, place_of
 from gateway.delivery.parts import WHOLE, Wanted, key_of, wanted, whole_text
 from gateway.delivery.sending import Failed, Later, MessageGone, NoMoreText, Outcome, Sender, Sent
 from gateway.delivery.view import View
 from gateway.delivery.waiting import comes_first
 from gateway.errors import Closing, NotFound
-from gateway.events import InputRequested
+from gateway.human import asking
 from gateway.render.outbound import label
 from gateway.render.own_files import NotOwnFile, read_own_file
-from gateway.store.protocols import OutboxRow, Request, Thread
+from gateway.store.protocols import OutboxRow, Thread
 from gateway.surface import (
     Card,
     Content,
@@ -92,6 +92,7 @@ class Writer:
         self._surface = surface
         self._thread = thread
         self._clock = clock
+        self._people = f"{surface.platform}:"
         self._sender = Sender(self._store, surface, clock)
         self._busy = Busy(surface, clock)
         self._rows: dict[str, dict[int, OutboxRow]] = {}
@@ -122,7 +123,7 @@ class Writer:
             for place in self._gateway.approval_places
             if place.platform == self._surface.platform
         ]
-        self._view = View(muted=bool(delivery.gone), away=away)
+        self._view = View(people=self._people, muted=bool(delivery.gone), away=away)
         self._view.seq = delivery.told
         self._gone = bool(delivery.gone)
         async with asyncio.TaskGroup() as group:
@@ -240,6 +241,8 @@ class Writer:
             return True
         if not part.needed or (isinstance(item, SpeechItem) and item.resuming):
             return False
+        if isinstance(item, LineItem) and item.below and item.below not in self._rows:
+            return False
         return part.lasting or isinstance(self._surface, Edits)
 
     async def _look_up(self, item: CardItem) -> None:
@@ -252,21 +255,18 @@ class Writer:
         try:
             request = await self._store.request(item.request_id)
         except NotFound:
-            return
-        item.request = item.request or _event_of(request)
-        prefix = f"{self._surface.platform}:"
-        item.mentions = tuple(
-            person for person in self._gateway.may_answer(request) if person.startswith(prefix)
-        )
-        item.asker = item.asker or request.asker
-        if item.place is not None:
-            item.link = await self._store.link_of(request.turn)
+            named = item.request.may_answer if item.request is not None else ()
+        else:
+            named = self._gateway.may_answer(request)
+            item.request = item.request or asking(request, named)
+            item.asker = item.asker or request.asker
+            item.link = await self._store.link_of(request.turn) if item.place is not None else ""
+        item.mentions = tuple(person for person in named if person.startswith(self._people))
 
     async def _take(self, step: _Step) -> None:
         """Do it, if it is still what comes next once the surface is ready for it."""
         item = step.item
-        elsewhere = item.place if isinstance(item, CardItem) else None
-        place = self._place(elsewhere, item.asker)
+        place = self._place(place_of(item), item.asker)
         if step.row is not None and step.row.status == "attempting":
             rows = (row for rows in self._rows.values() for row in rows.values())
             others = {row.message for row in rows if row.message}
@@ -324,11 +324,10 @@ class Writer:
 
     def _new_row(self, step: _Step, generation: int = 0) -> OutboxRow:
         item, now = step.item, self._clock.time()
-        elsewhere = item.place if isinstance(item, CardItem) else None
         return OutboxRow(
             key=key_of(self._thread.id, item.id, step.part.n, generation),
             thread=self._thread.id,
-            place=str(elsewhere or self._thread.key),
+            place=str(place_of(item) or self._thread.key),
             item=item.id,
             n=step.part.n,
             seq=item.seq,
@@ -359,13 +358,17 @@ class Writer:
     async def _heed(self, step: _Step, outcome: Outcome) -> None:
         row = outcome.row
         self._rows.setdefault(step.item.id, {})[row.n] = row
+        parts = self._gateway.vitals.parts
         match outcome:
             case Sent():
+                if not step.is_edit:
+                    parts["unsure" if row.unsure else "posted"] += 1
                 await self._succeeded(step, row)
-            case Failed(gone=True) if not _is_away(step.item):
-                await self._give_up(row.reason)
-            case Failed():
+            case Failed(gone=gone):
+                parts["failed"] += 1
                 self._changed.set()
+                if gone and place_of(step.item) is None:
+                    await self._give_up(row.reason)
             case Later(delay=None):
                 await self._try_later()
             case Later(delay=delay):
@@ -398,7 +401,7 @@ class Writer:
         """Say in the thread that something is missing there."""
         id = f"x:{step.item.id}:{step.part.n}"
         known = any(item.id == id for item in self._view.items)
-        if known or isinstance(step.part.content, Line) or _is_away(step.item):
+        if known or isinstance(step.part.content, Line) or place_of(step.item) is not None:
             return
         match step.part.content:
             case Card():
@@ -437,11 +440,6 @@ class Writer:
         self._rows[step.item.id][row.n] = row
 
 
-def _is_away(item: Item) -> bool:
-    """Whether it stands elsewhere than in its thread."""
-    return isinstance(item, CardItem) and item.place is not None
-
-
 def _stamp(item: Item) -> object:
     match item:
         case SpeechItem():
@@ -450,19 +448,3 @@ def _stamp(item: Item) -> object:
             return (item.outcome, item.by)
         case _:
             return ()
-
-
-def _event_of(request: Request) -> InputRequested:
-    return InputRequested(
-        thread=request.thread,
-        turn=request.turn,
-        request=request.id,
-        request_kind=request.kind,
-        agent=request.agent[-1] if request.agent else "",
-        prompt=request.prompt,
-        options=request.options,
-        tool=request.tool,
-        arguments=request.arguments,
-        call=request.call,
-        always=request.always,
-    )

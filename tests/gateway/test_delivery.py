@@ -12,8 +12,10 @@ from gateway.delivery.view import View
 from gateway.events import (
     FileMade,
     HandedOff,
+    InputReminded,
     InputRequested,
     InputResolved,
+    InputSupported,
     MessageFinished,
     Notice,
     SpeakerStarted,
@@ -410,3 +412,27 @@ async def test_a_surface_that_edits_but_does_nothing_else_gets_growing_text(tmp_
         surface=EditingSurface,
     )
     assert board.texts == ["a: One two"]
+
+
+async def test_news_of_a_question_is_told_wherever_it_is_asked(tmp_path: Path) -> None:
+    board = Board()
+    people = (ANN.id, "other:eve")
+    async with served(tmp_path, Surface(board), access=WithApprovals([ANN.id])) as gateway:
+        story = await Story.begun(gateway)
+        await story.tell(
+            BEGIN,
+            asked("r1", request_kind="approval", quorum=2, may_answer=people),
+            asked("r2", agent="b", may_answer=people),
+            InputSupported(thread="", request="r1", by="Ann", approved=1, quorum=2),
+            InputReminded(thread="", request="r2", text="Still open.", mentions=people),
+            TurnFinished(thread="", outcome="waiting"),
+        )
+        await story.told()
+    there = [posted.text for posted in board.posted if posted.place.key == HERE]
+    copies = [posted.text for posted in board.posted if posted.place.key != HERE]
+    approved = "-- Ann approved: 1 of 2 who have to."
+    assert there == ["? r1? open", "? r2? open", approved, "-- Still open."]
+    assert copies == ["? r1? open", approved]
+    assert next(m for m in board.posted if m.text == "-- Still open.").content == Line(
+        text="Still open.", mentions=(ANN.id,)
+    )

@@ -9,6 +9,8 @@ import pytest
 from gateway.adapter import AuthError
 from gateway.conversation import ConversationKey
 from gateway.events import HumanText, InputResolved, TurnFinished
+from gateway.overview import owner_status
+from gateway.store import SqliteStore
 from gateway.surface import (
     Card,
     MessageGone,
@@ -128,6 +130,9 @@ async def test_what_the_platform_never_takes_is_counted_and_told(tmp_path: Path)
         await story.tell(BEGIN, said("a", "m1", "One."), said("a", "m2", "Two."), DONE)
         await all_told(gateway, clock)
         assert (await gateway.store.counts()).outbox["failed"] == 1
+        assert gateway.vitals.parts == {"failed": 1, "posted": 2}
+        assert isinstance(gateway.store, SqliteStore)
+        assert "Not on their platform (1 failed)." in (await owner_status(gateway.store))[1]
     missing = "-- A part of this answer could not be shown here; the log says why."
     assert board.texts == [missing, "a: Two."]
 
