@@ -1,0 +1,69 @@
+"""A process that serves the simulated Discord of a test, until it is killed.
+
+python -m tests.adapters.discord.child FOLDER API_URL GATEWAY_URL TEAM
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+
+from pydantic import SecretStr
+
+from adapters.discord import Config, build
+from gateway.access import RoutedAccess
+from gateway.config import Route
+from gateway.gateway import Gateway
+from gateway.registry import ToolRule
+from gateway.store import SqliteStore
+from teams.base import Team
+from tests.fakes.scripted_model import ScriptedModel
+from tests.gateway.scripted import ScriptedTeams, calls, solo
+
+WORDS = [f"word{n} " for n in range(60)]
+
+
+def ring(bell: str) -> str:
+    """Ring a bell."""
+    with Path(os.environ["RUNG"]).open("a") as file:
+        file.write(f"{bell}\n")
+    return f"{bell} rung"
+
+
+def talks() -> Team:
+    """An agent that says a word every 20 ms, the same ones at every try."""
+    return solo(_Slowly([*WORDS, "end."]), model_client_stream=True)
+
+
+def rings() -> Team:
+    """An agent that wants to ring the bell."""
+    wanted = calls("ring", ring='{"bell": "big"}')
+    return solo(ScriptedModel(wanted, "It rang.", speaker="solo"), tools=[ring], messages=9)
+
+
+class _Slowly(ScriptedModel):
+    def __init__(self, words: list[str]) -> None:
+        super().__init__(words, speaker="solo")
+
+    async def create_stream(self, *arguments, **more):
+        async for piece in super().create_stream(*arguments, **more):
+            await asyncio.sleep(0.02)
+            yield piece
+
+
+async def serve(folder: str, api: str, gateway_url: str, team: str) -> None:
+    make = {"talks": talks, "rings": rings}[team]
+    teams = ScriptedTeams(make, rules={"ring": ToolRule(action="ask")})
+    route = Route(adapter="discord", channels=["*"], dm=True, users=["members"])
+    operators = filter(None, os.environ.get("OPERATORS", "").split(","))
+    access = RoutedAccess([route], list(operators))
+    token = SecretStr(os.environ["TOKEN"])
+    config = Config(token=token, api_url=api, gateway_url=gateway_url)
+    async with Gateway(SqliteStore(Path(folder)), teams, access=access) as gateway:
+        await build(config).run(gateway)
+
+
+if __name__ == "__main__":
+    asyncio.run(serve(*sys.argv[1:]))
