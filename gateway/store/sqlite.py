@@ -61,6 +61,7 @@ from gateway.store.protocols import (
     Used,
     Work,
 )
+from gateway.store.readers import Readers
 from gateway.store.rows import REQUEST_COLUMNS, open_message_of, request_of, thread_of
 from gateway.store.versions import bring_up_to_date, known_version, migrations
 from gateway.store.writer import Writer, translate
@@ -68,8 +69,6 @@ from gateway.store.writer import Writer, translate
 LOG = logging.getLogger("gateway.store")
 
 FILE = "parley.db"
-READERS = 4
-"""At most this many reads at a time."""
 
 _SHOWN_WINDOWS: Mapping[str, CalendarWindow] = {"today": "day", "this month": "month"}
 
@@ -94,7 +93,7 @@ class SqliteStore:
         self._clock = clock
         self._steps = migrations() if steps is None else steps
         self._writer: Writer | None = None
-        self._readers = asyncio.Semaphore(READERS)
+        self._readers: Readers | None = None
 
     @property
     def folder(self) -> Path:
@@ -118,11 +117,13 @@ class SqliteStore:
             writer = Writer(lambda: _connect(self._folder / FILE))
             await _translated(writer.start())
             self._writer = writer
+            self._readers = Readers(lambda: _reading(self._folder / FILE))
             try:
                 await self._sweep()
                 yield
             finally:
-                self._writer = None
+                self._readers.close()
+                self._readers = self._writer = None
                 await writer.close()
         finally:
             lock.release()
@@ -512,6 +513,8 @@ class SqliteStore:
     async def _rows(
         self, query: str, parameters: tuple[Any, ...] | dict[str, Any]
     ) -> list[sqlite3.Row]:
+        if self._readers is not None:
+            return await _translated(self._readers.rows(query, parameters))
         path = self._folder / FILE
         if not path.exists():
             return []
@@ -520,15 +523,15 @@ class SqliteStore:
     async def _read(
         self, path: Path, query: str, parameters: tuple[Any, ...] | dict[str, Any]
     ) -> list[sqlite3.Row]:
-        async with self._readers, aiosqlite.connect(path, isolation_level=None) as connection:
+        """As somebody who does not own the store."""
+        async with aiosqlite.connect(path, isolation_level=None) as connection:
             connection.row_factory = sqlite3.Row
             await connection.create_function(  # pyright: ignore[reportUnknownMemberType]
                 "fold", 1, _fold, deterministic=True
             )
             await connection.execute("PRAGMA query_only = ON")
             await connection.execute("PRAGMA busy_timeout = 5000")
-            if self._writer is None:  # nobody has looked yet
-                await known_version(connection, path, max(self._steps, default=1))
+            await known_version(connection, path, max(self._steps, default=1))
             return list(await connection.execute_fetchall(query, parameters))
 
 
@@ -562,6 +565,15 @@ def _mark(connection: sqlite3.Connection, platform: str, name: str, value: str) 
         "INSERT OR REPLACE INTO marks (platform, name, value) VALUES (?, ?, ?)",
         (platform, name, value),
     )
+
+
+def _reading(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    connection.row_factory = sqlite3.Row
+    connection.create_function("fold", 1, _fold, deterministic=True)
+    connection.execute("PRAGMA query_only = ON")
+    connection.execute("PRAGMA busy_timeout = 5000")
+    return connection
 
 
 def _rewrite_version(connection: sqlite3.Connection) -> None:
