@@ -10,6 +10,9 @@ from adapters.slack.simulator.call import ApiError
 from adapters.slack.simulator.state import Json
 
 MOST_BLOCKS = 50
+MOST_FIELDS = 10
+MOST_OPTIONS = 100
+LONGEST_ID = 255
 LONGEST_BLOCKS = 13_000
 LONGEST_MARKDOWN = 12_000
 LARGEST_METADATA = 8_000
@@ -139,7 +142,7 @@ def _mistakes(blocks: Sequence[Json]) -> Iterator[tuple[str, str]]:
             continue
         identity = block.get("block_id")
         if isinstance(identity, str):
-            if len(identity) > 255:  # noqa: PLR2004
+            if len(identity) > LONGEST_ID:
                 yield f"{path}/block_id", "must be less than 256 characters"
             if identity in seen:
                 yield f"{path}/block_id", f"block_id already exists: {identity}"
@@ -165,7 +168,7 @@ def _section(block: Json, path: str) -> Iterator[tuple[str, str]]:
     if "text" in block:
         yield from _long(f"{path}/text", block["text"], 3000)
     fields = cast("list[object]", block.get("fields", []))
-    if len(fields) > 10:  # noqa: PLR2004
+    if len(fields) > MOST_FIELDS:
         yield f"{path}/fields", "must have at most 10 items"
     for number, each in enumerate(fields):
         yield from _long(f"{path}/fields/{number}", each, 2000)
@@ -237,13 +240,13 @@ def _elements(block: Json, path: str) -> Iterator[tuple[str, Json]]:
 
 def _element(element: Json, path: str) -> Iterator[tuple[str, str]]:
     """What is wrong with a button, a menu or a field."""
-    limits: list[tuple[str, Any, int]] = [("action_id", element.get("action_id"), 255)]
+    limits: list[tuple[str, Any, int]] = [("action_id", element.get("action_id"), LONGEST_ID)]
     if element.get("type") == "button":
         yield from _long(f"{path}/text", element.get("text"), 75)
         limits.append(("value", element.get("value"), 2000))
         limits.append(("url", element.get("url"), 3000))
     options = cast("list[Json]", element.get("options") or [])
-    if len(options) > 100:  # noqa: PLR2004
+    if len(options) > MOST_OPTIONS:
         yield f"{path}/options", "no more than 100 items"
     for number, option in enumerate(options):
         yield from _long(f"{path}/options/{number}/text", option.get("text"), 75)

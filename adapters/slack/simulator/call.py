@@ -34,13 +34,14 @@ def invalid_arguments(*messages: str) -> ApiError:
 class Call:
     """A call as it arrived, and how it was answered: `error` is "" when it was done.
 
-    `fault` names the fault that it met, `applied` says whether it took effect, `answer` is what was
-    sent, None where that was no JSON.
+    `broken`: its arguments are no JSON. `fault` names the fault that it met, `applied` says whether
+    it took effect, `answer` is what was sent, None where that was no JSON.
     """
 
     world: World = field(repr=False)
     method: str
     arguments: Json
+    broken: bool = False
     token: str = field(repr=False, default="")
     at: float = 0.0
     workspace_id: str = ""
@@ -138,6 +139,7 @@ class Method:
 
 
 METHODS: dict[str, Method] = {}
+"""Filled by reading `methods`."""
 
 
 def method(

@@ -8,6 +8,8 @@ import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 
+import click
+
 from adapters.slack.simulator.clock import RealClock
 from adapters.slack.simulator.console import HELP, Console
 from adapters.slack.simulator.simulator import SlackSimulator
@@ -43,10 +45,10 @@ class Simulation:
 
     async def talk(self) -> None:
         """Let whoever is at the terminal be the people, until they end it."""
-        print(HELP, end="\n\n", flush=True)  # noqa: T201
+        click.echo(f"{HELP}\n")
         await self._slack.until(lambda: self._slack.sockets.live, within=None)
-        print("The app is connected.", flush=True)  # noqa: T201
-        console = Console(self._slack, _write)
+        click.echo("The app is connected.")
+        console = Console(self._slack, click.echo)
         async with asyncio.TaskGroup() as group:
             watching = group.create_task(self._watch(console), name="slack screen")
             await console.run(_typed(console))
@@ -67,10 +69,6 @@ async def simulate(port: int = 0) -> AsyncGenerator[Simulation]:
         yield Simulation(slack)
 
 
-def _write(line: str) -> None:
-    print(line, flush=True)  # noqa: T201
-
-
 async def _typed(console: Console) -> AsyncIterator[str]:
     """The lines of standard input. They are read in a thread that does not hold the process."""
     loop = asyncio.get_running_loop()
@@ -84,7 +82,7 @@ async def _typed(console: Console) -> AsyncIterator[str]:
     threading.Thread(target=read, name="stdin", daemon=True).start()
     while True:
         if sys.stdin.isatty():
-            print(console.prompt, end="", flush=True)  # noqa: T201
+            click.echo(console.prompt, nl=False)
         line = await lines.get()
         if not line:
             return

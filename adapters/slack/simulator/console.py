@@ -74,14 +74,15 @@ class Console:
                 await self._who.commands(self._where, command, text)
             elif line.startswith("/"):
                 name, _, rest = line[1:].partition(" ")
-                if (do := self._commands.get(name)) is None:
-                    raise LookupError(f"there is no /{name}; /help says what there is")  # noqa: TRY301
-                await do(rest.strip())
+                await self._commands.get(name, self._unknown)(rest.strip())
             elif line:
                 await self._who.says(self._where, line, thread=self._thread or "")
         except (LookupError, OSError, ValueError) as error:
             self._write(f"  ({error})")
         self.screen.refresh()
+
+    async def _unknown(self, _: str) -> None:
+        raise LookupError("there is no such command; /help says what there is")
 
     async def _help(self, _: str) -> None:
         self._write(HELP)

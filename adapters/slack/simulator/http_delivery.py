@@ -8,6 +8,7 @@ import hmac
 import json
 import time
 from collections.abc import Coroutine
+from http import HTTPStatus
 from typing import Any
 from urllib.parse import urlencode
 
@@ -17,6 +18,7 @@ from adapters.slack.simulator.deliveries import Attempt, Deliveries, Delivery
 from adapters.slack.simulator.state import Json
 from adapters.slack.simulator.world import World
 
+TAKEN = range(200, 300)
 DEADLINE = ClientTimeout(total=10)
 
 
@@ -45,7 +47,7 @@ class HttpDelivery:
         challenge = hashlib.sha256(self._world.base.encode()).hexdigest()
         body = {"token": "x", "challenge": challenge, "type": "url_verification"}
         status, text, _ = await self._request(json.dumps(body), "application/json", {})
-        return status == 200 and challenge in text  # noqa: PLR2004
+        return status == HTTPStatus.OK and challenge in text
 
     async def close(self) -> None:
         """End what is under way."""
@@ -78,7 +80,7 @@ class HttpDelivery:
         except (ClientError, TimeoutError, OSError):
             self._deliveries.fail(delivery, attempt, "connection_failed", final=False)
             return
-        if 200 <= status < 300:  # noqa: PLR2004
+        if status in TAKEN:
             self._deliveries.ack(delivery.id, _decoded(text), attempt.via)
         else:
             self._deliveries.fail(delivery, attempt, f"http_error {status}", final=no_retry)

@@ -79,7 +79,7 @@ class Person(Modals):
     @property
     def direct(self) -> str:
         """The id of their direct messages with the app."""
-        return self._stage.direct(self.id, self._user.team).id
+        return self._world.direct(self._user.team, self.id).id
 
     async def uploads(
         self,

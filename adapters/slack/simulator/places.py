@@ -14,7 +14,7 @@ def find_channel(call: Call, name: str = "channel") -> Channel:
     if not wanted:
         raise ApiError("channel_not_found")
     if wanted.startswith("U"):
-        return open_direct(call, wanted)
+        return call.world.direct(call.workspace_id, wanted)
     for channel in call.workspace.channels.values():
         if channel.name == wanted.removeprefix("#") and channel.kind != "im":
             return channel
@@ -40,26 +40,6 @@ def need_history_scope(call: Call, channel: Channel, what: str = "history") -> N
     if scope not in call.grant.scopes:
         provided = ",".join(sorted(call.grant.scopes))
         raise ApiError("missing_scope", needed=scope, provided=provided)
-
-
-def open_direct(call: Call, user: str) -> Channel:
-    """The direct channel between the app and a person."""
-    world = call.world
-    world.user(user)
-    return direct_channel_of(call, user)
-
-
-def direct_channel_of(call: Call, user: str) -> Channel:
-    """The direct channel, made if it is not there yet."""
-    members = {user, call.bot}
-    for channel in call.workspace.channels.values():
-        if channel.kind == "im" and channel.members == members:
-            return channel
-    channel = Channel(
-        id=call.world.new_id("D"), name="", team=call.workspace_id, kind="im", members=members
-    )
-    call.workspace.channels[channel.id] = channel
-    return channel
 
 
 def thread_of(call: Call, channel: Channel) -> str:

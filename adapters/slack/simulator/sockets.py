@@ -19,6 +19,7 @@ from adapters.slack.simulator.state import Json
 
 MOST_CONNECTIONS = 10
 PING_EVERY = 30.0
+WARNING_AHEAD = 10.0
 APPROXIMATE_LIFE = 3600
 
 DisconnectReason: TypeAlias = Literal["warning", "refresh_requested", "link_disabled"]
@@ -113,6 +114,21 @@ class Sockets:
         for connection in self.live if only is None else [only]:
             frame = {"type": "disconnect", "reason": reason, "debug_info": {"host": "simulated"}}
             connection.send(frame)
+
+    def refresh(self) -> None:
+        """Let Slack renew the connections in its own way: a warning, and ten seconds later the
+        demand.
+        """
+        connections = self.live
+        for each in connections:
+            self.disconnect("warning", each)
+
+        def demand() -> None:
+            for each in connections:
+                if each.open:
+                    self.disconnect("refresh_requested", each)
+
+        self._clock.call_later(WARNING_AHEAD, demand)
 
     def abort(self) -> None:
         """Reset every connection at once."""

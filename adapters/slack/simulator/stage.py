@@ -128,19 +128,6 @@ class Stage:
                     return channel
         raise LookupError(f"there is no channel {name!r}")
 
-    def direct(self, user: str, workspace: str = HOME) -> Channel:
-        """The direct messages of the app with somebody."""
-        members = {user, self.world.bot(workspace).id}
-        home = self.world.workspaces[workspace]
-        for channel in home.channels.values():
-            if channel.kind == "im" and channel.members == members:
-                return channel
-        channel = Channel(
-            id=self.world.new_id("D"), name="", team=workspace, kind="im", members=members
-        )
-        home.channels[channel.id] = channel
-        return channel
-
     def home_of(self, channel: Channel) -> str:
         """The workspace through which the app is in a channel."""
         teams = (channel.team, *sorted(channel.shared))

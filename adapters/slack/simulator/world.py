@@ -134,6 +134,17 @@ class World:
                 return found
         raise ApiError("channel_not_found")
 
+    def direct(self, workspace: str, user: str) -> Channel:
+        """The app's direct messages with somebody. Raises ApiError `user_not_found`."""
+        members = {self.user(user).id, self.bot(workspace).id}
+        home = self.workspaces[workspace]
+        for channel in home.channels.values():
+            if channel.kind == "im" and channel.members == members:
+                return channel
+        channel = Channel(id=self.new_id("D"), name="", team=workspace, kind="im", members=members)
+        home.channels[channel.id] = channel
+        return channel
+
     def view(self, identity: str) -> View | None:
         """A view of any workspace."""
         for workspace in self.workspaces.values():

@@ -126,7 +126,7 @@ async def test_files_reactions_commands_and_stop_reach_the_app(
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("/nonsense", "there is no /nonsense"),
+        ("/nonsense", "there is no such command"),
         ("/thread 7", "there is no message '7'"),
         ("/in nowhere", "there is no channel 'nowhere'"),
         ("/as <b>", "a name is made of"),

@@ -1,5 +1,6 @@
-"""The methods of the Web API by family; importing this fills the table of methods."""
+"""The methods of the Web API by family. Reading them fills their table."""
 
+from adapters.slack.simulator.call import METHODS
 from adapters.slack.simulator.methods import (
     agents,
     auth,
@@ -13,6 +14,7 @@ from adapters.slack.simulator.methods import (
 )
 
 __all__ = [
+    "METHODS",
     "agents",
     "auth",
     "chat",

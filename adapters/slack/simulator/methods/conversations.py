@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 from adapters.slack.simulator.call import ApiError, Call, method
-from adapters.slack.simulator.places import find_channel, need_history_scope, open_direct
+from adapters.slack.simulator.places import find_channel, need_history_scope
 from adapters.slack.simulator.state import Channel, Json, Message
 
 T = TypeVar("T")
 
 KINDS = {"public_channel": "channel", "private_channel": "group", "im": "im", "mpim": "mpim"}
 MOST_OUTSIDE_MARKETPLACE = 15
+LARGEST_PAGE = 1000
 READ = ("channels:read", "groups:read", "im:read", "mpim:read")
 HISTORY = ("channels:history", "groups:history", "im:history", "mpim:history")
 
@@ -49,7 +50,7 @@ def open_(call: Call) -> Json:
     users = call.need("users").split(",")
     if len(users) != 1:
         raise ApiError("method_not_supported_for_channel_type")
-    channel = open_direct(call, users[0])
+    channel = call.world.direct(call.workspace_id, users[0])
     return {"channel": {"id": channel.id}}
 
 
@@ -150,7 +151,7 @@ def _page(call: Call, items: Sequence[T], most: int | None = None) -> tuple[Sequ
     if cursor and not cursor.isdigit():
         raise ApiError("invalid_cursor")
     start, limit = int(cursor or 0), call.number("limit", 100)
-    if not 0 < limit <= 1000:  # noqa: PLR2004
+    if not 0 < limit <= LARGEST_PAGE:
         raise ApiError("invalid_limit")
     if most is not None:
         limit = min(limit, most)
