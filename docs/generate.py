@@ -14,6 +14,7 @@ from click.testing import CliRunner
 from pydantic import SecretStr
 from pydantic.fields import FieldInfo
 
+from adapters import slack
 from gateway import config
 from gateway.cli import main
 
@@ -73,6 +74,7 @@ TABLES: list[tuple[str, list[type[config.Section]]]] = [
     ("`[[budgets]]`", [config.Budget]),
     ('`[prices]`: `"MODEL" = { ... }`', [config.Price]),
     ("`[attachments]`", [config.Attachments]),
+    ("`[adapters.slack]`", [slack.Config]),
     ("`[store]`", [config.StoreConfig]),
     ("`[terminal]`", [config.TerminalConfig]),
     ("`[health]`", [config.HealthConfig]),

@@ -13,7 +13,7 @@ from gateway.exit_codes import ExitCode
 
 @click.command()
 @config_option
-@click.option("--offline", is_flag=True, help="Build the teams, but call no model.")
+@click.option("--offline", is_flag=True, help="Build the teams, but call no model and no platform.")
 @click.option(
     "--against-store",
     is_flag=True,
