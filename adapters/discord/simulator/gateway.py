@@ -104,6 +104,7 @@ class Gateway:
         for connection in list(self.connections):
             if after is None:
                 connection.abort()
+                self._leave(connection)
             else:
                 connection.abort_after = after
 
@@ -111,6 +112,7 @@ class Gateway:
         """Close all connections with a code; 4000 and 4009 can be resumed, 4004 is the end."""
         for connection in self.connections:
             connection.close(code)
+            self._leave(connection)
 
     def reconnect(self) -> None:
         """Ask all clients to come back, as Discord does some times a day."""

@@ -113,8 +113,10 @@ def add_member(world: World, thread: Channel, user: User) -> None:
 
 def remove_member(world: World, thread: Channel, user: User) -> None:
     """Take somebody out of a thread."""
-    if thread.members.pop(user.id, None) is not None:
+    if user.id in thread.members:
+        # Told first: the application hears of its own removal from a private thread.
         _tell_members(world, thread, removed=[str(user.id)])
+        del thread.members[user.id]
 
 
 def archive_idle(world: World) -> None:
@@ -163,6 +165,7 @@ def _begin(
         archived_at=now,
         active_at=now,
         slowmode=int(settings.get("rate_limit_per_user") or 0),
+        invitable=settings.get("invitable") is not False,
     )
     world.channels[thread.id] = thread
     world.emit_channel("THREAD_CREATE", thread)
@@ -176,7 +179,7 @@ def _tell_members(
     data: Json = {
         "id": str(thread.id),
         "guild_id": str(thread.guild.id),
-        "member_count": len(thread.members),
+        "member_count": len(thread.members) - len(removed or []),
         "added_members": added or [],
         "removed_member_ids": removed or [],
     }

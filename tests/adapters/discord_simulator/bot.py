@@ -35,6 +35,9 @@ class Bot(sdk.Client):
     async def on_raw_reaction_add(self, payload: sdk.RawReactionActionEvent) -> None:
         self.told.append(("reaction", payload))
 
+    async def on_thread_remove(self, thread: sdk.Thread) -> None:
+        self.told.append(("left", thread))
+
     async def on_thread_create(self, thread: sdk.Thread) -> None:
         self.told.append(("thread", thread))
 

@@ -25,6 +25,7 @@ async def test_what_was_said_during_a_break_arrives_by_a_resume(
     await discord.until(lambda: bot.texts() == ["before"])
 
     discord.gateway.abort()
+    assert discord.gateway.open_sessions == []
     await alice.says(general, "in between")
     await discord.until(lambda: bot.was_told("resumed"))
     await alice.says(general, "after")

@@ -48,6 +48,12 @@ async def test_a_private_thread_is_for_its_members(
     await thread.add_user(sdk.Object(bob.id))
     await bob.says(place, "now I am in")
     await discord.until(lambda: "now I am in" in bot.texts())
+    await thread.leave()
+    await discord.until(lambda: bot.was_told("left"))
+    await bob.says(place, "among us")
+    await alice.says(general, "everybody")
+    await discord.until(lambda: bot.texts()[-1] == "everybody")
+    assert "among us" not in bot.texts()
 
 
 async def test_an_archived_thread_wakes_when_somebody_writes(
