@@ -3,6 +3,7 @@
 import sqlite3
 
 from gateway.store import SqliteStore
+from gateway.store.protocols import Work
 from gateway.store.versions import migrations
 
 
@@ -26,3 +27,38 @@ async def test_messages_of_an_older_format_that_came_with_files_are_known_as_suc
             lambda c: c.execute("SELECT group_concat(untrusted) FROM inbox").fetchone()[0]
         )
     assert marks == "0,1,1"
+
+
+async def test_what_a_team_had_been_told_under_an_older_format_is_not_told_again(tmp_path):
+    old = SqliteStore(tmp_path, steps={n: text for n, text in migrations().items() if n < 6})
+
+    def fill(connection: sqlite3.Connection) -> None:
+        connection.execute(
+            "INSERT INTO threads (id, key, team, definition, created_at, updated_at)"
+            " VALUES ('t', 'local////t', 'demo', '1', 1, 1)"
+        )
+        for n, delivered in enumerate((1, 0), start=1):
+            connection.execute(
+                "INSERT INTO turns (id, thread, n, status, author, destination, delivered,"
+                " started_at) VALUES (?, 't', ?, 'failed', 'x', 'local////t', ?, 1)",
+                (f"u{n}", n, delivered),
+            )
+            connection.execute(
+                "INSERT INTO inbox (conversation, thread, turn, kind, outcome, author, author_name,"
+                " text, untrusted, received_at)"
+                " VALUES ('local////t', 't', ?, 'message', 'turn', 'x', 'X', ?, 1, 7)",
+                (f"u{n}", f"message {n}"),
+            )
+        connection.execute(
+            "INSERT INTO inbox (conversation, thread, kind, outcome, author, author_name, text,"
+            " received_at) VALUES ('local////t', 't', 'message', 'queued', 'x', 'X', 'next', 8)"
+        )
+
+    async with old.own():
+        await old.write(fill)
+    new = SqliteStore(tmp_path)
+    async with new.own():
+        work = await new.begin("t", "boot")
+    assert isinstance(work, Work)
+    assert [message.text for message in work.messages] == ["message 2", "next"]
+    assert work.untrusted
