@@ -190,6 +190,14 @@ async def test_socket_mode_can_be_switched_off(raw: Client) -> None:
         await raw.web.apps_connections_open(app_token=raw.slack.app_token)
 
 
+async def test_connections_are_renewed_with_a_warning_ten_seconds_ahead(raw: Client) -> None:
+    socket = await raw.ready()
+    raw.slack.sockets.refresh()
+    assert (await socket.receive_json(timeout=5))["reason"] == "warning"
+    raw.slack.clock.advance(10)
+    assert (await socket.receive_json(timeout=5))["reason"] == "refresh_requested"
+
+
 @pytest.mark.parametrize("how", ["refresh", "closed", "reset", "half-open"])
 async def test_the_sdk_comes_back_and_takes_what_is_sent_afterwards(
     slack: SlackSimulator, bolt: AsyncApp, connected, how: str

@@ -142,12 +142,12 @@ def checked_view(view: object, kind: str = "modal") -> Json:
         "close": None,
         "submit": None,
     }
-    texts = {name: _text(body.get(name)) for name in ("title", "submit", "close")}
+    texts = {name: _text(body[name]) for name in ("title", "submit", "close") if body.get(name)}
     return defaults | body | texts | {"blocks": as_kept(cast("list[Json]", blocks))}
 
 
-def _text(text: Json | None) -> Json | None:
-    return {"emoji": True} | text if text else None
+def _text(text: Json) -> Json:
+    return {"emoji": True} | text
 
 
 def _check_modal(body: Json) -> None:
