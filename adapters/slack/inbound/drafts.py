@@ -36,7 +36,7 @@ class Drafts:
         self._calls = calls
         self._history = history
         self._people = People(calls, lambda: gateway.groups)
-        self._files = Files(calls, config)
+        self._files = Files(calls, config, lambda: gateway.attachments)
         self.commands = frozenset(info.name for info in gateway.commands())
         """The names of the gateway's commands."""
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
@@ -14,9 +15,10 @@ import aiohttp
 from adapters.slack.calls import Calls
 from adapters.slack.config import Config
 from adapters.slack.inbound.events import remote_file
-from adapters.slack.inbound.images import MOST_PIXELS, image_size
 from adapters.slack.inbound.payload import table_at
 from adapters.slack.inbound.values import RemoteFile
+from gateway.attachments import MB
+from gateway.config.settings import Attachments
 from gateway.conversation import Attachment
 from gateway.errors import GatewayError
 
@@ -26,23 +28,9 @@ SLACK_HOSTS = frozenset({"files.slack.com", "slack-files.com"})
 """The hosts that a bot's token may be sent to for a file."""
 
 MOST_FILES = 10
-MOST_BYTES = 20_000_000
 FETCH_SECONDS = 1.5
 """Seconds for all files of a message: Slack waits 3 for the whole of it."""
 
-_IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
-_DOCUMENTS = frozenset(
-    {
-        "application/json",
-        "application/pdf",
-        "application/xml",
-        "application/x-yaml",
-        "application/yaml",
-        "application/toml",
-        "application/javascript",
-        "application/sql",
-    }
-)
 _HTTP_OK = 200
 
 
@@ -59,10 +47,20 @@ class _NotTaken(Exception):
 
 
 class Files:
-    """Fetches files. At most `seconds` pass for those of one message."""
+    """Fetches files. `limits` say which are worth it: the others are left to the gateway, which
+    refuses them in words. At most `seconds` pass for those of one message.
+    """
 
-    def __init__(self, calls: Calls, config: Config, *, seconds: float = FETCH_SECONDS) -> None:
+    def __init__(
+        self,
+        calls: Calls,
+        config: Config,
+        limits: Callable[[], Attachments],
+        *,
+        seconds: float = FETCH_SECONDS,
+    ) -> None:
         self._calls = calls
+        self._limits = limits
         self._seconds = seconds
         # A simulator has its files where it has everything else.
         self._simulator = None if config.real else urlsplit(config.api_url).netloc
@@ -98,7 +96,11 @@ class Files:
         return remote_file({**table_at(answer, "file"), "file_access": ""})
 
     async def _fetched(self, team: str, file: RemoteFile) -> Attachment:
-        self._check(file)
+        if file.host != "slack" or not self._may_have_token(file.url):
+            raise _NotTaken("it does not lie in Slack itself")
+        most = int(self._limits().file_mb * MB)
+        if file.size > most:
+            return _left_out(file, file.size)
         client = await self._calls.clients.of(team)
         async with self._calls.clients.session.get(
             file.url,
@@ -109,18 +111,10 @@ class Files:
                 raise _NotTaken("Slack did not hand it out; the bot may lack the scope files:read")
             if answer.content_type == "text/html" and file.media_type != "text/html":
                 raise _NotTaken("Slack asked to sign in for it; the bot may lack files:read")
-            data = await _read(answer, MOST_BYTES)
-        return _taken(file, data)
-
-    def _check(self, file: RemoteFile) -> None:
-        if file.host != "slack" or not self._may_have_token(file.url):
-            raise _NotTaken("it does not lie in Slack itself")
-        if not (file.media_type in _IMAGES | _DOCUMENTS or file.media_type.startswith("text/")):
-            raise _NotTaken(f"files of the kind {file.media_type or 'unknown'} are not taken")
-        if file.size > MOST_BYTES:
-            raise _NotTaken(f"it has more than {MOST_BYTES // 1_000_000} MB")
-        if file.width * file.height > MOST_PIXELS:
-            raise _NotTaken(f"it has more than {MOST_PIXELS // 1_000_000} megapixels")
+            data = await _read(answer, most)
+        if data is None:
+            return _left_out(file, most + 1)
+        return Attachment(name=file.name, media_type=file.media_type, data=data)
 
     def _may_have_token(self, url: str) -> bool:
         try:
@@ -133,23 +127,15 @@ class Files:
         return parts.scheme == "https" and parts.hostname in SLACK_HOSTS and port is None
 
 
-async def _read(answer: aiohttp.ClientResponse, most: int) -> bytes:
-    """The body; what it says of its own length is not believed."""
+async def _read(answer: aiohttp.ClientResponse, most: int) -> bytes | None:
+    """The body, None for more than that; what it says of its own length is not believed."""
     data = bytearray()
     async for chunk in answer.content.iter_chunked(65_536):
         data += chunk
         if len(data) > most:
-            raise _NotTaken(f"it has more than {most // 1_000_000} MB")
+            return None
     return bytes(data)
 
 
-def _taken(file: RemoteFile, data: bytes) -> Attachment:
-    media_type = file.media_type
-    if media_type in _IMAGES:
-        found = image_size(data)
-        if found is None:
-            raise _NotTaken("it is not the image that its name says")
-        media_type, width, height = found
-        if width * height > MOST_PIXELS:
-            raise _NotTaken(f"it has more than {MOST_PIXELS // 1_000_000} megapixels")
-    return Attachment(name=file.name, media_type=media_type, data=data)
+def _left_out(file: RemoteFile, size: int) -> Attachment:
+    return Attachment(name=file.name, media_type=file.media_type, data=b"", left_out=size)
