@@ -13,11 +13,12 @@ from adapters.discord.rest import Upload
 from gateway.events import InputRequested
 from gateway.render.outbound import label, markdown
 from gateway.render.sanitize import sanitize, visible
+from gateway.render.split import closed
 from gateway.surface import Activity, Card, Document, Line, Part, Speech
 
 CONTENT = 2000
 """Characters of one message."""
-MESSAGE = 1700
+MESSAGE = 1600
 """Those of them that an agent's text may have; the others are for its name and its tools."""
 
 SUPPRESS_EMBEDS = 1 << 2
@@ -26,8 +27,12 @@ OPTIONS = 25
 ARGUMENTS = 1100
 """Characters of arguments that a card shows itself; longer ones are a file."""
 
-UNSURE = "-# This may stand here twice: Discord did not say whether it took it the first time."
-RESUMING = "-# \u2026 it was interrupted, and is said anew"
+NAME = 48
+TOOLS, HAND_OFF = 120, 60
+"""Characters of the lines that tell what an agent does."""
+
+UNSURE = "-# This may stand here twice."
+RESUMING = "-# \u2026 it was cut off, and is said anew"
 MARKS = {"running": "\u23f3", "done": "\u2713", "failed": "\u2717", "unknown": "?"}
 LEVELS = {"info": "", "warning": "\u26a0\ufe0f ", "error": "\u274c "}
 
@@ -87,19 +92,21 @@ def message_of(part: Part) -> Message:
 def _speech(speech: Speech) -> Message:
     lines: list[str] = []
     if speech.first:
-        lines.append(f"**{escaped(label(speech.agent, 64))}**")
-    if speech.activity:
-        lines.append(activity_line(speech.activity))
+        lines.append(f"**{escaped(label(speech.agent, NAME))}**")
+    if tools := [each for each in speech.activity if each.kind == "tool"]:
+        lines.append(activity_line(tools, TOOLS))
     if speech.text.strip():
-        lines.append(speech.text)
+        lines.append(closed(speech.text) if speech.growing else speech.text)
     elif speech.growing and not speech.activity:
         lines.append("-# \u2026")
+    if hand_offs := [each for each in speech.activity if each.kind == "handoff"]:
+        lines.append(activity_line(hand_offs, HAND_OFF))
     if speech.resuming:
         lines.append(RESUMING)
     return Message(content="\n".join(lines) or "-# \u2026")
 
 
-def activity_line(activity: Sequence[Activity], longest: int = 140) -> str:
+def activity_line(activity: Sequence[Activity], longest: int) -> str:
     """All of it in one line of small text, the newest of it if it is too much."""
     told = [f"{MARKS[each.status]} {_told(each)}" for each in activity]
     while len(told) > 1 and len(" \u00b7 ".join(told)) > longest:
@@ -153,10 +160,13 @@ def _card(card: Card) -> Message:
 
 
 def _away(card: Card, head: str, users: tuple[str, ...]) -> Message:
-    text = f"{head}waits for a decision in another conversation: {card.link}"
     if card.outcome:
-        text = f"{head}waited for a decision: {clip(markdown(card.outcome), 300)}"
-    return Message(content=text, users=users)
+        return Message(content=f"{head}waited for a decision: {clip(markdown(card.outcome), 300)}")
+    return Message(
+        content=f"{head}waits for a decision in another conversation: {card.link}",
+        components=tuple(_form(card.request)),
+        users=users,
+    )
 
 
 def _asks(request: InputRequested) -> str:

@@ -238,7 +238,7 @@ def _route(method: str, path: str) -> tuple[str, str]:
 
 def _multipart(body: Any, files: Sequence[Upload]) -> aiohttp.FormData:
     form = aiohttp.FormData(quote_fields=False)
-    form.add_field("payload_json", json.dumps(body), content_type="application/json")
+    form.add_field("payload_json", json.dumps(body))
     for n, file in enumerate(files):
         form.add_field(
             f"files[{n}]", file.data, filename=file.name, content_type="application/octet-stream"

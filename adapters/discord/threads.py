@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -32,6 +33,9 @@ ARCHIVE_MINUTES = 4320
 LONGEST_NAME = 100
 TITLE = 60
 """Characters of a thread's first message that name it, as the gateway titles it."""
+
+
+_MENTION = re.compile(r"<@[!&]?\d+>")
 
 
 class Marks(Protocol):
@@ -166,7 +170,7 @@ class Spots:
             message: Mapping[str, Any] = await self._rest.call("GET", path)
         except Rejected:
             return ""
-        return label(str(message.get("content", "")), TITLE)
+        return label(_MENTION.sub("", str(message.get("content", ""))), TITLE)
 
     async def _open(self, key: ConversationKey, title: str) -> Spot:
         await self._rest.call(

@@ -1,0 +1,208 @@
+"""What every text surface has to do, done by Discord's; and what is Discord's own."""
+
+import re
+from collections.abc import AsyncIterator
+
+import pytest
+from pydantic import SecretStr
+
+from adapters.discord.rest import Rest
+from adapters.discord.simulator import Cut, DiscordSimulator, Fails, Message, TooMany
+from adapters.discord.simulator.components import walk
+from adapters.discord.surface import DiscordSurface
+from adapters.discord.threads import Spots
+from gateway.conversation import ConversationKey
+from gateway.events import InputRequested
+from gateway.surface import Card, Document, Part, Place, Speech
+from tests.adapters.discord.serving import own, said
+from tests.contract.text_surface import Seen, TextSurfaceContract
+
+TRIES = 3
+POST = "/channels/{channel_id}/messages"
+
+
+class NoMarks:
+    """Nothing is kept."""
+
+    async def marks(self, platform: str) -> dict[str, str]:
+        return {}
+
+    async def mark(self, platform: str, name: str, value: str) -> None: ...
+
+
+class DiscordHarness:
+    """A thread on the simulated Discord."""
+
+    def __init__(self, discord: DiscordSimulator, rest: Rest) -> None:
+        self.discord = discord
+        alice, bob = discord.person("alice"), discord.person("bob")
+        self.people = (f"discord:{alice.id}", f"discord:{bob.id}")
+        self.channel = discord.channel("general")
+        spots = Spots(rest, "public", NoMarks())
+        self.surface = DiscordSurface(rest, spots, str(discord.bot.id), lambda: ())
+
+    async def begin(self) -> None:
+        asked = await self.discord.person("alice").mentions(self.channel, "hello")
+        key = ConversationKey(
+            platform="discord",
+            workspace=str(self.discord.home.id),
+            channel=str(self.channel.id),
+            root=str(asked.id),
+        )
+        self.place = Place(key=key, thread="t", asker=self.people[0])
+        self.asked = asked
+
+    @property
+    def thread(self):
+        return self.asked.thread
+
+    async def seen(self) -> list[Seen]:
+        if self.thread is None:
+            return []
+        return [_seen(each) for each in own(self.discord, self.thread)]
+
+    async def busy(self) -> bool:
+        self.discord.advance(1.0)
+        now = self.discord.world.clock.now()
+        return any(
+            each.channel is self.thread and now - each.at < 10 for each in self.discord.typing
+        )
+
+    async def title(self) -> str:
+        return self.thread.name if self.thread else ""
+
+    def limit_rate(self) -> None:
+        self.discord.faults.plan(TooMany(1.0), when=_is_post)
+
+    def lose_answer(self) -> None:
+        self.discord.faults.plan(Cut(committed=True), when=_is_post, times=TRIES)
+
+    def break_down(self) -> None:
+        self.discord.faults.plan(Fails(503), when=_is_post, times=TRIES)
+
+    async def archive(self) -> None:
+        await self.surface.rename(self.place, "closed")
+        self.discord.deny(self.channel, self.discord.bot, "manage_threads")
+        self.discord.archive(self.thread, locked=True)
+
+    async def remove(self, message: str) -> None:
+        self.discord.delete(self.thread.messages[int(message)])
+
+
+def _is_post(call) -> bool:
+    return call.method == "POST" and call.route == POST
+
+
+def _seen(message: Message) -> Seen:
+    pings = {f"discord:{each.id}" for each in message.pings}
+    if message.everyone or message.role_pings:
+        pings.add("everyone")
+    return Seen(
+        id=str(message.id),
+        text=re.sub(r"\\([^\w\s])", r"\1", message.content),
+        pings=frozenset(pings),
+        buttons=tuple(each["label"] for each in walk(message.components) if each.get("label")),
+        files=tuple((each.filename, each.content) for each in message.attachments),
+    )
+
+
+@pytest.fixture
+async def harness(discord: DiscordSimulator) -> AsyncIterator[DiscordHarness]:
+    async with Rest(SecretStr(discord.token), discord.api_url) as rest:
+        harness = DiscordHarness(discord, rest)
+        async with harness.surface:
+            await harness.begin()
+            yield harness
+
+
+class TestTheContract(TextSurfaceContract):
+    @pytest.fixture
+    def harness(self, harness: DiscordHarness) -> DiscordHarness:
+        return harness
+
+
+async def test_the_longest_of_everything_fits(harness: DiscordHarness) -> None:
+    from gateway.surface import Activity
+
+    tools = tuple(
+        Activity(id=str(n), kind="tool", title="_" * 80, status="running") for n in range(20)
+    )
+    hand_off = Activity(id="h", kind="handoff", title="*" * 80)
+    text = "x" * harness.surface.limits.message
+    speech = Speech(
+        agent="*" * 90, text=text, activity=(*tools, hand_off), growing=True, resuming=True
+    )
+    await harness.surface.post(harness.place, Part(key="k", content=speech, unsure=True))
+    assert text in said(harness.discord, harness.thread)[0]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    ['{"to": "a\u202eb\u200b"}', '{"to": 1, "to": 2}', '{"n": 1e400}', "not json", '{"a": "```"}'],
+)
+async def test_a_card_shows_the_exact_arguments(harness: DiscordHarness, arguments: str) -> None:
+    request = InputRequested(
+        thread="t",
+        request="0123456789ab",
+        request_kind="approval",
+        agent="solo",
+        prompt="solo wants to use send.",
+        tool="send",
+        arguments=arguments,
+    )
+    await harness.surface.post(harness.place, Part(key="k", content=Card(request=request)))
+    (card,) = own(harness.discord, harness.thread)
+    shown = card.content + "".join(file.content.decode() for file in card.attachments)
+    assert "\u202e" not in shown
+    assert "\u200b" not in shown
+    for piece in ("\u27e8U+202E\u27e9", "\u27e8U+200B\u27e9") if "\u202e" in arguments else ():
+        assert piece in shown
+    for piece in ('"to": 1', '"to": 2') if '"to": 1' in arguments else ():
+        assert piece in shown
+    if "1e400" in arguments:
+        assert "1e400" in shown
+
+
+async def test_a_choice_of_many_is_a_menu(harness: DiscordHarness) -> None:
+    request = InputRequested(
+        thread="t",
+        request="0123456789ab",
+        request_kind="choice",
+        agent="solo",
+        prompt="Which?",
+        options=tuple(f"option {n}" for n in range(30)),
+    )
+    await harness.surface.post(harness.place, Part(key="k", content=Card(request=request)))
+    (card,) = own(harness.discord, harness.thread)
+    shown = [
+        option["label"] for menu in walk(card.components) for option in menu.get("options", ())
+    ]
+    assert shown == list(request.options)
+
+
+async def test_a_files_name_leads_nowhere(harness: DiscordHarness) -> None:
+    document = Document(name="../../etc/pass\u202egnp.exe", data=b"x")
+    await harness.surface.post(harness.place, Part(key="k", content=document))
+    (posted,) = own(harness.discord, harness.thread)
+    assert posted.attachments[0].filename == "passgnp.exe"
+
+
+async def test_the_same_key_again_says_what_it_says_now(harness: DiscordHarness) -> None:
+    first = Part(key="k", content=Speech(agent="solo", text="One", growing=True))
+    await harness.surface.post(harness.place, first)
+    later = Part(key="k", content=Speech(agent="solo", text="One two."))
+    await harness.surface.post(harness.place, later)
+    assert said(harness.discord, harness.thread) == ["**solo**\nOne two."]
+
+
+async def test_a_title_is_given_only_where_it_is_another(harness: DiscordHarness) -> None:
+    await harness.surface.rename(harness.place, "hello")
+    await harness.surface.rename(harness.place, "bells")
+    await harness.surface.rename(harness.place, "bells")
+    renames = [
+        call
+        for call in harness.discord.calls("PATCH")
+        if call.route == "/channels/{channel_id}" and "name" in call.body
+    ]
+    assert len(renames) == 1
+    assert harness.thread.name == "bells"
