@@ -90,7 +90,7 @@ def decide(
         return Refuse(reason="too many messages of bots")
     elif answer is None:
         return _taken(message, situation, access, verdict, limits, now)
-    return _answered(message.author, situation.named, answer, access)
+    return _answered(message.author, situation.named, answer, access, now)
 
 
 def _changed(message: InboundMessage, verdict: Verdict, access: Access) -> Decision:
@@ -199,10 +199,12 @@ def named_request(message: InboundMessage) -> str:
     return command.request if command is not None else message.reply_to
 
 
-def _answered(author: Author, request: Request | None, answer: Answer, access: Access) -> Decision:
+def _answered(
+    author: Author, request: Request | None, answer: Answer, access: Access, now: float
+) -> Decision:
     if request is None:
         return Say(reply="There is no such request.")
-    if why := _why_not(author, request, answer, access):
+    if why := _why_not(author, request, answer, access, now):
         return Say(reply=why)
     if answer.kind in ("approve", "approve_always") and request.quorum > 1:
         return _supported(author, request, answer)
@@ -214,10 +216,12 @@ def _answered(author: Author, request: Request | None, answer: Answer, access: A
     )
 
 
-def _why_not(author: Author, request: Request, answer: Answer, access: Access) -> str:
+def _why_not(author: Author, request: Request, answer: Answer, access: Access, now: float) -> str:
     """Why the author can't answer the request so, "" if they can."""
     if request.state != "open":
         return f"This was settled already: {request.outcome}."
+    if request.expires_at is not None and request.expires_at <= now:
+        return "It is too late: nobody decided in time."
     if not access.may_answer(author, request):
         return "This is not yours to answer."
     if answer.kind == "approve_always" and not request.always:

@@ -28,7 +28,7 @@ pytestmark = [pytest.mark.chaos, pytest.mark.timeout(60)]
 KEY = ConversationKey(platform="x", root="1")
 ANN = Author(id="x:ann", name="Ann")
 TEXTS = ["first", "second", "third"]
-COMMITS = range(1, 16)
+COMMITS = range(1, 19)
 
 
 class Everybody(OperatorsOnly):

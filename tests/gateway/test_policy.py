@@ -149,6 +149,13 @@ DONE = request("approval", 4, state="answered", outcome="approved")
         (OPEN, APPROVE, ASKER, Say(reply="This is not yours to answer.")),
         (DONE, DENY, LOCAL_OPERATOR, Say(reply="This was settled already: approved.")),
         (None, APPROVE, LOCAL_OPERATOR, Say(reply="There is no such request.")),
+        (replace(OPEN, expires_at=10_000.1), APPROVE, LOCAL_OPERATOR, "approved"),
+        (
+            replace(OPEN, expires_at=10_000.0),
+            APPROVE,
+            LOCAL_OPERATOR,
+            Say(reply="It is too late: nobody decided in time."),
+        ),
         (TEXT, APPROVE, ASKER, Say(reply="This request wants something else: answer it in words.")),
         (
             OPEN,
