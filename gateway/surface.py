@@ -206,7 +206,9 @@ class TextSurface(Protocol):
         ...
 
     def length(self, text: str) -> int:
-        """How long the platform takes a neutral text to be; never less than it does."""
+        """How long the platform takes a neutral text to be; never less than it does, nor than the
+        text has characters.
+        """
         ...
 
     async def post(self, place: Place, part: Part) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
 from gateway.delivery.items import CardItem, FileItem, Item, LineItem, SpeechItem
-from gateway.render.outbound import label
+from gateway.render.outbound import label, plain
 from gateway.render.split import Piece, split
 from gateway.store.protocols import OutboxRow
 from gateway.surface import Card, Content, Document, Edits, Line, Speech, TextSurface, Use
@@ -101,7 +101,7 @@ def wanted(item: Item, surface: TextSurface, rows: Mapping[int, OutboxRow]) -> l
 
 def whole_text(item: SpeechItem) -> bytes:
     """All of what an agent says, as a file."""
-    return item.text.encode("utf-8", "replace")
+    return plain(item.text).encode()
 
 
 def _card(item: CardItem, surface: TextSurface, rows: Mapping[int, OutboxRow]) -> list[Wanted]:

@@ -19,8 +19,6 @@ from gateway.surface import (
     Content,
     Edits,
     Finds,
-    MessageGone,
-    NoMoreText,
     Part,
     Place,
     RateLimited,
@@ -144,7 +142,9 @@ class Sender:
         except (Unreachable, Unclear, TimeoutError):  # the same edit twice does no harm
             return Later(row)
         except Rejected as error:
-            return await self._failed(row, error)
+            if part.lasting or error.gone:
+                return await self._failed(row, error)
+            LOG.debug("a growing text was not shown: %s", error)
         row = _as_wanted(row, part)
         if part.lasting:
             await self._store.put_part(row)
@@ -177,6 +177,3 @@ def _as_wanted(row: OutboxRow, part: Wanted) -> OutboxRow:
 async def _bounded(call: Awaitable[T]) -> T:
     async with asyncio.timeout(DEADLINE):
         return await call
-
-
-__all__ = ["Failed", "Later", "MessageGone", "NoMoreText", "Outcome", "Sender", "Sent"]

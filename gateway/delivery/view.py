@@ -21,6 +21,7 @@ from gateway.events import (
     MessageFinished,
     Notice,
     SessionEvent,
+    SpeakerStarted,
     TextDelta,
     ThreadRenamed,
     ToolFinished,
@@ -172,6 +173,8 @@ class View:
                 item.say(event.text, replace=True)
                 item.growing = item.resuming = False
                 self._current.pop(event.agent, None)
+            case SpeakerStarted():
+                self._start(event.agent)
             case ToolStarted():
                 self._of_call[event.call] = item = self._acting(event.agent, f"a:{event.call}")
                 item.act(event.call, event.tool, "running")
@@ -231,6 +234,16 @@ class View:
         self._last = item
         return item
 
+    def _start(self, agent: str) -> None:
+        """An agent is on turn again: what it does now is told below what came since."""
+        item = self._current.get(agent)
+        if item is not None and item is not self._last and not self._speaks(item):
+            item.growing = False
+            del self._current[agent]
+
+    def _speaks(self, item: SpeechItem) -> bool:
+        return any(item is begun for begun in self._of_message.values())
+
     def _grow(self, delta: TextDelta) -> None:
         known = delta.message in self._of_message
         item = self._speech(delta.agent, delta.message)
@@ -244,7 +257,7 @@ class View:
         if (item := self._of_message.get(message)) is not None:
             return item
         item = self._current.get(agent)
-        if item is None or any(item is begun for begun in self._of_message.values()):
+        if item is None or self._speaks(item):
             item = self._current[agent] = self._add_speech(agent, f"m:{message}")
         self._of_message[message] = item
         return item
@@ -319,7 +332,8 @@ def _end_line(event: TurnFinished, *, told: bool, mentions: tuple[str, ...]) -> 
         case "waiting":
             return None
         case "stopped":
-            return Line(text="Stopped.", mentions=mentions)
+            why = f": {event.reason}" if event.reason not in ("", "stopped") else ""
+            return Line(text=f"Stopped{why}".rstrip(".") + ".", mentions=mentions)
         case "failed" | "interrupted" if not told:
             return Line(text=event.reason or "That failed.", level="error", mentions=mentions)
         case "failed" | "interrupted":

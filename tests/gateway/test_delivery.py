@@ -436,3 +436,25 @@ async def test_news_of_a_question_is_told_wherever_it_is_asked(tmp_path: Path) -
     assert next(m for m in board.posted if m.text == "-- Still open.").content == Line(
         text="Still open.", mentions=(ANN.id,)
     )
+
+
+async def test_an_agent_that_is_on_turn_again_speaks_below_what_came_since(tmp_path: Path) -> None:
+    board = await shown(
+        tmp_path,
+        BEGIN,
+        started("a"),
+        calling("a", "c1", "look"),
+        called("a", "c1", "look"),
+        started("b"),
+        said("b", "m1", "Me first."),
+        started("a"),
+        said("a", "m2", "Now I."),
+        DONE,
+    )
+    assert board.texts == ["a: [look: done]", "b: Me first.", "a: Now I."]
+
+
+async def test_why_a_turn_was_stopped_is_told(tmp_path: Path) -> None:
+    over = TurnFinished(thread="", outcome="stopped", reason="the budget is used up")
+    board = await shown(tmp_path, BEGIN, over)
+    assert board.texts == ["-- Stopped: the budget is used up."]

@@ -1,0 +1,150 @@
+"""What stands on the platform of one thread, and what of an item does not yet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from gateway.delivery.items import Item, LineItem, SpeechItem, place_of
+from gateway.delivery.parts import Wanted, key_of, wanted
+from gateway.store.protocols import OutboxRow, Thread
+from gateway.surface import Edits, Speech, TextSurface
+
+GENERATIONS = 2
+"""How often a message is written that people remove while it is needed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What is to be done about `part` of `item`; `row` is its message, None if there is none."""
+
+    item: Item
+    part: Wanted
+    row: OutboxRow | None
+
+    @property
+    def is_edit(self) -> bool:
+        """Its message stands there and says something else."""
+        return self.row is not None and self.row.status == "delivered"
+
+    @property
+    def can_wait(self) -> bool:
+        """It is only one more piece of a text that grows."""
+        return self.is_edit and not self.part.lasting
+
+
+class Standing:
+    """The thread's messages. `rows` are what the outbox knows."""
+
+    def __init__(self, surface: TextSurface, thread: Thread, rows: Iterable[OutboxRow]) -> None:
+        self._surface = surface
+        self._thread = thread
+        self._edits = isinstance(surface, Edits)
+        self._rows: dict[str, dict[int, OutboxRow]] = {}
+        self._texts: dict[str, str] = {}
+        for row in rows:
+            self.put(row)
+
+    @property
+    def messages(self) -> set[str]:
+        """The platform's ids of all that stands there."""
+        return {row.message for rows in self._rows.values() for row in rows.values()} - {""}
+
+    def of(self, item: Item) -> Mapping[int, OutboxRow]:
+        """The messages of an item by their number."""
+        return self._rows.get(item.id, {})
+
+    def put(self, row: OutboxRow) -> None:
+        """Note how a message stands."""
+        self._rows.setdefault(row.item, {})[row.n] = row
+
+    def sent(self, row: OutboxRow, part: Wanted) -> None:
+        """Note that a message shows this part, if it does."""
+        if isinstance(part.content, Speech) and row.digest == part.digest and not part.lasting:
+            self._texts[row.key] = part.content.text
+        else:
+            self._texts.pop(row.key, None)
+
+    def forget(self, told: int) -> None:
+        """Let go of what began up to this seq, but for questions that are open."""
+        self._rows = {
+            item: rows
+            for item, rows in self._rows.items()
+            if any(row.seq > told or row.open for row in rows.values())
+        }
+
+    def steps(self, item: Item) -> list[Step]:
+        """What is to be done about an item now."""
+        rows = self.of(item)
+        steps = [Step(item, part, rows.get(part.n)) for part in wanted(item, self._surface, rows)]
+        return [step for step in steps if not self._stands(step) and self._is_worth_it(step)]
+
+    def failed(self, item: Item) -> list[Step]:
+        """What of an item will never stand there."""
+        rows = self.of(item)
+        if all(row.status != "failed" for row in rows.values()):
+            return []
+        steps = [Step(item, part, rows.get(part.n)) for part in wanted(item, self._surface, rows)]
+        return [step for step in steps if step.row is not None and step.row.status == "failed"]
+
+    def new_row(self, item: Item, n: int, now: float, generation: int = 0) -> OutboxRow:
+        """The row of a message that was not attempted yet."""
+        return OutboxRow(
+            key=key_of(self._thread.id, item.id, n, generation),
+            thread=self._thread.id,
+            place=str(place_of(item) or self._thread.key),
+            item=item.id,
+            n=n,
+            seq=item.seq,
+            status="pending",
+            first_at=now,
+            at=now,
+            generation=generation,
+        )
+
+    def closed(self, step: Step, shown: str) -> OutboxRow:
+        """The step's message once it takes no more and shows this: the rest goes on in the next."""
+        assert step.row is not None
+        part = step.part if step.row.closed else step.part.closed_after(shown)
+        return replace(
+            step.row,
+            first=part.first,
+            last=part.last,
+            body=part.body,
+            digest=part.digest,
+            closed=True,
+        )
+
+    def anew(self, step: Step, now: float) -> OutboxRow:
+        """The step's message once somebody has removed it: written again, but not for ever."""
+        assert step.row is not None
+        generation = step.row.generation + 1
+        if generation >= GENERATIONS:
+            return replace(step.row, status="failed", reason="it was removed")
+        return self.new_row(step.item, step.part.n, now, generation)
+
+    def too_old(self, row: OutboxRow, part: Wanted, now: float) -> str | None:
+        """What an agent's message shows that is not to be edited any more; None for one that is."""
+        within = self._surface.limits.edit_within
+        if within is None or not isinstance(part.content, Speech) or now - row.at <= within:
+            return None
+        return self._texts.get(row.key)
+
+    def _stands(self, step: Step) -> bool:
+        row, part = step.row, step.part
+        if row is None or row.status in ("pending", "attempting"):
+            return False
+        if row.status == "failed" or not self._edits:
+            return True
+        return row.digest == part.digest or (row.closed and not part.lasting)
+
+    def _is_worth_it(self, step: Step) -> bool:
+        """Whether a message that does not stand there is to be written now."""
+        row, item, part = step.row, step.item, step.part
+        if row is not None and row.status != "pending":
+            return True
+        if not part.needed or (isinstance(item, SpeechItem) and item.resuming):
+            return False
+        if isinstance(item, LineItem) and item.below and item.below not in self._rows:
+            return False
+        return part.lasting or self._edits
