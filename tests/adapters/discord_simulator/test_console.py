@@ -114,6 +114,39 @@ async def test_slash_commands_take_text_or_named_options(
     assert await terminal.types() == ["#general [2] parley", "      what x 3"]
 
 
+async def test_lists_and_menus_are_used(
+    discord: DiscordSimulator, discord_client: Connect, terminal: Terminal
+) -> None:
+    class Choice(sdk.ui.View):
+        @sdk.ui.select(
+            placeholder="Dish",
+            options=[sdk.SelectOption(label="Soup"), sdk.SelectOption(label="Rice")],
+        )
+        async def dish(self, interaction: sdk.Interaction, select: sdk.ui.Select[Any]) -> None:
+            await interaction.response.edit_message(content=f"{select.values[0]}!", view=None)
+
+    bot = Bot()
+
+    @bot.tree.context_menu(name="Ask the team")
+    async def menu(interaction: sdk.Interaction, message: sdk.Message) -> None:
+        await interaction.response.send_message("What to eat?", view=Choice(timeout=None))
+
+    await discord_client(bot)
+    await bot.tree.sync()
+    await terminal.types("/in dm", "hungry", "/menu 1 Ask the team")
+    await discord.answered(discord.interactions[-1])
+    assert await terminal.types() == [
+        "direct [2] parley",
+        "      What to eat?",
+        "      <Dish: Soup | Rice>",
+    ]
+    await terminal.types("/select 2 Rice")
+    await discord.answered(discord.interactions[-1])
+    assert await terminal.types("/as bob") == ["      Rice!"]
+    assert terminal.console.prompt == "bob direct> "
+    assert "/click N BUTTON" in (await terminal.types("/help"))[0]
+
+
 async def test_messages_are_changed_deleted_and_answered(
     discord: DiscordSimulator, terminal: Terminal, tmp_path: Path
 ) -> None:

@@ -62,6 +62,24 @@ def buttons(count: int) -> list[dict[str, Any]]:
             FORM,
             id="button that says nothing",
         ),
+        pytest.param(
+            {"content": "x", "components": [row({"type": 2, "style": 5, "label": "Docs"})]},
+            FORM,
+            id="link to nowhere",
+        ),
+        pytest.param(
+            {"content": "x", "components": [row({"type": 2, "style": 1, "label": "Go"})]},
+            FORM,
+            id="button without custom id",
+        ),
+        pytest.param(
+            {"content": "x", "components": [row({"type": 3, "custom_id": "s", "options": []})]},
+            FORM,
+            id="list without choices",
+        ),
+        pytest.param({"content": "x", "components": [row()]}, FORM, id="empty row"),
+        pytest.param({"content": 1}, FORM, id="number as text"),
+        pytest.param(["x"], FORM, id="list as message"),
         pytest.param({"content": "x", "components": [TEXT]}, FORM, id="new components unasked"),
         pytest.param(
             {"content": "x", "components": [TEXT], "flags": V2}, FORM, id="both kinds of content"
@@ -83,6 +101,28 @@ async def test_a_message_that_is_not_right(
     general = discord.channel("general")
     assert await rest.code("POST", f"/channels/{general.id}/messages", body) == refusal
     assert discord.messages(general) == []
+
+
+@pytest.mark.parametrize(
+    ("application", "command", "refusal"),
+    [
+        ("{bot}", {"description": "d"}, FORM),
+        ("{bot}", {"name": "Ask Us", "description": "d"}, FORM),
+        ("{bot}", {"name": "n" * 33, "description": "d"}, FORM),
+        ("{bot}", {"name": "ask", "description": ""}, FORM),
+        ("1", {"name": "ask", "description": "d"}, NO_ACCESS),
+    ],
+)
+async def test_a_command_that_is_not_right(
+    application: str,
+    command: dict[str, Any],
+    refusal: tuple[int, int],
+    discord: DiscordSimulator,
+    rest: Rest,
+) -> None:
+    path = f"/applications/{application.format(bot=discord.bot.id)}/commands"
+    assert await rest.code("PUT", path, [command]) == refusal
+    assert discord.commands == {}
 
 
 async def test_the_longest_messages_are_taken(discord: DiscordSimulator, rest: Rest) -> None:
