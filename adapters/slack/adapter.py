@@ -72,10 +72,10 @@ class SlackAdapter:
             installs = Installs(self._config, gateway.tokens, clock=self._clock)
         clients = await self._signed_in(stack, installs)
         surface = SlackSurface(clients, live_links=lambda: gateway.live_links)
+        await stack.enter_async_context(surface.tended())
         await stack.enter_async_context(delivering(gateway, surface))
         async with asyncio.TaskGroup() as group:
             service = _Service(self._config, gateway, clients, installs, group, self._clock)
-            group.create_task(surface.tend(), name="slack tending")
             await service.run()
 
     async def _signed_in(self, stack: AsyncExitStack, installs: Installs | None) -> SlackClients:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine
 from typing import Any
 
 from adapters.slack.sender import Sender
@@ -24,14 +24,12 @@ SET_STATUS = "agents.sessions.setStatus"
 RENAME = "agents.sessions.rename"
 SET_NOTE = "assistant.threads.setStatus"
 SET_TITLE = "assistant.threads.setTitle"
-SET_PROMPTS = "assistant.threads.setSuggestedPrompts"
 
 AT_MOST = 4.0
 """Seconds that such a call may take: texts wait behind it."""
 LASTS = 600.0
 """Seconds after which a session's status is set anew: Slack forgets it after about an hour."""
 TITLE = 200
-PROMPTS = 4
 _STATUS: dict[BusyState, str] = {"working": "processing", "waiting": "suspended", "idle": "active"}
 _NOTE: dict[BusyState, str] = {
     "working": "is working\u2026",
@@ -88,21 +86,6 @@ class Sessions:
         if place.key.root and (text := label(title, TITLE)):
             self._titles[str(place.key)] = (place, text)
             self._wake.set()
-
-    async def suggest(self, place: Place, prompts: Sequence[str], *, title: str = "") -> None:
-        """Offer first messages in a direct conversation. Raises AuthError."""
-        offered = [{"title": label(each, 70), "message": each} for each in prompts[:PROMPTS]]
-        if offered:
-            await self._tried(
-                self._write(
-                    place,
-                    SET_PROMPTS,
-                    channel_id=place.key.channel,
-                    thread_ts=place.key.root or None,
-                    title=title or None,
-                    prompts=offered,
-                )
-            )
 
     async def wait(self, seconds: float) -> None:
         """Wait until there is something to catch up with, or for so long."""

@@ -10,7 +10,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection
+from contextlib import asynccontextmanager
 
 from adapters.slack.blocks import (
     arguments_attached,
@@ -31,7 +32,6 @@ from adapters.slack.sender import Sender
 from adapters.slack.sessions import Sessions
 from adapters.slack.streaming import Streaming, name_of
 from adapters.slack.text import length, neutral
-from gateway.conversation import ConversationKey
 from gateway.events import InputRequested
 from gateway.surface import (
     BusyState,
@@ -166,15 +166,19 @@ class SlackSurface:
         """Give the thread a title."""
         self._sessions.rename(place, title)
 
-    async def suggest(self, team: str, channel: str, prompts: Sequence[str]) -> None:
-        """Offer people first messages in a direct conversation with the bot."""
-        key = ConversationKey(platform=self.platform, workspace=team, channel=channel)
-        await self._sessions.suggest(Place(key=key, thread=""), prompts)
-
-    async def tend(self) -> None:
-        """Stop the streams that rest, set titles, and take away what statuses are left, until
-        cancelled; then stop all that still grow. Raises AuthError.
+    @asynccontextmanager
+    async def tended(self) -> AsyncGenerator[None]:
+        """Stop the streams that rest, set titles, and take away what statuses are left, for as long
+        as it is written to; stop at its end what still grows. Raises AuthError.
         """
+        async with asyncio.TaskGroup() as group:
+            tending = group.create_task(self._tend(), name="tends what stands in Slack")
+            try:
+                yield
+            finally:
+                tending.cancel()
+
+    async def _tend(self) -> None:
         try:
             while True:
                 await self._sessions.wait(TEND)

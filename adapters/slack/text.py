@@ -34,7 +34,7 @@ def own(text: str, hosts: Collection[str]) -> str:
 
 def length(text: str) -> int:
     """Slack counts in UTF-16, as JavaScript does."""
-    return len(text) + sum(char > "\uffff" for char in text)
+    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def mentions(users: Iterable[str]) -> str:

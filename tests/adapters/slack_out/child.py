@@ -81,11 +81,9 @@ async def main(url: str, token: str, folder: str, key: str, user: str) -> None:
             access=OperatorsOnly([author.id]),
             limits=Limits(shutdown=0.1),
         ) as gateway,
-        asyncio.TaskGroup() as group,
     ):
         surface = SlackSurface(clients)
-        async with delivering(gateway, surface):
-            group.create_task(surface.tend())
+        async with surface.tended(), delivering(gateway, surface):
             asked = InboundMessage(
                 key=thread, author=author, text="do it", dedupe=(f"asked/{key}",)
             )

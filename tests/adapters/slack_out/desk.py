@@ -120,14 +120,3 @@ async def passing(slack: SlackSimulator, step: float = 0.1) -> AsyncGenerator[No
             yield
         finally:
             going.cancel()
-
-
-@asynccontextmanager
-async def tended(desk: Desk) -> AsyncGenerator[None]:
-    """Beside what a test does, as beside an adapter."""
-    async with asyncio.TaskGroup() as group:
-        tending = group.create_task(desk.surface.tend(), name="tends")
-        try:
-            yield
-        finally:
-            tending.cancel()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -121,15 +120,11 @@ async def running(
             limits=Limits(parallel_turns=parallel, shutdown=0.1),
             clock=slack.clock.time,
         ) as gateway,
-        asyncio.TaskGroup() as group,
     ):
         surface = SlackSurface(clients, clock=slack.clock, call_seconds=2.0)
-        async with delivering(gateway, surface, clock=WorkspaceTime(slack.clock)):
-            tending = group.create_task(surface.tend())
-            try:
-                yield Running(slack, gateway, surface)
-            finally:
-                tending.cancel()
+        time = WorkspaceTime(slack.clock)
+        async with surface.tended(), delivering(gateway, surface, clock=time):
+            yield Running(slack, gateway, surface)
 
 
 def relay(clock: VirtualClock, text: str) -> Swarm:

@@ -11,7 +11,7 @@ import pytest
 from adapters.slack.blocks import author_id
 from adapters.slack.simulator import HOME, Limited, RealClock, Reset, Shown
 from gateway.surface import Place, TextSurface
-from tests.adapters.slack_out.desk import Desk, at_desk, tended
+from tests.adapters.slack_out.desk import Desk, at_desk
 from tests.contract.text_surface import Seen, TextSurfaceContract
 
 MENTION = re.compile(r"<@(\w+)>")
@@ -76,6 +76,6 @@ class SlackHarness:
 class TestTheContract(TextSurfaceContract):
     @pytest.fixture
     async def harness(self) -> AsyncGenerator[SlackHarness]:
-        async with at_desk(clock=RealClock()) as desk, tended(desk):
+        async with at_desk(clock=RealClock()) as desk, desk.surface.tended():
             desk.slack.person("bob")
             yield SlackHarness(desk)

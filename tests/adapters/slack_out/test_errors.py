@@ -15,7 +15,7 @@ from gateway.surface import (
     Unclear,
     Unreachable,
 )
-from tests.adapters.slack_out.desk import Desk, part, passing, says, tended
+from tests.adapters.slack_out.desk import Desk, part, passing, says
 
 HELLO = part(Line(text="Hello"))
 
@@ -169,7 +169,7 @@ async def test_a_status_is_taken_away_even_if_slack_does_not_listen_at_first(
     await desk.surface.busy(desk.place, "working")
     desk.slack.fail("agents.sessions.setStatus", fault)
     await desk.surface.busy(desk.place, "idle")
-    async with tended(desk), passing(desk.slack, 1.0):
+    async with desk.surface.tended(), passing(desk.slack, 1.0):
         await desk.slack.until(lambda: not desk.slack.busy)
 
 
@@ -178,19 +178,10 @@ async def test_a_thread_gets_its_title_with_or_without_sessions(desk: Desk) -> N
         session = desk.slack.session("general", desk.asked)
         return session.title if session else ""
 
-    async with tended(desk):
+    async with desk.surface.tended():
         await desk.surface.rename(desk.place, "About <!here> hello")
         await desk.slack.until(title)
         assert title() == "About \u2039!here> hello"
         await desk.slack.use_app(replace(desk.slack.world.app, agent=False))
         await desk.surface.rename(desk.place, "Something else")
         await desk.slack.until(lambda: title() == "Something else")
-
-
-async def test_people_are_offered_first_messages(desk: Desk) -> None:
-    alice = desk.slack.person("alice")
-    await desk.surface.suggest("T0HOME", alice.direct, ["What can you do?"])
-    [call] = desk.slack.calls("assistant.threads.setSuggestedPrompts")
-    assert call.arguments["prompts"] == [
-        {"title": "What can you do?", "message": "What can you do?"}
-    ]

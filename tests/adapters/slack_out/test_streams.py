@@ -6,7 +6,7 @@ import pytest
 
 from adapters.slack.simulator import AppSettings, Limited, Refused, Reset, ServerError
 from gateway.surface import NoMoreText, RateLimited, Unclear
-from tests.adapters.slack_out.desk import Desk, at_desk, handoff, passing, says, tended, tool
+from tests.adapters.slack_out.desk import Desk, at_desk, handoff, passing, says, tool
 
 
 async def test_a_growing_text_is_one_stream_that_takes_what_is_new(desk: Desk) -> None:
@@ -240,7 +240,7 @@ async def test_too_long_a_stream_goes_on_in_a_new_message(desk: Desk) -> None:
 async def test_tending_stops_what_rests_and_at_the_end_everything(desk: Desk) -> None:
     other = await desk.thread()
     await desk.surface.post(desk.place, says("A ", key="k1"))
-    async with tended(desk):
+    async with desk.surface.tended():
         async with passing(desk.slack, 1.0):
             await desk.slack.until(lambda: not desk.slack.open_streams)
         await desk.surface.post(other, says("B ", key="k2"))
