@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from adapters.slack.simulator.deliveries import Delivery
 from adapters.slack.simulator.elements import find_element
-from adapters.slack.simulator.methods.conversations import thread_json
 from adapters.slack.simulator.modals import Modals
 from adapters.slack.simulator.state import Channel, File, Json, Message, User
 from adapters.slack.simulator.world import ResponseUrl
@@ -156,7 +155,7 @@ class Person(Modals):
             "actions": [self._action(element, block, button)],
         }
         if not found.ephemeral:
-            payload["message"] = thread_json(channel, found)
+            payload["message"] = channel.read(found)
         return self._interact(payload)
 
     async def commands(self, channel: str, command: str, text: str = "") -> Delivery:
@@ -194,7 +193,7 @@ class Person(Modals):
             "callback_id": callback_id,
             "action_ts": self._world.new_ts(),
             "message_ts": found.ts,
-            "message": thread_json(channel, found),
+            "message": channel.read(found),
             "channel": {"id": channel.id, "name": channel.name or "directmessage"},
             "response_url": self._response_url("app", channel, found),
         }

@@ -19,6 +19,8 @@ from adapters.slack.simulator.sockets import Sockets
 from adapters.slack.simulator.world import HOME, Grant, World
 
 LARGEST_REQUEST = 100_000_000
+LARGEST_URL = 1_000_000
+"""The SDK puts the arguments of many methods, blocks too, into the query."""
 
 
 class SlackSimulator(Record):
@@ -68,7 +70,11 @@ class SlackSimulator(Record):
         app.router.add_post("/response/{kind}/{workspace}/{id}", self.responses.serve)
         self.files.add_to(app)
         self._runner = web.AppRunner(
-            app, access_log=None, handler_cancellation=True, shutdown_timeout=0.2
+            app,
+            access_log=None,
+            handler_cancellation=True,
+            shutdown_timeout=0.2,
+            max_line_size=LARGEST_URL,
         )
         await self._runner.setup()
         site = web.TCPSite(self._runner, "127.0.0.1", self._port)

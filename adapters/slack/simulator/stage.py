@@ -105,7 +105,7 @@ class Stage:
             people.add(self.world.bot(workspace).id)
         suffix = "" if workspace == HOME else workspace[1:]
         channel = Channel(
-            id=f"{'G' if kind == 'group' else 'C'}0{name.upper().replace('-', '')}{suffix}",
+            id=f"C0{name.upper().replace('-', '')}{suffix}",
             name=name,
             team=workspace,
             kind=kind,

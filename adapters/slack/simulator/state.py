@@ -274,6 +274,25 @@ class Channel:
             if each.ts == root or (each.thread_ts == root and each.ts != root)
         ]
 
+    def read(self, message: Message, *, metadata: bool = False) -> Json:
+        """A message as it is read back: a root knows of its replies, a reply whom it answers."""
+        body = message.json(metadata=metadata)
+        replies = self.thread(message.ts)[1:] if message.root == message.ts else []
+        if replies:
+            people = list(dict.fromkeys(each.user for each in replies))
+            body |= {
+                "thread_ts": message.ts,
+                "reply_count": len(replies),
+                "reply_users": people,
+                "reply_users_count": len(people),
+                "latest_reply": replies[-1].ts,
+                "is_locked": False,
+                "subscribed": False,
+            }
+        elif message.thread_ts and (root := self.messages.get(message.thread_ts)):
+            body["parent_user_id"] = root.user
+        return body
+
     def visible(self) -> list[Message]:
         """The messages that everybody sees, in order."""
         shown = [each for each in self.messages.values() if not each.ephemeral and not each.hidden]

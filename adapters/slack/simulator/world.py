@@ -240,6 +240,8 @@ class World:
         root = channel.messages.get(message.thread_ts)
         if root is not None and root is not message:
             event["parent_user_id"] = root.user
+            if message.subtype == "thread_broadcast":
+                event["root"] = channel.read(root)
         author_team = self.user(message.user).team if message.user else message.team
         if author_team != channel.team or channel.shared:
             event |= {"user_team": author_team, "source_team": author_team}

@@ -165,3 +165,103 @@ async def test_a_reaction_is_added_once(slack: SlackSimulator, client: AsyncWebC
     await client.reactions_remove(name="eyes", **where)
     with pytest.raises(SlackApiError, match="no_reaction"):
         await client.reactions_remove(name="eyes", **where)
+
+
+async def test_every_kind_of_block_is_shown(slack: SlackSimulator, client: AsyncWebClient) -> None:
+    def plain(text: str) -> dict:
+        return {"type": "plain_text", "text": text}
+
+    bold = {"type": "text", "text": "rich", "style": {"bold": True}}
+    link = {"type": "link", "url": "https://example.com", "text": "link"}
+    section = {"type": "rich_text_section", "elements": [bold, link]}
+    task = {"type": "task_card", "task_id": "1", "title": "Look", "status": "complete"}
+    blocks = [
+        {"type": "header", "text": plain("Header")},
+        text_block("text") | {"fields": [plain("field")]},
+        {"type": "context", "elements": [plain("one"), plain("two")]},
+        {"type": "divider"},
+        {"type": "markdown", "text": "**markdown**"},
+        {"type": "rich_text", "elements": [section]},
+        {"type": "table", "rows": [[{"type": "raw_text", "text": "a"},
+                                    {"type": "rich_text", "elements": [section]}]]},
+        task,
+        {"type": "plan", "title": "Plan", "tasks": [task]},
+        button(),
+    ]  # fmt: skip
+    await client.chat_postMessage(channel=GENERAL, text="fallback", blocks=blocks)
+    (shown,) = slack.messages("general")
+    assert shown.text.split("\n") == [
+        "Header", "text", "field", "one two", "---", "**markdown**", "richlink", "a | richlink",
+        "[complete] Look", "Plan", "[complete] Look",
+    ]  # fmt: skip
+    assert (shown.fallback, shown.buttons) == ("fallback", ("Go",))
+    assert shown.tasks == (("Look", "complete"),) * 2
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        {"type": "section"},
+        {"type": "section", "fields": [{"type": "mrkdwn", "text": "x"}] * 11},
+        {"type": "header", "text": {"type": "mrkdwn", "text": "x"}},
+        {"type": "context", "elements": [{"type": "mrkdwn", "text": "x"}] * 11},
+        {"type": "actions", "elements": [button()["elements"][0]] * 26},
+        {"type": "context_actions", "elements": []},
+        {"type": "task_card", "task_id": "1", "title": ""},
+        {"type": "task_card", "task_id": "1", "title": "x", "status": "odd"},
+        {"type": "input", "label": {"type": "plain_text", "text": "x"}},
+        {"type": "divider", "block_id": "x" * 256},
+        {"type": "section", "text": {"type": "mrkdwn", "text": "x"},
+         "accessory": {"type": "static_select", "options": [
+             {"text": {"type": "plain_text", "text": "o"}, "value": "v"}] * 101}},
+        {"type": "actions", "elements": [{"type": "static_select", "options": [
+            {"text": {"type": "plain_text", "text": "o" * 76}, "value": "v" * 151}]}]},
+    ],
+    ids=lambda block: block["type"],
+)  # fmt: skip
+async def test_a_block_that_slack_would_not_take_is_refused(
+    slack: SlackSimulator, client: AsyncWebClient, block: dict
+) -> None:
+    with pytest.raises(SlackApiError, match="invalid_blocks") as caught:
+        await client.chat_postMessage(channel=GENERAL, text="x", blocks=[block])
+    assert "/blocks/0" in str(caught.value.response.data)
+    with pytest.raises(SlackApiError, match="invalid_blocks"):
+        await client.blocks_validate(blocks=[block])
+
+
+async def test_a_message_has_a_link_and_can_be_deleted(
+    slack: SlackSimulator, client: AsyncWebClient
+) -> None:
+    asked = await slack.person("alice").says("general", "one")
+    sent: Any = await client.chat_postMessage(
+        channel="#general", text="two", thread_ts=asked.ts, reply_broadcast=True
+    )
+    link: Any = await client.chat_getPermalink(channel=GENERAL, message_ts=sent["ts"])
+    mark = sent["ts"].replace(".", "")
+    assert f"/archives/{GENERAL}/p{mark}?thread_ts={asked.ts}" in link["permalink"]
+    await client.chat_delete(channel=GENERAL, ts=sent["ts"])
+    assert [each.text for each in slack.messages("general")] == ["one"]
+    with pytest.raises(SlackApiError, match="message_not_found"):
+        await client.chat_getPermalink(channel=GENERAL, message_ts=sent["ts"])
+
+
+async def test_a_post_to_a_person_is_a_direct_message(
+    slack: SlackSimulator, client: AsyncWebClient
+) -> None:
+    alice = slack.person("alice")
+    await client.chat_postMessage(channel=alice.id, text="psst")
+    assert [each.text for each in slack.messages(alice.direct)] == ["psst"]
+    with pytest.raises(SlackApiError, match="user_not_found"):
+        await client.chat_postMessage(channel="U0NOBODY", text="psst")
+
+
+async def test_what_is_private_can_not_be_read_without_its_scope(
+    slack: SlackSimulator, client: AsyncWebClient
+) -> None:
+    alice = slack.person("alice")
+    slack.add_channel("secret", "group", members=[alice])
+    said = await alice.says("secret", "one")
+    await slack.use_app(AppSettings(scopes=slack.world.app.scopes - {"groups:history"}))
+    with pytest.raises(SlackApiError) as caught:
+        await client.conversations_replies(channel="C0SECRET", ts=said.ts)
+    assert caught.value.response["needed"] == "groups:history"

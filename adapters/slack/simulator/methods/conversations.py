@@ -96,26 +96,6 @@ def replies(call: Call) -> Json:
     return _messages(call, channel, found)
 
 
-def thread_json(channel: Channel, message: Message, *, metadata: bool = False) -> Json:
-    """A message as it is read back: a root knows of its replies."""
-    body = message.json(metadata=metadata)
-    replies = channel.thread(message.ts)[1:] if message.root == message.ts else []
-    if replies:
-        people = list(dict.fromkeys(each.user for each in replies))
-        body |= {
-            "thread_ts": message.ts,
-            "reply_count": len(replies),
-            "reply_users": people,
-            "reply_users_count": len(people),
-            "latest_reply": replies[-1].ts,
-            "is_locked": False,
-            "subscribed": False,
-        }
-    elif message.thread_ts and (root := channel.messages.get(message.thread_ts)):
-        body["parent_user_id"] = root.user
-    return body
-
-
 def _readable(call: Call) -> Channel:
     channel = find_channel(call)
     need_history_scope(call, channel)
@@ -137,7 +117,7 @@ def _messages(call: Call, channel: Channel, found: Sequence[Message]) -> Json:
     page, cursor = _page(call, found, most)
     metadata = call.flag("include_all_metadata")
     answer: Json = {
-        "messages": [thread_json(channel, each, metadata=metadata) for each in page],
+        "messages": [channel.read(each, metadata=metadata) for each in page],
         "has_more": bool(cursor),
     }
     if cursor:
