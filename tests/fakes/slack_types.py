@@ -15,7 +15,8 @@ SCHEMAS = Path(__file__).parents[1] / "data" / "slack" / "schemas"
 
 # Where payloads that were recorded in real workspaces are not of the published types either: fields
 # that no type has, null for what is not there, messages inside events, which lack the fields of the
-# event around them, clicks inside a modal, which have no message to answer to, and bots, which number no messages.
+# event around them, clicks inside a modal, which have no message to answer to, and bots, which
+# number no messages.
 TOO_NARROW = re.compile(
     r"is not known$"
     r"|^block_actions: 'response_url' is missing$"
