@@ -1,0 +1,77 @@
+"""A gateway that serves a simulated platform with its real adapter and SDK."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import tempfile
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from benchmarks.gateway.teams import DoNothing, OneTeam, solo
+from gateway.access import OperatorsOnly
+from gateway.adapter import Adapter
+from gateway.gateway import Gateway, Limits
+from gateway.store import SqliteStore
+
+Figures = dict[str, list[float]]
+TOKENS = 1000
+RATE = 100
+"""Tokens per second of the answer whose calls are counted."""
+PIECES = [f"word{number} " for number in range(TOKENS)]
+THREADS = 50
+"""Among which the messages of a burst are spread."""
+
+
+@asynccontextmanager
+async def served(
+    adapter: Adapter,
+    model: DoNothing,
+    person: str,
+    connected: Callable[[], object],
+    *,
+    stream: bool = True,
+    parallel: int = 16,
+) -> AsyncGenerator[Gateway]:
+    """A gateway on a store in a temporary folder, and the adapter beside it."""
+    with tempfile.TemporaryDirectory(prefix="parley-benchmark-") as folder:
+        teams = OneTeam(lambda: solo(model, stream=stream))
+        limits = Limits(parallel_turns=parallel, shutdown=0.1)
+        store = SqliteStore(Path(folder))
+        access = OperatorsOnly([person])
+        async with (
+            Gateway(store, teams, access=access, limits=limits) as gateway,
+            asyncio.TaskGroup() as group,
+        ):
+            running = group.create_task(adapter.run(gateway), name="adapter")
+            await until(connected)
+            yield gateway
+            running.cancel()
+
+
+async def until(holds: Callable[[], object]) -> None:
+    """Wait until something is so, looking every half millisecond."""
+    async with asyncio.timeout(60):
+        while not holds():  # noqa: ASYNC110 (what is looked at tells nobody)
+            await asyncio.sleep(0.0005)
+
+
+async def timed(ask: Callable[[], Awaitable[object]], answered: Callable[[], object]) -> float:
+    """Seconds from a question to the first sign of its answer."""
+    start = time.perf_counter()
+    await ask()
+    await until(answered)
+    return time.perf_counter() - start
+
+
+def answer(scenarios: dict[str, Callable[[int], Awaitable[Figures]]]) -> None:
+    """Run the scenario that the command line names, and print its figures as JSON."""
+    scenario = scenarios[sys.argv[1]]
+
+    async def run() -> Figures:
+        return await scenario(int(sys.argv[2]))
+
+    print(json.dumps(asyncio.run(run())))
