@@ -63,6 +63,7 @@ _STANDS = """
      u.delivered AS turn_delivered, u.ready AS turn_ready, u.stop_requested AS turn_stop,
      (SELECT MIN(author) FROM inbox WHERE thread = t.id AND outcome <> 'refused') AS first_author,
      (SELECT MAX(author) FROM inbox WHERE thread = t.id AND outcome <> 'refused') AS last_author,
+     (SELECT MAX(taken_at) FROM inbox WHERE thread = t.id AND untrusted) AS untrusted_at,
      EXISTS (SELECT 1 FROM grants WHERE thread = t.id) AS grants,
      EXISTS (SELECT 1 FROM open_messages WHERE thread = t.id) AS shown,
      EXISTS (SELECT 1 FROM checkpoints WHERE thread = t.id) AS saved
@@ -89,10 +90,6 @@ def begin(
         turn = _open(connection, stands, first, now)
     else:
         return None
-    connection.execute(
-        "UPDATE threads SET epoch = epoch + 1, owner = ?, state = 'working' WHERE id = ?",
-        (boot, thread),
-    )
     if first is not None and turn.alone:
         messages, asked_at = _queued(connection, [first]), first["received_at"]
         told: tuple[HumanText, ...] = (_human_text(messages[0]),)
@@ -107,7 +104,13 @@ def begin(
         asker=turn.author,
         asked_at=asked_at or now,
     )
-    events = () if turn.stop else add_events(connection, thread, [started], now)
+    if turn.stop:
+        connection.execute(
+            "UPDATE threads SET epoch = epoch + 1, owner = ?, state = 'working' WHERE id = ?",
+            (boot, thread),
+        )
+        return _work(connection, turn, stands, messages, ())
+    events = add_events(connection, thread, [started], now, state="working", owner=boot)
     return _work(connection, turn, stands, messages, events)
 
 
@@ -275,7 +278,9 @@ def _work(
         state="working",
         last_seq=events[-1].seq if events else stands["last_seq"],
     )
-    untrusted = _untrusted(connection, thread.id)
+    untrusted = stands["untrusted_at"]
+    if not turn.alone or any(message.untrusted for message in messages):
+        untrusted = _untrusted(connection, thread.id)
     asker, others = _people(messages, turn.author)
     of_run = {"thread": thread.id}
     return Work(

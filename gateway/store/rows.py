@@ -158,22 +158,25 @@ def add_events(
     now: float,
     *,
     state: ThreadState | None = None,
+    owner: str | None = None,
 ) -> tuple[SessionEvent, ...]:
-    """Give the events their place in the thread, which is in this `state` with them. Raises Fenced
-    unless the thread is there; without events nothing is looked at.
+    """Give the events their place in the thread, which is in this `state` with them, and claimed by
+    an `owner`. Raises Fenced unless the thread is there; without events nothing is looked at.
     """
     added = list(events)
     if not added:
         return ()
     counted = connection.execute(
         "UPDATE threads SET last_seq = last_seq + :n, updated_at = :now,"
-        " preview = COALESCE(:preview, preview), state = COALESCE(:state, state)"
+        " preview = COALESCE(:preview, preview), state = COALESCE(:state, state),"
+        " owner = COALESCE(:owner, owner), epoch = epoch + (:owner IS NOT NULL)"
         " WHERE id = :thread RETURNING last_seq",
         {
             "n": len(added),
             "now": now,
             "preview": next((said for each in reversed(added) if (said := _preview(each))), None),
             "state": state,
+            "owner": owner,
             "thread": thread,
         },
     ).fetchall()

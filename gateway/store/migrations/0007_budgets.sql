@@ -17,4 +17,7 @@ CREATE TABLE usage (                            -- a row per turn and model
 CREATE INDEX usage_people ON usage (person, at);
 CREATE INDEX usage_at ON usage (at);
 
+-- The order in which what waits is taken, and whose turns run: looked at with every message.
+DROP INDEX inbox_waiting;
+CREATE INDEX inbox_waiting ON inbox (thread, place, order_key, id) WHERE outcome = 'queued';
 CREATE INDEX turns_running ON turns (author) WHERE status = 'running';
