@@ -226,16 +226,16 @@ class TextSurfaceContract:
         self, harness: Harness, posting: _Posting
     ) -> None:
         needs(harness, Edits)
-        running = Activity(id="c1", kind="tool", title="look_up", status="running")
+        running = Activity(id="c1", kind="tool", title="lookup", status="running")
         message, part = await posting.post(speech("", activity=(running,), growing=True))
-        assert "look_up" in (await posting.last()).text
+        assert "lookup" in (await posting.last()).text
         done = (
             replace(running, status="done"),
             Activity(id="h1", kind="handoff", title="checker"),
         )
         await posting.edit(message, part, speech("Found.", activity=done))
         seen = await posting.last()
-        assert "look_up" in seen.text
+        assert "lookup" in seen.text
         assert "checker" in seen.text
         assert "Found." in seen.text
 
@@ -435,7 +435,7 @@ class TextSurfaceContract:
             await story.tell(
                 begin,
                 SpeakerStarted(thread="", agent="planner"),
-                ToolStarted(thread="", agent="planner", call="c1", tool="look_up", arguments="{}"),
+                ToolStarted(thread="", agent="planner", call="c1", tool="lookup", arguments="{}"),
             )
 
             async def sees(*texts: str) -> bool:
@@ -443,9 +443,9 @@ class TextSurfaceContract:
                 return all(text in whole for text in texts)
 
             if isinstance(harness.surface, Edits):
-                await eventually(lambda: sees("look_up"))
+                await eventually(lambda: sees("lookup"))
             await story.tell(
-                ToolFinished(thread="", agent="planner", call="c1", tool="look_up", result=""),
+                ToolFinished(thread="", agent="planner", call="c1", tool="lookup", result=""),
                 TextDelta(thread="", agent="planner", message="m1", text="I found "),
             )
             if isinstance(harness.surface, Edits):
