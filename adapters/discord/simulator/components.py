@@ -23,6 +23,7 @@ MOST = 40
 MOST_V2_TEXT = 4000
 CUSTOM_ID = 100
 BUTTON_LABEL = 80
+OWN_FILE = "attachment://"
 ROWS = 5
 PER_ROW = 5
 MOST_OPTIONS = 25
@@ -69,6 +70,21 @@ def walk(components: list[Json]) -> Iterator[Json]:
 def custom_ids(components: list[Json]) -> list[str]:
     """What can be clicked, by its custom id."""
     return [each["custom_id"] for each in walk(components) if each.get("custom_id")]
+
+
+def referenced(value: Any) -> Iterator[str]:
+    """The names of files of the same message that components or embeds show."""
+    match value:
+        case {"url": str(url)} if url.startswith(OWN_FILE):
+            yield url.removeprefix(OWN_FILE)
+        case dict():
+            for each in value.values():
+                yield from referenced(each)
+        case list():
+            for each in value:
+                yield from referenced(each)
+        case _:
+            pass
 
 
 def labelled(components: list[Json], wanted: str) -> Json | None:

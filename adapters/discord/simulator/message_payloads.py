@@ -147,6 +147,9 @@ def _metadata(interaction: Interaction) -> Json:
         shown["interacted_message_id"] = str(interaction.message.id)
     if interaction.type is InteractionType.MODAL:
         source: Json = {**shown, "type": int(InteractionType.COMMAND)}
+        if interaction.message:
+            source["type"] = int(InteractionType.COMPONENT)
+            source["interacted_message_id"] = str(interaction.message.id)
         shown["triggering_interaction_metadata"] = source
     return shown
 

@@ -71,6 +71,7 @@ def post(
         visible_to=origin.visible_to,
     )
     message.attachments = attachments(world, channel, draft)
+    _check_files(message.attachments, message.components, message.embeds)
     _refer(world, message, draft)
     _mention(message, draft.allowed_mentions)
     channel.messages[message.id] = message
@@ -82,6 +83,11 @@ def post(
 
 def edit(world: World, message: Message, draft: Draft) -> Message:
     """Change what the draft names and tell of it."""
+    files = message.attachments
+    if draft.attachments is not None or draft.uploads:
+        files = _kept(message, draft) + attachments(world, message.channel, draft)
+    _check_files(files, draft.components, draft.embeds)
+    message.attachments = files
     if draft.content is not None:
         message.content = draft.content
     if draft.embeds is not None:
@@ -91,8 +97,6 @@ def edit(world: World, message: Message, draft: Draft) -> Message:
     if draft.flags is not None:
         kept = message.flags & ~MessageFlag.SUPPRESS_EMBEDS
         message.flags = kept | draft.flags & SETTABLE & ~MessageFlag.EPHEMERAL
-    if draft.attachments is not None or draft.uploads:
-        message.attachments = _kept(message, draft) + attachments(world, message.channel, draft)
     _mention(message, draft.allowed_mentions)
     message.edited_at = world.clock.now()
     message.edits += 1
@@ -199,6 +203,17 @@ def _attachment(world: World, upload: Upload, said: Json) -> Attachment:
     )
     world.files[attachment.id] = attachment
     return attachment
+
+
+def _check_files(files: list[Attachment], *shown: list[Json] | None) -> None:
+    names = {each.filename for each in files}
+    for name in components.referenced([*shown]):
+        if name not in names:
+            raise invalid(
+                "components",
+                "UNFURLED_MEDIA_ITEM_REFERENCED_ATTACHMENT_NOT_FOUND",
+                f"The referenced attachment {name!r} was not found",
+            )
 
 
 def _kept(message: Message, draft: Draft) -> list[Attachment]:

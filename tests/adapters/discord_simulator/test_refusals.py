@@ -89,6 +89,11 @@ def buttons(count: int) -> list[dict[str, Any]]:
             FORM,
             id="4001 in components",
         ),
+        pytest.param(
+            {"components": [{"type": 13, "file": {"url": "attachment://a.txt"}}], "flags": V2},
+            FORM,
+            id="file that is not there",
+        ),
         pytest.param({"components": [TEXT] * 41, "flags": V2}, FORM, id="41 components"),
         pytest.param(
             {"content": "x", "message_reference": {"message_id": "1"}}, FORM, id="reply to nothing"
