@@ -9,6 +9,7 @@ import sqlite3
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import lru_cache
 
 from gateway.client import ThreadState
 from gateway.conversation import Author, ConversationKey, Quote
@@ -60,6 +61,12 @@ def new_id() -> str:
 os.register_at_fork(after_in_child=_IDS.clear)
 
 
+@lru_cache(maxsize=256)
+def _names(text: str) -> tuple[str, ...]:
+    """Names in a row: the same few are in nearly all of them."""
+    return tuple(json.loads(text))
+
+
 def thread_of(row: sqlite3.Row) -> Thread:
     """A row of threads."""
     return Thread(
@@ -73,7 +80,7 @@ def thread_of(row: sqlite3.Row) -> Thread:
         key=ConversationKey.parse(row["key"]),
         current=bool(row["current"]),
         definition=row["definition"],
-        participants=tuple(json.loads(row["participants"])),
+        participants=_names(row["participants"]),
         mode=row["mode"],
         epoch=row["epoch"],
         handoff_from=row["handoff_from"],
@@ -101,12 +108,14 @@ def author_of(row: sqlite3.Row) -> Author:
         name=row["author_name"],
         timezone=row["timezone"],
         kind=row["author_kind"],
-        groups=frozenset(json.loads(row["author_groups"])),
+        groups=frozenset(_names(row["author_groups"])),
     )
 
 
 def quotes_of(row: sqlite3.Row) -> tuple[Quote, ...]:
     """The foreign text in a row of inbox."""
+    if row["quotes"] == "[]":
+        return ()
     return tuple(Quote(**quote) for quote in json.loads(row["quotes"]))
 
 
