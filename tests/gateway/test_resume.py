@@ -19,7 +19,7 @@ from gateway.gateway import Gateway, Limits
 from gateway.local_client import LocalClient
 from gateway.registry import ToolRule
 from gateway.store import SqliteStore
-from gateway.store.protocols import MAX_RESUMES, Record
+from gateway.store.protocols import MAX_RESUMES, Record, Work
 from gateway.store.turns import INTERRUPTED, PARKED
 from tests.gateway.scripted import (
     Door,
@@ -323,7 +323,7 @@ async def test_a_turn_whose_lease_is_lost_writes_nothing_more(tmp_path):
         await client.send(thread, "go")
         await door.reached.wait()
         work = await store.begin(thread, "another boot")
-        assert work is not None
+        assert isinstance(work, Work)
         door.open()
         while gateway._sessions.running:  # noqa: ASYNC110 (nothing tells of it)
             await asyncio.sleep(0)
