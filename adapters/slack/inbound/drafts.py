@@ -77,6 +77,15 @@ class Drafts:
             return False
         return await gateway.store.thread_at(message.key) is not None
 
+    async def as_new(self, draft: Draft) -> Draft:
+        """An edit that has made a message one for the team as that message; others as they are."""
+        message = draft.message
+        created = message.key.dedupe("create", message.message_id)
+        if not draft.called or await self._gateway.store.taken([created]):
+            return draft
+        said = replace(message, event="message", dedupe=(created, *message.dedupe))
+        return replace(draft, message=said)
+
     async def message(self, draft: Draft) -> InboundMessage:
         """The whole message. Raises GatewayError.
 

@@ -36,6 +36,9 @@ from adapters.slack.inbound.values import (
 )
 from gateway.conversation import Author, ConversationKey, EventKind, InboundMessage, order_key
 
+CALLED_WITHIN = 900.0
+"""Seconds within which somebody who forgot to mention the bot may put that right by an edit."""
+
 _SAID = frozenset({"", "file_share", "thread_broadcast", "bot_message", "me_message"})
 
 
@@ -163,7 +166,10 @@ def _changed(payload: Payload, event: Payload, team: str, me: Workspace) -> Inbo
         return Ignored("unfurl")
     key = key_of(team, channel, ts_at(said, "thread_ts") or ts)
     dedupe = (key.dedupe("edit", ts, at), *_event_key(payload))
-    return _draft(said, key, _writer(said), me, event_kind="edit", dedupe=dedupe)
+    found = _draft(said, key, _writer(said), me, event_kind="edit", dedupe=dedupe)
+    called = found.mentioned and me.user not in mentioned(text_at(before, "text"))
+    soon = float(at) - float(ts) <= CALLED_WITHIN
+    return replace(found, called=called and soon)
 
 
 def _deleted(payload: Payload, event: Payload, team: str, me: Workspace) -> Inbound:

@@ -20,7 +20,7 @@ from adapters.slack.inbound.dialogs import Dialogs
 from adapters.slack.inbound.drafts import Drafts
 from adapters.slack.inbound.events import marked
 from adapters.slack.inbound.replies import Replies
-from adapters.slack.inbound.slash import SlashCommands
+from adapters.slack.inbound.slash import NOT_HERE, SlashCommands
 from adapters.slack.inbound.turns import Turns
 from adapters.slack.inbound.values import (
     Chosen,
@@ -41,6 +41,7 @@ from gateway.client import Answer, Receipt
 from gateway.conversation import Click, InboundMessage
 from gateway.errors import GatewayError, NotFound
 from gateway.gateway import Gateway
+from gateway.surface import Rejected
 
 LOG = logging.getLogger("adapters.slack")
 
@@ -50,6 +51,7 @@ ACCEPT_SECONDS = 2.7
 NO_REQUEST = "There is no such request."
 REACTED = "What do you say to the message that I have marked with :{emoji}:?"
 REFUSED = "You may not do this here."
+PASSED_ON = "I have handed the message to the team; the answer comes in its thread."
 NOTED = "Thank you, noted."
 
 
@@ -111,6 +113,8 @@ class Intake:
         match found:
             case Ignored(reason):
                 self._gateway.vitals.ignored[reason] += 1
+            case Draft() if found.message.event == "shortcut":
+                await self._passed_on(found)
             case Draft():
                 await self._said(found)
             case WantsModal(draft=draft):
@@ -148,6 +152,7 @@ class Intake:
     # --- messages, clicks, commands in threads ---
 
     async def _said(self, draft: Draft) -> None:
+        draft = await self._drafts.as_new(draft)
         if not await self._drafts.is_meant(draft):
             self._gateway.vitals.ignored["not addressed"] += 1
         elif draft.message.event in _IN_ORDER:
@@ -155,6 +160,20 @@ class Intake:
                 await self._once(draft)
         else:
             await self._once(draft)
+
+    async def _passed_on(self, draft: Draft) -> None:
+        """Say first that the message was passed on: where that can't be said, no answer could be
+        given either.
+        """
+        message = await self._drafts.by_author(draft)
+        if message.direct or self._gateway.allows(message):
+            try:
+                await self._replies.post(draft, PASSED_ON)
+            except Rejected as error:
+                LOG.info("a message was not passed on: %s", error)
+                self._tell(draft, NOT_HERE)
+                return
+        await self._said(draft)
 
     async def _once(self, draft: Draft) -> None:
         """Hand it in, unless it was taken already: then only its new keys are noted."""

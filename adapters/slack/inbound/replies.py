@@ -48,7 +48,7 @@ class Replies:
             if draft.response_url and self._is_slacks(draft.response_url):
                 await self._respond(draft.response_url, text)
             else:
-                await self._post(draft, text)
+                await self.post(draft, text)
         except (GatewayError, aiohttp.ClientError, TimeoutError, OSError) as error:
             LOG.warning("a private answer was not sent: %s", error or type(error).__name__)
 
@@ -65,7 +65,8 @@ class Replies:
             if not response.ok:
                 LOG.warning("a private answer was not taken (HTTP %s)", response.status)
 
-    async def _post(self, draft: Draft, text: str) -> None:
+    async def post(self, draft: Draft, text: str) -> None:
+        """Tell them where it happened. Raises GatewayError."""
         key = draft.key
         root = key.root or None
         if draft.message.direct:

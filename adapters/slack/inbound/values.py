@@ -47,7 +47,8 @@ class Draft:
 
     `user` is its author ("" where Slack does not say), `home` the workspace that they belong to
     (""), if Slack says so. One that is not `meant` was said in passing, and is for the team only if
-    it is addressed to it. `response_url` takes answers for the author alone.
+    it is addressed to it. `called`: an edit has made it mention the bot. `response_url` takes
+    answers for the author alone.
     """
 
     message: InboundMessage
@@ -56,6 +57,7 @@ class Draft:
     bot: bool = False
     meant: bool = False
     mentioned: bool = False
+    called: bool = False
     files: tuple[RemoteFile, ...] = ()
     foreign: tuple[Foreign, ...] = ()
     response_url: str = ""

@@ -177,6 +177,37 @@ async def test_edits_and_deletions_are_told_and_unfurls_are_not(tmp_path: Path) 
         assert any("/edit/" in key for key in keys)
 
 
+async def test_who_forgot_to_mention_the_bot_puts_it_right_by_an_edit(tmp_path: Path) -> None:
+    async with SlackSimulator(rates=False) as slack, served(slack, tmp_path) as run:
+        ann = slack.person("ann")
+        said = await ann.says("general", "is the server up?")
+        await run.settled()
+        assert await run.inbox() == []
+        await ann.edits(said, f"{slack.bot.mention} is the server up?")
+        await run.taken(1)
+        await run.until(lambda: slack.messages("general", said)[1:])
+        old = await ann.says("general", "long ago")
+        slack.clock.advance(1000)
+        await ann.edits(old, f"{slack.bot.mention} long ago")
+        await run.settled()
+        assert await run.inbox("message_id") == [said.ts]
+
+
+async def test_a_message_is_passed_on_only_where_the_bot_can_answer(tmp_path: Path) -> None:
+    async with SlackSimulator(rates=False) as slack, served(slack, tmp_path) as run:
+        ann = slack.person("ann")
+        slack.add_channel("secret", "group", members=[ann], with_app=False)
+        here, there = await ann.says("general", "a fact"), await ann.says("secret", "another")
+        for said in (here, there):
+            used = await ann.uses_shortcut(said, ASK_TEAM)
+            await run.until(lambda use=used: use.acked)
+        await run.until(lambda: len(slack.private(ann)) == 2)
+        told = sorted(each.text for each in slack.private(ann))
+        assert "Invite me" in told[0]
+        assert "handed" in told[1]
+        assert len(await run.inbox()) == 1
+
+
 async def test_the_slash_command_begins_a_thread_in_the_channel(tmp_path: Path) -> None:
     async with SlackSimulator(rates=False) as slack, served(slack, tmp_path) as run:
         ann, eve = slack.person("ann"), slack.person("eve", guest=True)
