@@ -41,6 +41,9 @@ WORD = 1.0
 LIFETIME = 600.0
 """Seconds after which a stream that we know nothing of runs no more for sure."""
 
+FORGOTTEN = 3600.0
+"""Seconds after which a stream is none any more to us."""
+
 ENDED = "message_not_in_streaming_state"
 LEFT = "stopped_by_user"
 CONFLICT = "streaming_state_conflict"
@@ -126,7 +129,7 @@ class Streaming:
             return None
         stream.ts, stream.channel = str(answer["ts"]), str(answer.get("channel") or key.channel)
         stream.told_news(speech, text, self._sender.clock.time())
-        self._streams[Spot(stream.team, stream.channel, stream.ts)] = stream
+        self._streams[stream.spot] = stream
         return self._messages.id_of(place, stream.channel, stream.ts)
 
     async def edit(self, place: Place, spot: Spot, part: Part, speech: Speech) -> None:
@@ -147,11 +150,15 @@ class Streaming:
                     await self._repair(place, stream, part, speech)
 
     async def stop_idle(self) -> None:
-        """Stop the streams that nothing was added to for long, and those that grow old."""
+        """Stop the streams that nothing was added to for long, and those that grow old; forget
+        those that nothing came of any more.
+        """
         now = self._sender.clock.time()
         for stream in [*self._streams.values()]:
             if stream.phase == "open" and (stream.is_idle(now) or stream.is_old(now)):
                 await self._rest(stream)
+            elif now - stream.touched > FORGOTTEN:
+                self._streams.pop(stream.spot, None)
 
     async def stop_all(self) -> None:
         """Stop every stream; the texts go on after a restart."""
@@ -229,6 +236,7 @@ class Streaming:
         except Refusal as error:
             if error.code in _TOO_LONG and extended and speech.text != stream.shown:
                 await self._stop_bare(place, stream)
+                self._settled(stream)
                 raise NoMoreText(stream.shown) from error
             if error.code != ENDED:
                 LOG.warning("a stream could not be ended: %s", error)
@@ -255,9 +263,8 @@ class Streaming:
         if not done:
             text = stream.resting(speech.text) if speech.growing else speech.text
             shown = replace(speech, text=text, growing=False)
-            spot = Spot(stream.team, stream.channel, stream.ts)
             try:
-                await self._update(place, spot, part, shown, feedback=not speech.growing)
+                await self._update(place, stream.spot, part, shown, feedback=not speech.growing)
             except Refusal as error:
                 if error.code != CONFLICT:
                     raise
@@ -334,9 +341,8 @@ class Streaming:
         await self._messages.update(place, spot, part.key, blocks=blocks, text=text)
 
     def _settled(self, stream: Stream) -> None:
-        spot = Spot(stream.team, stream.channel, stream.ts)
-        self._streams.pop(spot, None)
-        self._messages.add(spot)
+        self._streams.pop(stream.spot, None)
+        self._messages.add(stream.spot)
 
     def _remember(self, place: Place, error: Refusal) -> bool:
         """Note where Slack does not stream; False if that is not what the error says."""

@@ -19,6 +19,7 @@ from adapters.slack.blocks import (
     feedback_block,
     heading,
 )
+from adapters.slack.messages import Spot
 from adapters.slack.text import cut, settled
 from gateway.render.outbound import label
 from gateway.surface import Activity, Part, Speech
@@ -60,6 +61,11 @@ class Stream:
     """Whether what stands before the text was given."""
     told: dict[str, Activity] = field(default_factory=dict[str, Activity])
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    @property
+    def spot(self) -> Spot:
+        """Where it stands."""
+        return Spot(self.team, self.channel, self.ts)
 
     def is_old(self, now: float) -> bool:
         """Whether it is to be followed by a new one."""

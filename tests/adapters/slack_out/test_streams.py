@@ -1,11 +1,12 @@
 """Agents' messages in Slack: streamed while that is possible, right in the end in any case."""
 
+import contextlib
 from dataclasses import replace
 
 import pytest
 
 from adapters.slack.simulator import AppSettings, Limited, Refused, Reset, ServerError
-from gateway.surface import NoMoreText, RateLimited, Unclear
+from gateway.surface import NoMoreText, RateLimited, Unclear, Unreachable
 from tests.adapters.slack_out.desk import Desk, at_desk, handoff, passing, says, tool
 
 
@@ -246,3 +247,67 @@ async def test_tending_stops_what_rests_and_at_the_end_everything(desk: Desk) ->
         await desk.surface.post(other, says("B ", key="k2"))
         assert len(desk.slack.open_streams) == 1
     assert desk.slack.open_streams == []
+
+
+async def test_a_changed_text_is_set_right_when_its_message_grows_old(desk: Desk) -> None:
+    message = await desk.surface.post(desk.place, says("It was the butler "))
+    for _ in range(5):
+        desk.slack.clock.advance(49)
+        desk.slack.world.stream_life = 10_000
+        with contextlib.suppress(NoMoreText):
+            await desk.surface.edit(desk.place, message, says("It was ", activity=(tool(),)))
+    assert desk.slack.open_streams == []
+    assert "It was the butler" not in desk.texts[0]
+
+
+@pytest.mark.parametrize("code", ["msg_too_long", "msg_blocks_too_long"])
+async def test_an_end_that_is_too_long_goes_on_in_a_new_message(desk: Desk, code: str) -> None:
+    message = await desk.surface.post(desk.place, says("A "))
+    desk.slack.fail("chat.stopStream", Refused(code))
+    with pytest.raises(NoMoreText) as end:
+        await desk.surface.edit(desk.place, message, says("A B.", growing=False))
+    assert end.value.shown == "A "
+    assert desk.texts == ["A "]
+    assert desk.slack.open_streams == []
+
+
+async def test_a_stream_that_slack_breaks_off_is_ended_and_set_right(desk: Desk) -> None:
+    message = await desk.surface.post(desk.place, says("A "))
+    desk.slack.fail("chat.appendStream", Refused("streaming_mode_mismatch"))
+    with pytest.raises(NoMoreText):
+        await desk.surface.edit(desk.place, message, says("A B "))
+    assert desk.texts == ["A B"]
+    assert desk.slack.open_streams == []
+
+
+async def test_a_stream_that_can_not_be_set_right_yet_is_tried_again(desk: Desk) -> None:
+    message = await desk.surface.post(desk.place, says("A "))
+    desk.slack.fail("chat.stopStream", Refused("message_not_in_streaming_state"))
+    with pytest.raises(Unreachable):  # it streams all the same, and takes no update
+        await desk.surface.edit(desk.place, message, says("A B.", growing=False))
+    await desk.surface.edit(desk.place, message, says("A B.", growing=False))
+    assert desk.texts[0].startswith("A B.")
+    assert desk.slack.open_streams == []
+
+
+@pytest.mark.parametrize("fault", [Limited(7), Reset(), Reset(applied=True), Refused("not_known")])
+async def test_a_stream_that_rests_is_stopped_whatever_happens(desk: Desk, fault) -> None:
+    message = await desk.surface.post(desk.place, says("A "))
+    desk.slack.fail("chat.stopStream", fault)
+    async with desk.surface.tended(), passing(desk.slack, 1.0):
+        await desk.slack.until(lambda: len(desk.slack.calls("chat.stopStream")) > 0)
+        with contextlib.suppress(NoMoreText, RateLimited):
+            await desk.surface.edit(desk.place, message, says("A B "))
+        desk.slack.clock.advance(10)
+        with contextlib.suppress(NoMoreText):
+            await desk.surface.edit(desk.place, message, says("A B "))
+    assert desk.slack.open_streams == []
+    assert "A" in desk.texts[0]
+
+
+async def test_a_message_of_long_ago_is_only_updated(desk: Desk) -> None:
+    message = await desk.surface.post(desk.place, says("A."))
+    desk.slack.clock.advance(3600)
+    await desk.restarted().edit(desk.place, message, says("A B.", growing=False))
+    assert desk.texts[0].startswith("A B.")
+    assert desk.methods() == ["startStream", "update"]
