@@ -23,7 +23,8 @@ from gateway.surface import (
     Unreachable,
 )
 from tests.fakes.scripted_surface import Board, PlainSurface, SteppedClock, Surface
-from tests.gateway.delivered import Story, all_told, served
+from tests.gateway.delivered import Story, all_told, say, served
+from tests.gateway.scripted import solo
 from tests.gateway.test_delivery import BEGIN, DONE, asked, delta, said, started
 
 HELLO = (BEGIN, said("a", "m", "Hello."), DONE)
@@ -379,3 +380,61 @@ async def test_the_busy_sign_is_taken_back_after_a_crash(tmp_path: Path) -> None
         await Story(gateway, story.thread).tell(TurnFinished(thread="", outcome="stopped"))
         await all_told(gateway)
     assert board.busy[-1] == "idle"
+
+
+async def test_what_is_posted_keeps_its_bounds_when_the_limits_change(tmp_path: Path) -> None:
+    board, clock = Board(), SteppedClock()
+    text = "".join(f"word{n:02} " for n in range(20))
+    async with served(
+        tmp_path, Surface(board, limits=TextLimits(message=60)), clock=clock
+    ) as gateway:
+        story = await Story.begun(gateway)
+        await story.tell(BEGIN, started("a"), delta("a", "m", text[:77]))
+        await board.until(lambda b: len(b.posted) == 2)
+    first = board.posted[0].text
+    limits = TextLimits(message=40, messages=9)
+    async with served(tmp_path, Surface(board, limits=limits), clock=clock) as gateway:
+        await Story(gateway, story.thread).tell(said("a", "m", text), DONE)
+        await all_told(gateway, clock)
+    assert board.posted[0].text == first
+    assert board.said() == text
+
+
+async def test_a_platform_that_hangs_holds_up_no_turn(tmp_path: Path) -> None:
+    board, surface = Board(), Surface(Board())
+    surface.open.clear()
+    async with served(tmp_path, surface, lambda: solo("Hello.")) as gateway:
+        thread = await say(gateway, "hi")
+        async with asyncio.timeout(5):
+            while (await gateway.thread(thread)).state != "idle" or not (  # noqa: ASYNC110
+                await gateway.thread(thread)
+            ).last_seq:
+                await asyncio.sleep(0.01)
+        assert board.posted == []
+
+
+async def test_threads_that_rest_keep_nothing_running(tmp_path: Path) -> None:
+    board = Board()
+    async with served(tmp_path, Surface(board)) as gateway:
+        stories = [
+            await Story.begun(gateway, ConversationKey(platform="scripted", root=str(n)))
+            for n in range(30)
+        ]
+        for n, story in enumerate(stories):
+            await story.tell(BEGIN, said("a", f"m{n}", f"{n}."), DONE)
+        await all_told(gateway)
+        while any(" thread" in task.get_name() for task in asyncio.all_tasks()):  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+    assert len(board.posted) == 30
+
+
+async def test_a_thread_goes_on_after_its_writer_has_rested(tmp_path: Path) -> None:
+    board = Board()
+    async with served(tmp_path, Surface(board)) as gateway:
+        story = await Story.begun(gateway)
+        for n in range(20):
+            await story.tell(BEGIN, said("a", f"m{n}", f"{n}."), DONE)
+            if n % 3 == 0:
+                await story.told()
+        await story.told()
+    assert board.texts == [f"a: {n}." for n in range(20)]
