@@ -37,7 +37,7 @@ from gateway.policy import decide
 from gateway.redaction import Redaction
 from gateway.render import outbound
 from gateway.render.sanitize import sanitize, visible
-from gateway.store.protocols import Enqueue, Refuse, Say, Situation
+from gateway.store.protocols import Cancel, Change, Ignore, Refuse, Say, Situation
 from gateway.untrusted import fenced, genuine
 from teams import RoundRobinGroupChat
 from teams.agents import AssistantAgent
@@ -163,7 +163,7 @@ MESSAGES = st.builds(
     author=AUTHORS,
     text=_TEXTS,
     direct=st.booleans(),
-    event=st.sampled_from(["message", "edit", "click", "stop"]),
+    event=st.sampled_from(["message", "edit", "delete", "click", "stop"]),
     click=st.none() | st.builds(Click, request=st.text(max_size=12), answer=ANSWERS),
 )
 ACCESS = RoutedAccess(
@@ -199,12 +199,14 @@ def _command(text: str) -> None:
 def _decided(message: InboundMessage) -> None:
     found = decide(message, NOTHING_YET, ACCESS, 1000.0)
     author = message.author
-    if author.kind == "bot" or (author.kind != "member" and author.id != "chat:T1:ann"):
+    if message.event in ("edit", "delete"):
+        assert isinstance(found, Change | Cancel | Ignore)
+    elif author.kind == "bot" or (author.kind != "member" and author.id != "chat:T1:ann"):
         assert isinstance(found, Refuse) or ACCESS.is_operator(author)
-    if message.click is not None:
+    elif message.click is not None:
         assert isinstance(found, Refuse | Say)
-    if isinstance(found, Enqueue):
-        assert message.event != "edit"
+    if isinstance(found, Change | Cancel) and found.anybody:
+        assert ACCESS.is_operator(author) or not author.id
 
 
 def _event(text: str) -> None:
@@ -244,7 +246,7 @@ Edit = tuple[list[int], Any]
 EDITS = st.lists(st.tuples(st.lists(st.integers(0, 9), min_size=1, max_size=6), JSON), max_size=3)
 
 
-def _edited(data: Any, edits: list[Edit]) -> Any:
+def edited(data: Any, edits: list[Edit]) -> Any:
     """The data with some of its values put out or exchanged."""
     data = copy.deepcopy(data)
     for path, value in edits:
@@ -270,7 +272,7 @@ def _child(place: Any, step: int) -> Any:
 def _state(edits: list[Edit]) -> None:
     loop, state, _, _ = _saved()
     with suppress(ValueError):
-        loop.run_until_complete(_team().load_state(_edited(state, edits)))
+        loop.run_until_complete(_team().load_state(edited(state, edits)))
 
 
 def _snapshot(cuts: list[tuple[int, bytes]]) -> None:
@@ -283,7 +285,7 @@ def _snapshot(cuts: list[tuple[int, bytes]]) -> None:
 
 
 def _component(edits: list[Edit]) -> None:
-    component = _edited(_saved()[3], edits)
+    component = edited(_saved()[3], edits)
     with suppress(ValueError, TypeError, NotImplementedError):
         Team.load_component(component, Team)
 
@@ -326,11 +328,13 @@ MARKS = st.lists(
 # --- what platforms send ---
 
 _SLACK_NAMES = st.sampled_from(
-    ("type event subtype message previous_message user bot_id team team_id channel channel_id ts "
-     "thread_ts text files id url_private mode attachments is_share author_id from_url edited item "
-     "deleted_ts reaction tab title tokens authorizations enterprise_id is_bot user_id actions "
-     "action_id action_ts value selected_option container message_ts view callback_id state "
-     "private_metadata command trigger_id response_url").split()  # noqa: SIM905
+    (
+        "type event subtype message previous_message user bot_id team team_id channel channel_id ts "
+        "thread_ts text files id url_private mode attachments is_share author_id from_url edited item "
+        "deleted_ts reaction tab title tokens authorizations enterprise_id is_bot user_id actions "
+        "action_id action_ts value selected_option container message_ts view callback_id state "
+        "private_metadata command trigger_id response_url"
+    ).split()  # noqa: SIM905
 )
 _SLACK_VALUES = st.recursive(
     JSON

@@ -5,7 +5,7 @@ import os
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
-from tests.fuzz.targets import TARGETS, Target
+from tests.fuzz.platform_targets import TARGETS, Target
 
 SLICE = 120
 SOAK = int(os.environ.get("PARLEY_FUZZ_INPUTS", "1000000"))
