@@ -69,14 +69,14 @@ class Served:
     async def ask(self, text: str) -> Message:
         """Ask the team, and wait for the thread."""
         asked = await self.alice.mentions(self.general, text)
-        await self.discord.until(lambda: asked.thread, seconds=10)
+        await self.discord.until(lambda: asked.thread, seconds=25)
         return asked
 
     async def card(self, channel: Channel) -> Message:
         """The card in a channel."""
         return await self.discord.until(
             lambda: next((each for each in own(self.discord, channel) if each.components), None),
-            seconds=15,
+            seconds=25,
         )
 
 
@@ -101,9 +101,9 @@ async def test_a_killed_process_says_everything_once(
         if at != "in mid-stream":
             discord.faults.plan(Slow(until=never, committed=True), when=is_post)
         asked = await served.ask("talk")
-        await discord.until(lambda: said(discord, asked.thread), seconds=15)
+        await discord.until(lambda: said(discord, asked.thread), seconds=25)
         if at == "in mid-stream":
-            await discord.until(lambda: "word9 " in spoken(discord, asked.thread), seconds=15)
+            await discord.until(lambda: "word9 " in spoken(discord, asked.thread), seconds=25)
     never.set()
     async with served.process():
         await discord.until(lambda: spoken(discord, asked.thread).endswith("end."), seconds=30)
@@ -121,7 +121,7 @@ async def test_an_approval_is_clicked_after_a_restart_in_another_process(
         card = await served.card(asked.thread)
     async with served.process():
         clicked = await discord.answered(await served.alice.clicks(card, "Approve"))
-        await discord.until(lambda: "It rang." in spoken(discord, asked.thread), seconds=15)
+        await discord.until(lambda: "It rang." in spoken(discord, asked.thread), seconds=25)
     assert clicked.acknowledged
     assert "approved" in card.content
     assert served.rung.read_text() == "big\n"
@@ -139,7 +139,7 @@ async def test_a_card_that_nobody_heard_of_stands_there_once(
     never.set()
     async with served.process():
         await discord.answered(await served.alice.clicks(card, "Approve"))
-        await discord.until(lambda: "It rang." in spoken(discord, asked.thread), seconds=15)
+        await discord.until(lambda: "It rang." in spoken(discord, asked.thread), seconds=25)
     cards = [text for text in said(discord, asked.thread) if "asks to run" in text]
     assert len(cards) == 1
     assert "approved" in cards[0]
@@ -154,6 +154,8 @@ async def test_a_click_that_was_acknowledged_is_not_lost(
         card = await served.card(asked.thread)
         await discord.answered(await served.alice.clicks(card, "Approve"))
     async with served.process():
-        await discord.until(lambda: "It rang." in spoken(discord, asked.thread), seconds=15)
-        await discord.until(lambda: "approved" in card.content, seconds=10)
-    assert served.rung.read_text() == "big\n" or "unknown" in spoken(discord, asked.thread)
+        await discord.until(lambda: "It rang." in spoken(discord, asked.thread), seconds=25)
+        await discord.until(lambda: "approved" in card.content, seconds=25)
+    rung = served.rung.read_text() if served.rung.exists() else ""
+    told = "".join(said(discord, asked.thread))
+    assert rung == "big\n" or (rung == "" and "? ring" in told)

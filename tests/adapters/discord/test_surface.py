@@ -99,7 +99,7 @@ def _seen(message: Message) -> Seen:
         pings.add("everyone")
     return Seen(
         id=str(message.id),
-        text=re.sub(r"\\([^\w\s])", r"\1", message.content),
+        text=re.sub(r"\\([^A-Za-z0-9\s])", r"\1", message.content),
         pings=frozenset(pings),
         buttons=tuple(each["label"] for each in walk(message.components) if each.get("label")),
         files=tuple((each.filename, each.content) for each in message.attachments),

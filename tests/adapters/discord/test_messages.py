@@ -1,0 +1,265 @@
+"""What comes with messages: files, forwards, replies, edits, deletions, other bots."""
+
+import asyncio
+import json
+import sqlite3
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from adapters.discord.simulator import DiscordSimulator
+from gateway.config import Route
+from tests.adapters.discord.serving import EVERYWHERE, all_told, said, serving
+from tests.adapters.discord.test_interactions import card_in, ready, ringing
+from tests.fakes.scripted_model import ScriptedModel
+from tests.gateway.scripted import solo
+
+PNG = bytes.fromhex(
+    "89504e470d0a1a0a0000000d4948445200000001000000010802000000907753de"
+    "0000000c49444154789c63f8cfc000000301010018dd8db00000000049454e44ae426082"
+)
+
+
+async def test_text_files_and_pictures_reach_the_team(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    general, alice = discord.channel("general"), discord.person("alice")
+    model = ScriptedModel("I see.", vision=True)
+    async with serving(discord, tmp_path, partial(solo, model)) as gateway:
+        asked = await alice.mentions(
+            general,
+            "look",
+            files=[("notes.txt", b"buy milk", "text/plain"), ("dot.png", PNG, "image/png")],
+        )
+        await discord.until(lambda: asked.thread and said(discord, asked.thread))
+        await all_told(gateway)
+    sent = str(model.messages())
+    assert "buy milk" in sent
+    assert "iVBOR" in sent
+
+
+async def test_a_file_that_is_not_taken_is_told_of(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    alice = discord.person("alice")
+    model = ScriptedModel("I see.")
+    async with serving(discord, tmp_path, partial(solo, model)) as gateway:
+        await alice.says(
+            alice.direct, "run it", files=[("tool.exe", b"MZ", "application/x-msdownload")]
+        )
+        await discord.until(lambda: said(discord, alice.direct))
+        await all_told(gateway)
+    assert "'tool.exe' was not taken" in "".join(model.texts())
+    assert discord.calls("GET", "/attachments/") == []
+
+
+async def test_a_forward_and_a_reply_are_somebody_elses_words(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    general, alice, bob = (
+        discord.channel("general"),
+        discord.person("alice"),
+        discord.person("bob"),
+    )
+    model = ScriptedModel("One.", "Two.")
+    async with serving(discord, tmp_path, partial(solo, model)) as gateway:
+        claim = await bob.says(general, "the moon is cheese")
+        asked = await alice.mentions(general, "is that so?", reply_to=claim)
+        await discord.until(lambda: asked.thread and said(discord, asked.thread))
+        await alice.forwards(claim, alice.direct)
+        await discord.until(lambda: said(discord, alice.direct))
+        await all_told(gateway)
+    assert "the moon is cheese" in "".join(model.texts(0))
+    assert "the moon is cheese" in "".join(model.texts(1))
+    assert kinds_of_quotes(tmp_path) == ["quote", "forward"]
+
+
+def kinds_of_quotes(folder: Path) -> list[str]:
+    """The kinds of the quotes in the store, in order."""
+    with sqlite3.connect(folder / "parley.db") as connection:
+        rows = connection.execute("SELECT quotes FROM inbox ORDER BY id").fetchall()
+    return [quote["kind"] for (quotes,) in rows for quote in json.loads(quotes)]
+
+
+async def test_mentions_are_read_as_names(discord: DiscordSimulator, tmp_path: Path) -> None:
+    general, alice, bob = (
+        discord.channel("general"),
+        discord.person("alice"),
+        discord.person("bob"),
+    )
+    model = ScriptedModel("Fine.")
+    async with serving(discord, tmp_path, partial(solo, model)) as gateway:
+        asked = await alice.mentions(general, f"tell {bob.mention} in <#{general.id}>")
+        await discord.until(lambda: asked.thread and said(discord, asked.thread))
+        await all_told(gateway)
+    assert "tell @Bob in #general" in "".join(model.texts()).replace("@bob", "@Bob")
+
+
+async def test_an_edit_and_a_deletion_reach_what_still_waits(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    alice, go_on = discord.person("alice"), asyncio.Event()
+    model = ScriptedModel(["One ", go_on, "."], "Two.", "Three.")
+    async with serving(discord, tmp_path, partial(solo, model)) as gateway:
+        await alice.says(alice.direct, "first")
+        await model.asked()
+        second = await alice.says(alice.direct, "secnd")
+        third = await alice.says(alice.direct, "third")
+        await alice.edits(second, "second, corrected")
+        await alice.deletes(third)
+        discord.unfurl(second, title="A preview", url="https://example.org")
+
+        async def taken() -> int:
+            counts = await gateway.store.counts()
+            return sum(counts.inbox.values())
+
+        async with asyncio.timeout(5):
+            while await taken() < 5:  # noqa: ASYNC110 (in the store)
+                await asyncio.sleep(0.01)
+        go_on.set()
+        await discord.until(lambda: len(said(discord, alice.direct)) >= 2)
+        await all_told(gateway)
+    asked = "".join(model.texts())
+    assert "second, corrected" in asked
+    assert "third" not in asked
+    assert len(model.requests) == 2
+
+
+async def test_another_bot_is_heard_only_where_a_route_names_it(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    general = discord.channel("general")
+    friend, stranger = discord.person("friend", bot=True), discord.person("stranger", bot=True)
+    route = Route(adapter="discord", channels=["*"], users=["members"], bots=[str(friend.id)])
+    model = ScriptedModel("Hello, bot.")
+    async with serving(discord, tmp_path, partial(solo, model), routes=[route]) as gateway:
+        await stranger.mentions(general, "hi")
+        asked = await friend.mentions(general, "hi")
+        await discord.until(lambda: asked.thread and said(discord, asked.thread))
+        await all_told(gateway)
+    assert len(model.requests) == 1
+
+
+async def test_a_thread_that_waits_for_an_answer_stays_open(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    general, alice = discord.channel("general"), discord.person("alice")
+    operators = [f"discord:{alice.id}"]
+    async with serving(discord, tmp_path, ringing(), operators=operators) as gateway:
+        asked = await alice.mentions(general, "ring it")
+        await discord.until(lambda: asked.thread)
+        card = await card_in(discord, asked.thread)
+        await all_told(gateway)
+        discord.archive(asked.thread)
+        await discord.until(lambda: not asked.thread.archived)
+        await discord.answered(await alice.clicks(card, "Deny"))
+        await discord.until(lambda: not card.components)
+        await all_told(gateway)
+        discord.archive(asked.thread)
+        await alice.says(alice.direct, "/status")
+        await discord.until(lambda: said(discord, alice.direct))
+    assert asked.thread.archived
+
+
+def people(discord: DiscordSimulator) -> dict:
+    """One of each kind, by who they are to the routes."""
+    return {
+        "operator": discord.person("olga"),
+        "allowed": discord.person("alice"),
+        "unlisted": discord.person("uma"),
+        "outsider": discord.person("otto", member=False),
+        "bot": discord.person("robot", bot=True),
+    }
+
+
+@pytest.mark.parametrize("who", ["operator", "allowed", "unlisted", "bot"])
+@pytest.mark.parametrize("what", ["mention", "message", "slash", "menu", "edit", "stop", "file"])
+async def test_only_whom_a_route_lets_in_reaches_a_model(
+    who: str, what: str, discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    everybody, general = people(discord), discord.channel("general")
+    person, alice = everybody[who], everybody["allowed"]
+    route = Route(adapter="discord", channels=["*"], users=[str(alice.id)])
+    operators = [f"discord:{everybody['operator'].id}"]
+    model = ScriptedModel(*["Fine."] * 9)
+    team = partial(solo, model)
+    async with serving(discord, tmp_path, team, routes=[route], operators=operators) as gateway:
+        await ready(discord)
+        asked = await alice.mentions(general, "begin")
+        await discord.until(lambda: asked.thread and said(discord, asked.thread))
+        await all_told(gateway)
+        thread = asked.thread
+        match what:
+            case "mention":
+                await person.mentions(general, "hello")
+            case "message":
+                await person.says(thread, "hello")
+            case "slash":
+                await discord.answered(await person.slash(general, "ask", text="hello"))
+            case "menu":
+                await discord.answered(await person.menu(asked, "Ask the team"))
+            case "edit":
+                message = await person.says(general, "hm")
+                await person.edits(message, f"{discord.bot.mention} hello")
+            case "stop":
+                await discord.answered(await person.slash(thread, "stop"))
+            case _:
+                await person.says(thread, "see", files=[("a.txt", b"hello", "text/plain")])
+        silent = what in ("edit", "stop") or who in ("unlisted", "bot")
+        if not silent:
+            await model.asked(2)
+        last = await alice.says(thread, "/status")
+        await discord.until(
+            lambda: any(each.referenced is last for each in discord.messages(thread))
+        )
+        await all_told(gateway)
+    assert len(model.requests) == (1 if silent else 2)
+    if who == "unlisted":
+        assert discord.calls("GET", "/attachments/") == []
+
+
+async def test_an_outsider_in_a_direct_message_is_no_member(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    otto, alice = people(discord)["outsider"], discord.person("alice")
+    model = ScriptedModel("Fine.")
+    async with serving(discord, tmp_path, partial(solo, model), routes=[EVERYWHERE]) as gateway:
+        await otto.says(otto.direct, "let me in")
+        await discord.until(lambda: said(discord, otto.direct))
+        await alice.says(alice.direct, "hello")
+        await discord.until(lambda: said(discord, alice.direct))
+        await all_told(gateway)
+    assert said(discord, otto.direct) == ["You may not write to this team."]
+    assert len(model.requests) == 1
+
+
+async def test_a_role_of_a_server_counts_in_direct_messages_too(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    helpers = discord.role("helpers")
+    alice, bob = discord.person("alice", roles=[helpers]), discord.person("bob")
+    route = Route(adapter="discord", dm=True, roles=[str(helpers.id)])
+    model = ScriptedModel("Fine.")
+    async with serving(discord, tmp_path, partial(solo, model), routes=[route]) as gateway:
+        await bob.says(bob.direct, "hello")
+        await alice.says(alice.direct, "hello")
+        await discord.until(lambda: said(discord, alice.direct) == ["**solo**\nFine."])
+        await all_told(gateway)
+    assert len(model.requests) == 1
+
+
+async def test_a_long_answer_is_its_beginning_and_a_file(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    alice = discord.person("alice")
+    text = "\n\n".join(f"Paragraph {n}. " + "word " * 60 for n in range(60))
+    async with serving(discord, tmp_path, lambda: solo(text)) as gateway:
+        await alice.says(alice.direct, "tell me all")
+        await discord.until(
+            lambda: any(each.attachments for each in discord.messages(alice.direct))
+        )
+        await all_told(gateway)
+    shown = [each for each in discord.messages(alice.direct) if each.application]
+    assert len(shown) <= 4
+    assert shown[-1].attachments[0].content.decode() == text
