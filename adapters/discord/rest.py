@@ -30,7 +30,8 @@ CALL_SECONDS = 15.0
 PATIENCE = 10.0
 """Seconds that a call waits for its bucket."""
 
-USER_AGENT = "DiscordBot (https://pypi.org/project/parley-gateway, 0.1)"
+USER_AGENT = "DiscordBot (https://github.com/Rapptz/discord.py, 2) Parley/0.1"
+"""Discord wants the address of a library; ours is discord.py, whose calls these stand beside."""
 
 UNKNOWN_CHANNEL = 10003
 UNKNOWN_MESSAGE = 10008
