@@ -13,6 +13,9 @@ import click
 from adapters.slack.simulator.clock import RealClock
 from adapters.slack.simulator.console import HELP, Console
 from adapters.slack.simulator.simulator import SlackSimulator
+from adapters.slack.simulator.world import HOME
+
+CLEAR_LINE = "\r\x1b[K"
 
 
 class Simulation:
@@ -33,7 +36,7 @@ class Simulation:
     @property
     def operators(self) -> Sequence[str]:
         """Who may decide about tools."""
-        return [f"slack:T0HOME:{self._slack.person('alice').id}"]
+        return [f"slack:{HOME}:{self._slack.person('alice').id}"]
 
     def room(self, name: str) -> str:
         """A channel with a name like that, made if there is none; its id."""
@@ -48,16 +51,52 @@ class Simulation:
         click.echo(f"{HELP}\n")
         await self._slack.until(lambda: self._slack.sockets.live, within=None)
         click.echo("The app is connected.")
-        console = Console(self._slack, click.echo)
+        await _Terminal(self._slack).talk()
+
+
+class _Terminal:
+    """Standard input and output. On a terminal the prompt stays below what is written."""
+
+    def __init__(self, slack: SlackSimulator) -> None:
+        self._slack = slack
+        self._console = Console(slack, self._write)
+        self._prompts = sys.stdin.isatty() and sys.stdout.isatty()
+
+    async def talk(self) -> None:
         async with asyncio.TaskGroup() as group:
-            watching = group.create_task(self._watch(console), name="slack screen")
-            await console.run(_typed(console))
+            watching = group.create_task(self._watch(), name="slack screen")
+            await self._console.run(self._typed())
             watching.cancel()
 
-    async def _watch(self, console: Console) -> None:
+    def _write(self, line: str) -> None:
+        click.echo(f"{CLEAR_LINE}{line}" if self._prompts else line)
+
+    def _prompt(self) -> None:
+        if self._prompts:
+            click.echo(f"{CLEAR_LINE}{self._console.prompt}", nl=False)
+
+    async def _watch(self) -> None:
         while True:
             await self._slack.world.change()
-            console.screen.refresh()
+            if self._console.screen.refresh():
+                self._prompt()
+
+    async def _typed(self) -> AsyncIterator[str]:
+        """The lines of standard input, read in a thread that does not hold the process."""
+        loop = asyncio.get_running_loop()
+        lines: asyncio.Queue[str] = asyncio.Queue()
+
+        def read() -> None:
+            for line in sys.stdin:
+                loop.call_soon_threadsafe(lines.put_nowait, line)
+            loop.call_soon_threadsafe(lines.put_nowait, "")
+
+        threading.Thread(target=read, name="stdin", daemon=True).start()
+        while True:
+            self._prompt()
+            if not (line := await lines.get()):
+                return
+            yield line
 
 
 @asynccontextmanager
@@ -67,23 +106,3 @@ async def simulate(port: int = 0) -> AsyncGenerator[Simulation]:
         for name in ("alice", "bob"):
             slack.person(name)
         yield Simulation(slack)
-
-
-async def _typed(console: Console) -> AsyncIterator[str]:
-    """The lines of standard input. They are read in a thread that does not hold the process."""
-    loop = asyncio.get_running_loop()
-    lines: asyncio.Queue[str] = asyncio.Queue()
-
-    def read() -> None:
-        for line in sys.stdin:
-            loop.call_soon_threadsafe(lines.put_nowait, line)
-        loop.call_soon_threadsafe(lines.put_nowait, "")
-
-    threading.Thread(target=read, name="stdin", daemon=True).start()
-    while True:
-        if sys.stdin.isatty():
-            click.echo(console.prompt, nl=False)
-        line = await lines.get()
-        if not line:
-            return
-        yield line

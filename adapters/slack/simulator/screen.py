@@ -32,6 +32,7 @@ class Screen:
         self._printed: dict[str, _Printed] = {}
         self._numbers: dict[int, Message] = {}
         self._last = ""
+        self._wrote = False
         self._working: set[tuple[str, str]] = set()
         self._modals: dict[str, tuple[str, str]] = {}
 
@@ -45,8 +46,9 @@ class Screen:
         """The number of a message that was shown."""
         return self._printed[message.ts].number
 
-    def refresh(self) -> None:
-        """Write what is new."""
+    def refresh(self) -> bool:
+        """Write what is new; tells whether something was."""
+        self._wrote = False
         for workspace in self._slack.world.workspaces.values():
             for channel in workspace.channels.values():
                 for message in sorted(channel.messages.values(), key=lambda each: float(each.ts)):
@@ -54,6 +56,7 @@ class Screen:
         self._show_work()
         for person in self._slack.people:
             self._show_modal(person)
+        return self._wrote
 
     def _show(self, channel: Channel, message: Message) -> None:
         printed = self._printed.get(message.ts)
@@ -73,7 +76,7 @@ class Screen:
             return
         self._head(channel, message, shown, printed)
         for line in _news(printed.lines, lines):
-            self._write(sanitize(f"{INDENT}{line}"))
+            self._put(f"{INDENT}{line}")
         printed.lines = lines
 
     def _head(self, channel: Channel, message: Message, shown: Shown, printed: _Printed) -> None:
@@ -111,6 +114,10 @@ class Screen:
 
     def _line(self, text: str) -> None:
         self._last = ""
+        self._put(text)
+
+    def _put(self, text: str) -> None:
+        self._wrote = True
         self._write(sanitize(text))
 
 

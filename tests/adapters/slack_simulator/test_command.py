@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.fakes.pty_process import PtyProcess
+
 pytestmark = pytest.mark.timeout(60)
 
 ROOT = Path(__file__).parents[3]
@@ -82,3 +84,15 @@ async def test_alone_it_waits_for_a_parley_that_is_served_elsewhere(tmp_path: Pa
         for each in filter(None, (served, workspace)):
             each.process.terminate()
             await each.process.wait()
+
+
+@pytest.mark.chaos
+def test_on_a_terminal_the_prompt_says_who_and_where_one_is(tmp_path: Path) -> None:
+    with PtyProcess("-m", "gateway.cli", "simulate", "slack", folder=tmp_path) as terminal:
+        terminal.until("alice #general> ")
+        terminal.type("@parley hello\n")
+        terminal.until("in 1 front_desk")
+        terminal.type("/thread 1\n/as bob\n")
+        terminal.until("bob #general in 1> ")
+        terminal.type("\x03")
+        assert terminal.ended() == 130
