@@ -66,7 +66,7 @@ def opening(text: str) -> str:
     """As much of a growing text as a message may begin with: of a first word that is only a word,
     also its beginning.
     """
-    return settled(text) or (text if _PLAIN.fullmatch(text) else "")
+    return text if _PLAIN.fullmatch(text) else settled(text)
 
 
 def cut(text: str) -> str:

@@ -9,8 +9,8 @@ from slack_sdk.models.blocks import Block
 from adapters.slack.actions import Action, parse_action
 from adapters.slack.simulator import Refused, Reset
 from gateway.events import InputRequested
-from gateway.surface import Card, Document, Line, Rejected, Unclear
-from tests.adapters.slack_out.desk import Desk, part, says
+from gateway.surface import Card, Document, Line, Rejected, Unclear, Unreachable
+from tests.adapters.slack_out.desk import Desk, part, says, tool
 
 APPROVAL = InputRequested(
     thread="t",
@@ -235,3 +235,71 @@ async def test_nothing_that_an_agent_writes_pings_or_unfurls(desk: Desk) -> None
     assert "@here" not in sent
     assert "`https://evil.example`" in sent
     assert call.arguments["unfurl_links"] is call.arguments["unfurl_media"] is False
+
+
+async def test_bytes_that_slack_does_not_take_leave_nothing_there(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    document = Document(name="plan.md", data=b"# Plan")
+    desk.slack.fail("files.getUploadURLExternal", Reset())
+    with pytest.raises(Unreachable):
+        await desk.surface.post(desk.place, part(document))
+    monkeypatch.setattr(desk.slack.world, "base", f"{desk.slack.url}/nowhere")
+    with pytest.raises(Rejected, match="404"):
+        await desk.surface.post(desk.place, part(document))
+    assert desk.shown() == []
+
+
+async def test_a_file_can_not_be_changed_nor_a_message_become_one(desk: Desk) -> None:
+    document = Document(name="plan.md", data=b"# Plan")
+    message = await desk.surface.post(desk.place, part(document))
+    with pytest.raises(Rejected):
+        await desk.surface.edit(desk.place, message, part(document))
+    line = await desk.surface.post(desk.place, part(Line(text="Hm."), key="k2"))
+    with pytest.raises(Rejected):
+        await desk.surface.edit(desk.place, line, part(document, key="k2"))
+
+
+async def test_a_line_is_changed(desk: Desk) -> None:
+    message = await desk.surface.post(desk.place, part(Line(text="Hm.")))
+    await desk.surface.edit(desk.place, message, part(Line(text="Well.", level="warning")))
+    assert desk.texts == [":warning: Well."]
+
+
+async def test_a_long_line_and_a_long_question_are_shown_whole(desk: Desk) -> None:
+    words = [f"word{n}" for n in range(900)]
+    await desk.surface.post(desk.place, part(Line(text=" ".join(words), level="error")))
+    long = replace(QUESTION, prompt="\n".join(words))
+    await desk.surface.post(desk.place, part(Card(request=long), key="k2"))
+    for text in desk.texts:
+        assert [word for word in text.split() if word.startswith("word")] == words
+
+
+async def test_very_many_options_are_a_menu_in_groups(desk: Desk) -> None:
+    many = replace(CHOICE, options=tuple(f"option {n}" for n in range(250)))
+    await desk.surface.post(desk.place, part(Card(request=many)))
+    [menu] = [e for b in desk.shown()[0].blocks for e in b.get("elements", ()) if "action_id" in e]
+    meant = [
+        parse_action({**menu, "selected_option": option})
+        for group in menu["option_groups"]
+        for option in group["options"]
+    ]
+    assert [action.number for action in meant if action] == list(range(250))
+
+
+async def test_of_very_many_tool_calls_the_last_are_told(desk: Desk) -> None:
+    acts = tuple(tool("done", id=f"c{n}", title=f"call {n}") for n in range(60))
+    await desk.surface.post(desk.place, says("Done.", activity=acts, growing=False))
+    assert "40 more before" in desk.texts[0]
+    assert "call 59" in desk.texts[0]
+
+
+async def test_somebody_who_is_written_to_by_their_id_has_a_message_that_can_be_changed(
+    desk: Desk,
+) -> None:
+    alice = desk.slack.person("alice")
+    key = replace(desk.place.key, channel=alice.id, root="")
+    place = replace(desk.place, key=key)
+    message = await desk.surface.post(place, part(Line(text="Psst.")))
+    await desk.surface.edit(place, message, part(Line(text="Never mind.")))
+    assert desk.slack.messages(alice.direct)[-1].text == "Never mind."
