@@ -61,6 +61,8 @@ class Journal:
         self._granted = {*granted}
         self._people = {person.id: person for person in people}
         self._untrusted = untrusted
+        self.handoffs: set[str] = set()
+        """Ids of the calls, as the models gave them, that hand off."""
 
     def joined(self, person: Author, *, untrusted: bool) -> None:
         """Somebody's message has joined the turn, and what it came with is in the team's context:
@@ -90,6 +92,7 @@ class Journal:
     ) -> ToolResult:
         """The call's result: recorded, refused, or that of running it. May raise InputRequired."""
         if call.handoff:
+            self.handoffs.add(call.id)
             return await proceed(call)
         row = self._calls.get(call.key)
         if row is not None and not _is_of(row, call):

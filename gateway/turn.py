@@ -260,6 +260,10 @@ class Turn:
         self._log.show(joined.events)
         return joined.messages
 
+    def _hands_off(self, item: ToolCallExecutionEvent) -> bool:
+        """Whether somebody else comes next, or a person: what waits may be for them."""
+        return any(result.call_id in self._journal.handoffs for result in item.content)
+
     def _heard(self) -> None:
         """A model is asked, and so hears all that was said before."""
         self._unheard = False
@@ -276,7 +280,7 @@ class Turn:
             else:
                 self._unwritten.append(event)
         if _matters(item) or any(isinstance(e, MessageFinished) for e in self._unwritten):
-            if isinstance(item, ToolCallRequestEvent | ToolCallExecutionEvent):
+            if isinstance(item, ToolCallExecutionEvent) and not self._hands_off(item):
                 self._add(live, await self._taken_up())
             await self._write(await live.checkpoint())
         elif any(isinstance(event, SpeakerStarted) for event in self._unwritten):

@@ -26,7 +26,9 @@ from gateway.store import SqliteStore
 from teams import RoundRobinGroupChat, Swarm
 from teams.agents import AssistantAgent
 from teams.conditions import HandoffTermination, MaxMessageTermination
+from teams.models.replay import ReplayChatCompletionClient
 from tests.gateway.scripted import (
+    CAN_CALL,
     Door,
     ScriptedTeams,
     calls,
@@ -202,25 +204,32 @@ async def test_what_joined_a_tool_whose_result_is_the_answer_is_heeded_in_the_sa
 
 
 async def test_a_team_that_handed_its_work_to_the_user_takes_the_message_as_the_way_back(tmp_path):
-    work = Work()
-    client = model(calls("wait"), calls("transfer_to_user"), "Noted.")
+    door = Door()
+
+    class Slow(ReplayChatCompletionClient):
+        async def create(self, *arguments, **options):
+            if not door.reached.is_set():
+                await door.pass_through()
+            return await super().create(*arguments, **options)
+
+    client = Slow([calls("transfer_to_user"), "Noted."], model_info=CAN_CALL)
 
     def make():
-        desk = AssistantAgent(
-            "desk", client, tools=[work.wait], handoffs=["user"], max_tool_iterations=3
-        )
+        desk = AssistantAgent("desk", client, handoffs=["user"])
         return Swarm(
-            [desk],
-            termination_condition=HandoffTermination("user") | MaxMessageTermination(6),
+            [desk], termination_condition=HandoffTermination("user") | MaxMessageTermination(6)
         )
 
-    async with opened(tmp_path, ScriptedTeams(make, participants=("desk",))) as person:
-        thread = await begun(person, "queue", work)
-        await person.send(thread, "Order 7")
-        work.door.open()
-        events = await until(person, thread, lambda e: ends(e) and e.outcome == "done")
-        again = await until(person, thread, ends, events[-1].seq)
-    assert [event.text for event in of(MessageFinished, again)][-1] == "Noted."
+    teams = ScriptedTeams(make, participants=("desk",))
+    async with Gateway(SqliteStore(tmp_path), teams, access=Everybody("steer")) as gateway:
+        receipt = await gateway.accept(InboundMessage(key=KEY, author=ANN, text="a refund"))
+        await door.reached.wait()
+        await gateway.accept(InboundMessage(key=KEY, author=ANN, text="Order 7"))
+        door.open()
+        events = await until(LocalClient(gateway), receipt.thread, told("Order 7"))
+    assert of(MessageJoined, events) == []
+    assert said_to(client)[-1][-1] == "Order 7"
+    assert of(MessageFinished, events)[-1].text == "Noted."
 
 
 async def test_foreign_text_that_joins_makes_allowed_tools_ask(tmp_path):
