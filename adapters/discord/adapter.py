@@ -22,6 +22,7 @@ from adapters.discord.people import People
 from adapters.discord.rest import Rest
 from adapters.discord.surface import DiscordSurface
 from adapters.discord.threads import PLATFORM, Spots
+from adapters.discord.webhooks import Webhooks
 from gateway.adapter import AuthError
 from gateway.delivery import delivering
 from gateway.surface import RateLimited, Unreachable
@@ -122,7 +123,10 @@ class _Bot:
             gateway, knowledge, self._hearing, ask=config.ask, threads=config.threads
         )
         self._catch_up = CatchUp(rest, self._hearing, clock)
-        self._surface = DiscordSurface(rest, self._spots, me.user, lambda: gateway.live_links)
+        webhooks = Webhooks(rest, me.application) if config.webhooks else None
+        self._surface = DiscordSurface(
+            rest, self._spots, me.user, lambda: gateway.live_links, webhooks
+        )
         self._connection = Connection(
             lambda frame: client_of(config, shards, frame),
             config.token.get_secret_value(),

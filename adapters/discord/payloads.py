@@ -65,11 +65,11 @@ def length(text: str) -> int:
     return len(text.encode("utf-16-le", "replace")) // 2
 
 
-def message_of(part: Part) -> Message:
-    """What a part says."""
+def message_of(part: Part, *, named: bool = True) -> Message:
+    """What a part says. `named`: the message is the bot's, so its text has the agent's name."""
     match part.content:
         case Speech() as speech:
-            message = _speech(speech)
+            message = _speech(speech, named=named)
         case Card() as card:
             message = _card(card)
         case Line() as line:
@@ -89,9 +89,9 @@ def message_of(part: Part) -> Message:
     )
 
 
-def _speech(speech: Speech) -> Message:
+def _speech(speech: Speech, *, named: bool) -> Message:
     lines: list[str] = []
-    if speech.first:
+    if speech.first and named:
         lines.append(f"**{escaped(label(speech.agent, NAME))}**")
     if tools := [each for each in speech.activity if each.kind == "tool"]:
         lines.append(activity_line(tools, TOOLS))

@@ -21,6 +21,7 @@ from adapters.discord.rest import (
     Rest,
 )
 from adapters.discord.threads import LONGEST_NAME, PLATFORM, Spot, Spots
+from adapters.discord.webhooks import Webhooks
 from gateway.adapter import AuthError
 from gateway.errors import GatewayError
 from gateway.render.outbound import label, markdown
@@ -58,7 +59,8 @@ class DiscordSurface:
 
         async with DiscordSurface(rest, spots, user, live_links) as surface: ...
 
-    `user` is the bot's own id. Leaving it ends its typing.
+    `user` is the bot's own id; with `webhooks`, agents write under their own names. Leaving it ends
+    its typing.
     """
 
     def __init__(
@@ -67,11 +69,13 @@ class DiscordSurface:
         spots: Spots,
         user: str,
         live_links: Callable[[], Collection[str]],
+        webhooks: Webhooks | None = None,
     ) -> None:
         self._rest = rest
         self._spots = spots
         self._user = user
         self._live_links = live_links
+        self._webhooks = webhooks
         self._seen = Recent[str](10_000)
         self._names = Recent[str](1_000)
         self._busy: dict[str, float] = {}
@@ -116,19 +120,22 @@ class DiscordSurface:
 
     async def post(self, place: Place, part: Part) -> str:
         """Write a new message; its id."""
-        return await self._in_place(place, lambda spot: self._post(spot, part))
+        return await self._in_place(place, lambda spot: self._post(place, spot, part))
 
     async def edit(self, place: Place, message: str, part: Part) -> None:
         """Let a message say this instead."""
         rank = (
             Rank.EDIT if isinstance(part.content, Speech) and part.content.growing else Rank.URGENT
         )
-        body = message_of(part).body()
+        named = "/" not in message
+        body = message_of(part, named=named).body()
 
         async def edit(spot: Spot) -> None:
-            await self._rest.call(
-                "PATCH", f"/channels/{spot.channel}/messages/{message}", json=body, rank=rank
-            )
+            if named:
+                path = f"/channels/{spot.channel}/messages/{message}"
+                await self._rest.call("PATCH", path, json=body, rank=rank)
+            elif not await self._edit_hook(place, spot, message, body, rank):
+                raise MessageGone("The webhook that wrote it is gone.")
 
         try:
             await self._in_place(place, edit)
@@ -146,7 +153,7 @@ class DiscordSurface:
         """
         if seen := self._seen.get(key):
             return seen
-        if time.time() - since < NONCE_SECONDS:
+        if self._webhooks is None and time.time() - since < NONCE_SECONDS:
             return None
         spot = await self._spots.find(place.key)
         messages = await self._rest.call(
@@ -154,28 +161,57 @@ class DiscordSurface:
             f"/channels/{spot.channel}/messages",
             query={"after": str(snowflake(since - 60)), "limit": str(LOOKED_AT)},
         )
-        own = [message for message in messages if message["author"]["id"] == self._user]
-        for message in own:
-            if str(message.get("nonce", "")) == key:
-                return str(message["id"])
-        if len(messages) == LOOKED_AT or any(not message.get("nonce") for message in own):
+        unknown = len(messages) == LOOKED_AT
+        for message in messages:
+            match self._wrote(message, key, since):
+                case True:
+                    return self._id_of(message)
+                case False:
+                    continue
+                case None:
+                    unknown = True
+        if unknown:
             raise Unclear("Discord does not tell any more which of the messages it was.")
         return None
 
+    def _wrote(self, message: Mapping[str, Any], key: str, since: float) -> bool | None:
+        """Whether a message of the thread is that part; None if nobody knows any more."""
+        if message["author"]["id"] == self._user:
+            if nonce := str(message.get("nonce") or ""):
+                return nonce == key
+            # While Discord knows the nonce, the same one again makes no second message.
+            return False if time.time() - since < NONCE_SECONDS else None
+        return self._webhooks.wrote(message, key) if self._webhooks else False
+
+    def _id_of(self, message: Mapping[str, Any]) -> str:
+        own = message["author"]["id"] == self._user
+        return str(message["id"]) if own else f"{message['webhook_id']}/{message['id']}"
+
     async def ready(self, place: Place, use: Use) -> None:
         """Wait until a call of this kind may be made."""
-        spot = await self._spots.find(place.key)
-        path = f"/channels/{spot.channel}/messages"
+        try:
+            path = await self._path(place, use)
+        except AuthError:
+            raise
+        except GatewayError:
+            return  # the call itself will say what is wrong
         match use:
             case "post" | "card":
                 rank = Rank.POST if use == "post" else Rank.URGENT
                 await self._rest.bucket("POST", path).promise(rank)
             case "edit":
-                await self._rest.bucket("PATCH", f"{path}/{_ANY}").promise(
-                    Rank.EDIT, str(place.key)
-                )
+                await self._rest.bucket("PATCH", path).promise(Rank.EDIT, str(place.key))
             case "final":
-                await self._rest.bucket("PATCH", f"{path}/{_ANY}").promise(Rank.URGENT)
+                await self._rest.bucket("PATCH", path).promise(Rank.URGENT)
+
+    async def _path(self, place: Place, use: Use) -> str:
+        """Where such a call goes, most likely."""
+        spot = await self._spots.find(place.key)
+        hook = await self._webhooks.of(place.key) if self._webhooks and use != "card" else None
+        messages = f"/channels/{spot.channel}/messages"
+        if use in ("post", "card"):
+            return hook.path if hook else messages
+        return f"{hook.path}/messages/{_ANY}" if hook else f"{messages}/{_ANY}"
 
     async def busy(self, place: Place, state: BusyState) -> None:
         """Type while the team works."""
@@ -235,7 +271,20 @@ class DiscordSurface:
     async def _unarchive(self, spot: Spot) -> None:
         await self._rest.call("PATCH", f"/channels/{spot.channel}", json={"archived": False})
 
-    async def _post(self, spot: Spot, part: Part) -> str:
+    async def _edit_hook(
+        self, place: Place, spot: Spot, message: str, body: dict[str, Any], rank: Rank
+    ) -> bool:
+        hooks = self._webhooks
+        return hooks is not None and await hooks.edit(place.key, spot, message, body, rank)
+
+    async def _post(self, place: Place, spot: Spot, part: Part) -> str:
+        if self._webhooks and isinstance(part.content, Speech) and not spot.reply_to:
+            hook = await self._webhooks.of(place.key)
+            if hook is not None:
+                message = message_of(part, named=False)
+                return await self._webhooks.post(
+                    hook, place.key, spot, part.key, part.content.agent, message
+                )
         message = message_of(part)
         body = {**message.body(), "nonce": part.key, "enforce_nonce": True}
         if spot.reply_to:

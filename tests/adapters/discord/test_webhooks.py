@@ -1,0 +1,95 @@
+"""Agents that write under names of their own."""
+
+import asyncio
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from adapters.discord.simulator import Cut, DiscordSimulator, Fails, Fault
+from adapters.discord.webhooks import user_name
+from tests.adapters.discord.serving import all_told, config_of, own, said, serving
+from tests.adapters.discord.test_interactions import card_in, ringing
+from tests.fakes.scripted_model import ScriptedModel
+from tests.gateway.scripted import solo
+
+HOOK = "/webhooks/{webhook_id}/{webhook_token}"
+
+
+def allowed(discord: DiscordSimulator):
+    """A channel in which the bot may manage webhooks."""
+    general = discord.channel("general")
+    discord.allow(general, discord.bot, "manage_webhooks")
+    return general
+
+
+async def test_an_agent_streams_under_its_own_name(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    general, alice, go_on = allowed(discord), discord.person("alice"), asyncio.Event()
+    model = ScriptedModel(["One ", go_on, "two."], "Three.")
+    team, config = partial(solo, model, model_client_stream=True), config_of(discord, webhooks=True)
+    async with serving(discord, tmp_path, team, config=config) as gateway:
+        asked = await alice.mentions(general, "count")
+        await discord.until(lambda: asked.thread and said(discord, asked.thread))
+        go_on.set()
+        await discord.until(lambda: said(discord, asked.thread) == ["One two."])
+        await alice.says(asked.thread, "go on")
+        await discord.until(lambda: said(discord, asked.thread) == ["One two.", "Three."])
+        await all_told(gateway)
+    assert {each.author.name for each in own(discord, asked.thread)} == {"solo"}
+    assert len(discord.calls("POST", "/channels/{channel_id}/webhooks")) == 1
+    assert len(model.requests) == 2
+    assert discord.avoidable_429s == []
+
+
+@pytest.mark.parametrize(
+    "fault", [Cut(committed=True), Cut(), Fails(502, committed=True), Fails(500)], ids=str
+)
+async def test_what_nobody_heard_of_is_looked_up(
+    fault: Fault, discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    general, alice = allowed(discord), discord.person("alice")
+    config = config_of(discord, webhooks=True)
+    discord.faults.plan(fault, when=lambda call: call.route == HOOK)
+    async with serving(discord, tmp_path, lambda: solo("Hello."), config=config) as gateway:
+        asked = await alice.mentions(general, "hi")
+        await discord.until(lambda: asked.thread and said(discord, asked.thread), seconds=8)
+        await all_told(gateway)
+    assert said(discord, asked.thread) == ["Hello."]
+
+
+async def test_without_the_permission_and_in_direct_messages_the_bot_writes_itself(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    general, alice = discord.channel("general"), discord.person("alice")
+    discord.deny(general, discord.bot, "manage_webhooks")
+    config = config_of(discord, webhooks=True)
+    async with serving(discord, tmp_path, lambda: solo("Hello."), config=config) as gateway:
+        asked = await alice.mentions(general, "hi")
+        await discord.until(lambda: asked.thread and said(discord, asked.thread))
+        await alice.says(alice.direct, "hi")
+        await discord.until(lambda: said(discord, alice.direct))
+        await all_told(gateway)
+    assert said(discord, asked.thread) == said(discord, alice.direct) == ["**solo**\nHello."]
+
+
+async def test_cards_stay_the_bots_own(discord: DiscordSimulator, tmp_path: Path) -> None:
+    general, alice = allowed(discord), discord.person("alice")
+    config, operators = config_of(discord, webhooks=True), [f"discord:{alice.id}"]
+    async with serving(discord, tmp_path, ringing(), operators=operators, config=config) as gateway:
+        asked = await alice.mentions(general, "ring")
+        await discord.until(lambda: asked.thread)
+        card = await card_in(discord, asked.thread)
+        await discord.answered(await alice.clicks(card, "Approve"))
+        await discord.until(lambda: said(discord, asked.thread)[-1].endswith("It rang."))
+        await all_told(gateway)
+    assert card.author is discord.bot
+
+
+@pytest.mark.parametrize(
+    ("agent", "shown"),
+    [("solo", "solo"), ("Discord helper", "D.iscord helper"), ("clyde", "c.lyde"), ("", "agent")],
+)
+def test_names_are_what_discord_takes(agent: str, shown: str) -> None:
+    assert user_name(agent) == shown
