@@ -18,7 +18,7 @@ from adapters.slack.pacing import APPEND, START, STOP
 from adapters.slack.sender import Sender
 from adapters.slack.sessions import Sessions
 from adapters.slack.streams import Chunk, Stream, closing
-from adapters.slack.text import opening
+from adapters.slack.text import fence_end, opening
 from gateway.render.outbound import label
 from gateway.surface import (
     MessageGone,
@@ -230,6 +230,7 @@ class Streaming:
         extended = stream.extended_by(speech.text)
         if extended:
             chunks = stream.news(part, speech, speech.text, named=self._sender.named(place))
+            chunks += fence_chunks(speech.text)
         below = closing(part, speech, feedback=feedback)
         try:
             await self._stop(place, stream, chunks=chunks or None, blocks=below or None)
@@ -307,10 +308,10 @@ class Streaming:
         )
         stream.marked = True
 
-    async def _stop_bare(self, place: Place, stream: Stream) -> None:
+    async def _stop_bare(self, place: Place, stream: Stream, **arguments: Any) -> None:
         """Stop the stream, whatever it shows."""
         try:
-            await self._stop(place, stream)
+            await self._stop(place, stream, **arguments)
         except Refusal as error:
             if error.code not in (ENDED, LEFT):
                 raise
@@ -323,7 +324,7 @@ class Streaming:
                 return
             place = self._messages.place_of(stream.thread)
             try:
-                await self._stop_bare(place, stream)
+                await self._stop_bare(place, stream, chunks=fence_chunks(stream.shown) or None)
             except (RateLimited, Unreachable):
                 return  # there will be another time
             except Unclear:
@@ -336,7 +337,8 @@ class Streaming:
         self, place: Place, spot: Spot, part: Part, speech: Speech, *, feedback: bool
     ) -> None:
         named = self._sender.named(place)
-        blocks = speech_blocks(part, speech, named=named, feedback=feedback)
+        whole = replace(speech, text=f"{speech.text}{fence_end(speech.text)}")
+        blocks = speech_blocks(part, whole, named=named, feedback=feedback)
         text = summary(replace(part, content=speech), self._sender.own)
         await self._messages.update(place, spot, part.key, blocks=blocks, text=text)
 
@@ -357,6 +359,12 @@ class Streaming:
         )
         self._refused[key.workspace, where] = error.code
         return True
+
+
+def fence_chunks(text: str) -> list[Chunk]:
+    """What a message adds to a text that ends within a block of code."""
+    end = fence_end(text)
+    return [{"type": "markdown_text", "text": end}] if end else []
 
 
 def name_of(speech: Speech, *, named: bool) -> dict[str, str]:

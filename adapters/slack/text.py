@@ -47,7 +47,7 @@ def settled(text: str) -> str:
     word, a link, a bracket or a piece of code that has only begun.
     """
     start = max(0, len(text) - UNSETTLED)
-    if _in_fence(text):
+    if _open_fence(text):
         return text[: text.rfind("\n") + 1] or text
     line = max(start, text.rfind("\n") + 1)
     end = len(text)
@@ -80,7 +80,14 @@ def cut(text: str) -> str:
     return text
 
 
-def _in_fence(text: str) -> bool:
+def fence_end(text: str) -> str:
+    """What closes a block of code that the text leaves open."""
+    fence = _open_fence(text)
+    return fence if not fence or text.endswith("\n") else f"\n{fence}"
+
+
+def _open_fence(text: str) -> str:
+    """The fence of a block of code that is not closed."""
     fence = ""
     for found in _FENCE.finditer(text):
         ticks = found[1]
@@ -88,7 +95,7 @@ def _in_fence(text: str) -> bool:
             fence = ticks
         elif ticks.startswith(fence):
             fence = ""
-    return bool(fence)
+    return fence
 
 
 def _open_code(text: str, line: int) -> int | None:

@@ -311,3 +311,13 @@ async def test_a_message_of_long_ago_is_only_updated(desk: Desk) -> None:
     await desk.restarted().edit(desk.place, message, says("A B.", growing=False))
     assert desk.texts[0].startswith("A B.")
     assert desk.methods() == ["startStream", "update"]
+
+
+async def test_a_message_that_ends_within_code_closes_it(desk: Desk) -> None:
+    text = f"Look at this code:\n\n```py\n{'x = 1' * 3}\n"
+    message = await desk.surface.post(desk.place, says(text))
+    desk.slack.clock.advance(61)
+    with pytest.raises(NoMoreText) as end:
+        await desk.surface.edit(desk.place, message, says(f"{text}y = 2\n"))
+    assert end.value.shown == text
+    assert desk.texts == [f"{text}```"]
