@@ -203,8 +203,9 @@ class Person(Modals):
         """Press Stop, which a thread shows while the agent works in it."""
         place, root = self._stage.channel(channel), _ts(thread)
         session = self._world.workspaces[place.team].sessions.get((place.id, root))
-        if session is None or session.status != "processing":
-            raise LookupError("there is no Stop button: the session is not processing")
+        offered = "agent_session_stopped" in self._world.app.events
+        if not offered or session is None or session.status != "processing":
+            raise LookupError("there is no Stop button")
         stopped: list[str] = []
         for message in place.thread(root):
             if message.stream is not None and message.stream.state == "streaming":

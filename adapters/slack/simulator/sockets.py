@@ -184,19 +184,18 @@ class Sockets:
             }
         )
         self._changed()
-        timer = self._pings(connection)
-        writing = asyncio.get_running_loop().create_task(self._write(connection))
+        stop_pings = self._pings(connection)
         try:
-            await self._read(connection)
+            async with asyncio.TaskGroup() as group:
+                writing = group.create_task(self._write(connection))
+                await self._read(connection)
+                writing.cancel()
             if connection.stubborn or connection.mute:
                 await connection.ended.wait()
             elif not connection.socket.closed:
                 await connection.socket.close()
         finally:
-            timer()
-            writing.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await writing
+            stop_pings()
 
     def _choose(self, live: Sequence[Connection]) -> list[Connection]:
         if self.duplicate and len(live) > 1:
