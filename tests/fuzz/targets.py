@@ -21,10 +21,6 @@ from typing import Any
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from adapters.slack.client import Workspace
-from adapters.slack.inbound.events import parse_event
-from adapters.slack.inbound.interactions import parse_command as parse_slash
-from adapters.slack.inbound.interactions import parse_interaction
 from gateway.access import RoutedAccess
 from gateway.client import Answer
 from gateway.commands import parse_command
@@ -325,38 +321,6 @@ MARKS = st.lists(
     max_size=14,
 ).map("".join)
 
-# --- what platforms send ---
-
-_SLACK_NAMES = st.sampled_from(
-    (
-        "type event subtype message previous_message user bot_id team team_id channel channel_id ts "
-        "thread_ts text files id url_private mode attachments is_share author_id from_url edited item "
-        "deleted_ts reaction tab title tokens authorizations enterprise_id is_bot user_id actions "
-        "action_id action_ts value selected_option container message_ts view callback_id state "
-        "private_metadata command trigger_id response_url"
-    ).split()  # noqa: SIM905
-)
-_SLACK_VALUES = st.recursive(
-    JSON
-    | st.sampled_from(
-        ("message", "message_changed", "message_deleted", "app_mention", "reaction_added", "eyes")
-        + ("block_actions", "view_submission", "message_action", "event_callback", "1.5", "C1")
-        + ("<@U1> <http://[|x>", "g:approve:0", "g:choice:9", "r1:x", "g:answer", "tombstone")
-    ),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_SLACK_NAMES, inner, max_size=6),
-    max_leaves=15,
-)
-SLACK_PAYLOADS = st.dictionaries(_SLACK_NAMES, _SLACK_VALUES, max_size=9)
-
-
-def _slack(payload: dict[str, Any]) -> None:
-    parse_event(payload, _SLACK_BOT, reactions=["eyes"])
-    parse_interaction(payload, _SLACK_BOT)
-    parse_slash(payload, _SLACK_BOT, "/parley")
-
-
-_SLACK_BOT = Workspace(id="T1", url="https://home.slack.com/", user="U1", bot="B1")
-
 TARGETS: dict[str, Target] = {
     "config text": Target(CONFIG_TEXTS, _config_text),
     "config table": Target(st.dictionaries(_KEYS, CONFIG_TABLES, max_size=5), _config_table),
@@ -384,5 +348,4 @@ TARGETS: dict[str, Target] = {
     "what is shown": Target(MARKS, _shown),
     "foreign text": Target(MARKS, _foreign),
     "log line": Target(MARKS, _redacted),
-    "Slack payload": Target(SLACK_PAYLOADS, _slack),
 }
