@@ -40,6 +40,7 @@ from gateway.surface import (
     Line,
     Part,
     Place,
+    RateLimited,
     Rejected,
     Speech,
     TextLimits,
@@ -82,6 +83,8 @@ class SlackSurface:
         self._files = Files(self._sender)
         self._lookup = Lookup(self._sender, self._messages, self._streaming)
         self._flushed: OrderedDict[str, float] = OrderedDict()
+        self._posting: set[str] = set()
+        """Places whose next message could not be posted for want of a token."""
         self._attached: OrderedDict[str, None] = OrderedDict()
 
     @property
@@ -106,7 +109,7 @@ class SlackSurface:
         """Wait for a token for the next call, in fairness to other people and threads."""
         match use:
             case "post":
-                if not self._streaming.allowed(place):
+                if str(place.key) in self._posting or not self._streaming.allowed(place):
                     await self._sender.take(place, POST)
             case "card":
                 await self._sender.take(place, POST, urgent=True)
@@ -118,6 +121,15 @@ class SlackSurface:
 
     async def post(self, place: Place, part: Part) -> str:
         """Write a new message; its id."""
+        try:
+            message = await self._post(place, part)
+        except RateLimited:  # it had the turn of a stream: let it wait in turn for what it needs
+            self._posting.add(str(place.key))
+            raise
+        self._posting.discard(str(place.key))
+        return message
+
+    async def _post(self, place: Place, part: Part) -> str:
         match part.content:
             case Speech(growing=True) as speech if self._streaming.allowed(place):
                 message = await self._streaming.start(place, part, speech)

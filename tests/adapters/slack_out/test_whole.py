@@ -12,7 +12,7 @@ from gateway.registry import ToolRule
 from teams.base import Team
 from tests.adapters.slack_out.desk import passing
 from tests.adapters.slack_out.running import one, relay, running
-from tests.gateway.scripted import calls
+from tests.gateway.scripted import calls, model, solo
 
 WORDS = [f"word{n}" for n in range(100)]
 LONG = " ".join(WORDS)
@@ -75,6 +75,21 @@ async def test_one_with_fifty_threads_does_not_keep_another_waiting(tmp_path: Pa
         await slack.until(lambda: run.shown(asked), within=9)
         assert float(run.shown(asked)[0].ts) - begun < 5
         assert not all(run.shown(each) for each in threads)
+        assert not [call for call in slack.calls() if call.error]
+
+
+async def test_short_answers_in_one_channel_take_turns(tmp_path: Path) -> None:
+    async with (
+        SlackSimulator() as slack,
+        running(slack, tmp_path, lambda: solo(model("Yes."))) as run,
+        passing(slack, 0.05),
+    ):
+        asked = [await run.ask("alice", f"question {n}") for n in range(12)]
+        last = await run.ask("bob", "and mine?")
+        await slack.until(lambda: run.shown(last), within=9)
+        waiting = [each for each in asked if not run.shown(each)]
+        await slack.until(lambda: all(map(run.shown, asked)), within=9)
+        assert len(waiting) >= 4
         assert not [call for call in slack.calls() if call.error]
 
 
