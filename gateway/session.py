@@ -123,7 +123,6 @@ class Sessions:
             self._info(thread.team),
             lambda call, asker: self._teams.rule(thread.team, call, asker),
             self.terms,
-            self._store.join,
             MadeFiles(work.folder, thread.files_at, largest=self.terms.largest_file),
         )
         self._running[thread.id] = turn

@@ -7,14 +7,13 @@ to go on after a crash, a shutdown or days of waiting is in the store before any
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Generator, Sequence
+from collections.abc import Awaitable, Callable, Collection, Generator
 from contextlib import aclosing, contextmanager, suppress
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from gateway.errors import BudgetSpent, GatewayError, TeamUnusable, causes, report
 from gateway.events import MessageFinished, Notice, SessionEvent, SpeakerStarted, TextDelta
 from gateway.human import Humans
+from gateway.joining import Joining, Listening
 from gateway.journal import Journal, Rules
 from gateway.live_team import LiveTeam
 from gateway.made_files import MadeFiles
@@ -22,19 +21,15 @@ from gateway.registry import TeamInfo
 from gateway.store.protocols import (
     CallRow,
     Checkpoint,
-    Joined,
-    Lease,
-    QueuedMessage,
     Record,
     TurnEnd,
     Work,
 )
-from gateway.task import task_of
 from gateway.terms import Terms
 from gateway.transcript import Transcript
 from gateway.turn_log import TurnLog
 from teams import Swarm
-from teams.base import ModelWatch, TaskResult, run_hooks
+from teams.base import TaskResult, run_hooks
 from teams.core import CancellationToken
 from teams.messages import (
     BaseAgentEvent,
@@ -45,33 +40,12 @@ from teams.messages import (
     UserInputRequestedEvent,
 )
 
-if TYPE_CHECKING:
-    from teams.models import ChatCompletionClient, RequestUsage
-
 SHOW_EVERY = 2.0
 """Seconds between two writes of the text of a message that still grows."""
 
 TRY_AGAIN = "/retry"
 
 Build = Callable[[], Awaitable[LiveTeam]]
-TakeUp = Callable[[Lease], Awaitable[Joined]]
-
-
-@dataclass(frozen=True, slots=True)
-class _Heard:
-    """Notes that models are asked, on the way to `meter`."""
-
-    meter: ModelWatch
-    heard: Callable[[], None]
-
-    def asks(self, client: ChatCompletionClient) -> None:
-        """A model is about to be asked."""
-        self.heard()
-        self.meter.asks(client)
-
-    def answered(self, client: ChatCompletionClient, usage: RequestUsage) -> None:
-        """The model has answered."""
-        self.meter.answered(client, usage)
 
 
 class Turn:
@@ -84,7 +58,6 @@ class Turn:
         info: TeamInfo,
         rules: Rules,
         terms: Terms,
-        take_up: TakeUp,
         files: MadeFiles,
     ) -> None:
         self.id = work.lease.turn
@@ -114,13 +87,8 @@ class Turn:
         )
         self._token = CancellationToken()
         self._leaving = False
-        self._take_up = take_up
         self._files: MadeFiles | None = files
-        self._steered = work.thread.mode == "steer"
-        self._unheard = False
-        """Messages have joined, and no model was asked since."""
-        self._given: list[int] = []
-        """Messages that the team has and its saved state has not."""
+        self._joining = Joining(work, log, self._journal, wanted=work.thread.mode == "steer")
         self._too_long = False
         self._unwritten: list[SessionEvent] = []
         self._shown_at = 0.0
@@ -133,7 +101,7 @@ class Turn:
 
     def steer(self) -> None:
         """Take up, at the next safe point, what waits to join."""
-        self._steered = True
+        self._joining.wanted = True
 
     def revoke(self, tool: str) -> None:
         """Ask for a tool again that was approved for the rest of the thread."""
@@ -163,8 +131,8 @@ class Turn:
                 run_hooks(
                     intercept=self._journal.intercept,
                     ask=self._humans.ask,
-                    model=_Heard(self._log.meter, self._heard),
-                    between=self._join,
+                    model=Listening(self._log.meter, self._joining),
+                    between=self._joining.between,
                 ),
             ):
                 return await self._drive(live)
@@ -212,61 +180,22 @@ class Turn:
                         return await self._paused(live)
                 else:
                     raise RuntimeError("The team's run ended without a result.")
-            if item.pending or not self._unheard:
+            if item.pending or not self._joining.unheard:
                 return await self._ended(live, item)
-            task, self._unheard = None, False  # it ended before anybody could heed what had joined
+            task = None  # it ended before anybody could heed what had joined
+            self._joining.heard()
 
     def _task(self, live: LiveTeam) -> list[BaseChatMessage] | None:
         """What the run begins with; None if the team knows its task already."""
         work = self._work
         if not work.delivered or live.anew:
-            goes_back = isinstance(live.team, Swarm) and not live.anew
-            messages = [each for each in work.messages if live.anew or not each.joined]
-            live.anew = False
-            self._given += [message.inbox for message in messages]
-            return task_of(
-                messages,
-                work.thread.key,
-                shared=work.shared,
-                handoff_to=work.thread.handoff_from if goes_back else "",
-            )
-        if left := [message for message in work.messages if not message.joined]:
-            self._add(live, left)
+            anew, live.anew = live.anew, False
+            goes_back = isinstance(live.team, Swarm) and not anew
+            handoff_to = work.thread.handoff_from if goes_back else ""
+            return self._joining.task(anew=anew, handoff_to=handoff_to)
+        if left := self._joining.left():
+            live.team.add_messages(left)
         return None
-
-    def _add(self, live: LiveTeam, messages: Sequence[QueuedMessage]) -> None:
-        """Let messages join the run, as people's words to a team that is at work."""
-        if messages:
-            live.team.add_messages(self._joining(messages))
-            self._unheard = True
-
-    def _joining(self, messages: Sequence[QueuedMessage]) -> list[BaseChatMessage]:
-        for message in messages:
-            self._journal.joined(message.author, untrusted=message.untrusted)
-        self._given += [message.inbox for message in messages]
-        work = self._work
-        shared = work.shared or any(each.author.id != work.asker.id for each in messages)
-        return task_of(messages, work.thread.key, shared=shared, handoff_to="")
-
-    async def _join(self) -> Sequence[BaseChatMessage]:
-        """What is to join the run before its next speaker."""
-        return self._joining(await self._taken_up())
-
-    async def _taken_up(self) -> Sequence[QueuedMessage]:
-        if not self._steered:
-            return ()
-        self._steered = False
-        joined = await self._take_up(self._log.lease)
-        self._log.show(joined.events)
-        return joined.messages
-
-    def _hands_off(self, item: ToolCallExecutionEvent) -> bool:
-        """Whether somebody else comes next, or a person: what waits may be for them."""
-        return any(result.call_id in self._journal.handoffs for result in item.content)
-
-    def _heard(self) -> None:
-        """A model is asked, and so hears all that was said before."""
-        self._unheard = False
 
     async def _take(self, live: LiveTeam, item: BaseAgentEvent | BaseChatMessage) -> None:
         if isinstance(item, UserInputRequestedEvent):
@@ -280,8 +209,8 @@ class Turn:
             else:
                 self._unwritten.append(event)
         if _matters(item) or any(isinstance(e, MessageFinished) for e in self._unwritten):
-            if isinstance(item, ToolCallExecutionEvent) and not self._hands_off(item):
-                self._add(live, await self._taken_up())
+            if isinstance(item, ToolCallExecutionEvent):
+                live.team.add_messages(await self._joining.after_tools(item))
             await self._write(await live.checkpoint())
         elif any(isinstance(event, SpeakerStarted) for event in self._unwritten):
             await self._show_speaker()
@@ -312,7 +241,6 @@ class Turn:
             made, files_at = await self._files.look(self._log.thread, self._log.turn)
             self._unwritten += made
         events, self._unwritten = self._unwritten, []
-        given, self._given = (self._given, []) if checkpoint else ([], self._given)
         handoff = self._handoff_from
         recorded = await self._log.write(
             Record(
@@ -322,7 +250,7 @@ class Turn:
                 sealed=[event.message for event in events if isinstance(event, MessageFinished)],
                 calls=calls,
                 handoff_from=None if handoff == self._handoff_written else handoff,
-                joined=given,
+                joined=self._joining.given() if checkpoint else (),
                 files_at=files_at,
                 end=end,
             )

@@ -10,7 +10,7 @@ from gateway.budgets import Meter
 from gateway.bus import EventBus
 from gateway.errors import GatewayError
 from gateway.events import Notice, SessionEvent
-from gateway.store.protocols import Lease, Record, Recorded, SessionStore
+from gateway.store.protocols import Lease, QueuedMessage, Record, Recorded, SessionStore
 
 LOG = logging.getLogger("gateway.events")
 
@@ -48,6 +48,12 @@ class TurnLog:
             raise
         self.show(recorded.events)
         return recorded
+
+    async def join(self) -> tuple[QueuedMessage, ...]:
+        """Take what waits into the turn, if it may join it, and show that."""
+        joined = await self._store.join(self.lease)
+        self.show(joined.events)
+        return joined.messages
 
     def show(self, events: Iterable[SessionEvent]) -> None:
         """Show what needs no commit, or has it."""
