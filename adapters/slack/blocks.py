@@ -27,7 +27,8 @@ BUTTONS = 5
 OPTION = 75
 SUMMARY = 500
 """Characters of the text for notifications and screen readers."""
-ACTIVITIES = 20
+ACTIVITIES = 1500
+"""Characters of what an agent did: all blocks of a message together hold about 13,000."""
 DETAIL = 200
 
 UNSURE = ":warning: An earlier try may have arrived, too: this may appear twice."
@@ -109,10 +110,14 @@ def speech_blocks(part: Part, speech: Speech, *, named: bool, feedback: bool) ->
 
 def activity_lines(activity: Sequence[Activity]) -> str:
     """Tool calls and hand-offs, a line each; of many, the last."""
-    lines = [activity_line(each) for each in activity[-ACTIVITIES:]]
-    if len(activity) > ACTIVITIES:
-        lines.insert(0, f"\u2026 {len(activity) - ACTIVITIES} more before")
-    return "\n".join(lines)
+    lines: list[str] = []
+    for each in reversed(activity):
+        line = activity_line(each)
+        if sum(map(len, lines)) + len(line) > ACTIVITIES:
+            lines.append(f"\u2026 {len(activity) - len(lines)} more before")
+            break
+        lines.append(line)
+    return "\n".join(reversed(lines))
 
 
 def activity_line(activity: Activity) -> str:

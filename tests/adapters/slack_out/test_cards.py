@@ -288,10 +288,12 @@ async def test_very_many_options_are_a_menu_in_groups(desk: Desk) -> None:
 
 
 async def test_of_very_many_tool_calls_the_last_are_told(desk: Desk) -> None:
-    acts = tuple(tool("done", id=f"c{n}", title=f"call {n}") for n in range(60))
-    await desk.surface.post(desk.place, says("Done.", activity=acts, growing=False))
-    assert "40 more before" in desk.texts[0]
+    acts = tuple(tool("done", id=f"c{n}", title=f"call {n} {'x' * 100}") for n in range(60))
+    text = "word " * 2100
+    await desk.surface.post(desk.place, says(text, activity=acts, growing=False, unsure=True))
+    assert "more before" in desk.texts[0]
     assert "call 59" in desk.texts[0]
+    assert desk.texts[0].count("word") == 2100
 
 
 async def test_somebody_who_is_written_to_by_their_id_has_a_message_that_can_be_changed(
