@@ -14,7 +14,7 @@ from adapters.slack.simulator.deliveries import Deliveries, Delivery, DeliveryKi
 from adapters.slack.simulator.faults import Faults
 from adapters.slack.simulator.rates import Rates
 from adapters.slack.simulator.settings import AppSettings
-from adapters.slack.simulator.state import Channel, Json, Message, Stream, User, View, Workspace
+from adapters.slack.simulator.state import Channel, Json, Message, User, View, Workspace
 
 HOME = "T0HOME"
 MESSAGE_EVENTS = {
@@ -189,10 +189,10 @@ class World:
         return self.deliveries.send(kind, payload, str(uuid.uuid4()), on_ack)
 
     def installed(self, workspace: str) -> bool:
-        """Whether the app is installed there."""
+        """Whether the app is installed there, with a token that is still good or can be renewed."""
         enterprise = self.workspaces[workspace].enterprise
         return any(
-            not grant.uninstalled
+            not (grant.uninstalled or grant.revoked)
             and grant.kind == "bot"
             and (grant.workspace == workspace or (enterprise and grant.enterprise == enterprise))
             for grant in self.grants.values()
@@ -212,7 +212,7 @@ class World:
             "event_ts": now,
             "channel_type": channel.kind,
         }
-        self._tell_everywhere(channel, event)
+        self._tell(channel, event)
 
     def deleted_message(self, channel: Channel, message: Message) -> None:
         """Tell of a message that was deleted."""
@@ -228,7 +228,7 @@ class World:
             "event_ts": now,
             "channel_type": channel.kind,
         }
-        self._tell_everywhere(channel, event)
+        self._tell(channel, event)
 
     def new_message(self, channel: Channel, message: Message) -> None:
         """Tell of a message that is new, by its echo where the app itself wrote it."""
@@ -245,15 +245,10 @@ class World:
         author_team = self.user(message.user).team if message.user else message.team
         if author_team != channel.team or channel.shared:
             event |= {"user_team": author_team, "source_team": author_team}
-        self._tell_everywhere(channel, event)
+        self._tell(channel, event)
 
-    def end_stream(self, channel: Channel, message: Message, stream: Stream) -> None:
-        """Let a stream end by itself if it still runs."""
-        if stream.state == "streaming":
-            stream.state = "expired"
-            self.changed()
-
-    def _tell_everywhere(self, channel: Channel, event: Json) -> None:
+    def _tell(self, channel: Channel, event: Json) -> None:
+        """Tell of what happened in a channel, through the first workspace that has the app."""
         for workspace in (channel.team, *sorted(channel.shared)):
             if self.installed(workspace):
                 self.emit(workspace, event, about=channel)

@@ -11,6 +11,7 @@ from adapters.slack.simulator.methods.agents import STATUSES, session_of
 from adapters.slack.simulator.methods.chat import posted, signed
 from adapters.slack.simulator.places import own_message, thread_of, writable
 from adapters.slack.simulator.state import Channel, Json, Message, SessionStatus, Stream
+from adapters.slack.simulator.world import World
 
 TASK_STATUSES = ("pending", "in_progress", "complete", "error")
 DISPLAYS = ("timeline", "plan", "dense")
@@ -41,7 +42,7 @@ def start(call: Call) -> Json:
     _show(message, stream)
     posted(call, channel, message)
     world = call.world
-    world.clock.call_later(world.stream_life, lambda: world.end_stream(channel, message, stream))
+    world.clock.call_later(world.stream_life, lambda: _expire(world, stream))
     if call.world.app.agent and call.workspace.agents:
         session = session_of(call, channel.id, root)
         session.status, session.since, session.note = "processing", world.clock.time(), ""
@@ -87,6 +88,13 @@ def stop(call: Call) -> Json:
         session.since = call.world.clock.time()
     call.world.changed_message(channel, message, before)
     return {"channel": channel.id, "ts": message.ts, "message": message.json(metadata=True)}
+
+
+def _expire(world: World, stream: Stream) -> None:
+    """Let a stream end by itself if it still runs; its session stays as it is."""
+    if stream.state == "streaming":
+        stream.state = "expired"
+        world.changed()
 
 
 def _recipient(call: Call, channel: Channel) -> None:
