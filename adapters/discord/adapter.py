@@ -115,7 +115,7 @@ class _Bot:
             spots=self._spots,
             channels=self._channels,
             people=People(rest, self._guilds),
-            files=Files(rest, config.api_url),
+            files=Files(rest, config.api_url, lambda: gateway.attachments),
             roles=self._role,
         )
         self._hearing = Hearing(gateway, knowledge)

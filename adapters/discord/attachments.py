@@ -9,65 +9,72 @@ from urllib.parse import parse_qs, urlsplit
 
 from adapters.discord.inbound import FileRef
 from adapters.discord.rest import Rest
+from gateway.attachments import MB
+from gateway.config.settings import Attachments
 from gateway.conversation import Attachment
 from gateway.errors import GatewayError
 from gateway.render.outbound import label
+from gateway.surface import Rejected
 
 LOG = logging.getLogger("adapters.discord")
 
 HOSTS = frozenset({"cdn.discordapp.com", "media.discordapp.net"})
 MOST_FILES = 10
-FILE_BYTES = 10_000_000
-ALL_BYTES = 25_000_000
-PIXELS = 40_000_000
-TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp", "text/", "application/json")
 
 Refetch = Callable[[], Awaitable[Sequence[FileRef]]]
 """Asks Discord for the files' addresses anew: they hold for about a day."""
 
 
 class Files:
-    """Reads files. `own` is the host of another API than Discord's, which is trusted as such."""
+    """Reads files. `limits` say which are worth it: the others are left to the gateway, which
+    refuses them in words. A simulator's API has its files where it has everything else.
+    """
 
-    def __init__(self, rest: Rest, api: str) -> None:
+    def __init__(self, rest: Rest, api: str, limits: Callable[[], Attachments]) -> None:
         host = urlsplit(api)
         self._own = host.netloc if host.hostname != "discord.com" else ""
         self._rest = rest
+        self._limits = limits
 
     async def read(
         self, files: Sequence[FileRef], again: Refetch
     ) -> tuple[tuple[Attachment, ...], list[str]]:
-        """The files that may be taken, and a sentence about each other one."""
+        """The files that can be had, and a sentence about each other one."""
         taken: list[Attachment] = []
         told: list[str] = []
-        left = ALL_BYTES
         for n, file in enumerate(files):
-            why = "there are too many files" if n >= MOST_FILES else self._wrong(file, left)
-            if not why:
-                try:
-                    data = await self._fetch(file, again)
-                except GatewayError as error:
-                    LOG.info("a file was not read: %s", error)
-                    why = "Discord does not give it"
-                else:
-                    left -= len(data)
-                    taken.append(Attachment(name=file.name, media_type=file.media_type, data=data))
-            if why:
-                told.append(f"[The file {label(file.name, 80)!r} was not taken: {why}.]")
+            try:
+                if n >= MOST_FILES:
+                    raise Rejected(f"only {MOST_FILES} files are taken")
+                taken.append(await self._read(file, again))
+            except GatewayError as error:
+                LOG.info("a file was not read: %s", error)
+                told.append(f"[The file {label(file.name, 80)!r} was not taken: {error}]")
         return tuple(taken), told
 
-    def _wrong(self, file: FileRef, left: int) -> str:
-        if not self._is_theirs(file.url):
-            return "it is not one of Discord's own"
-        if not file.media_type.startswith(TYPES):
-            return f"files of the type {file.media_type or 'unknown'} are not taken"
-        if file.size > FILE_BYTES:
-            return f"it is larger than {FILE_BYTES // 1_000_000} MB"
-        if file.size > left:
-            return f"all files together are larger than {ALL_BYTES // 1_000_000} MB"
-        if file.pixels > PIXELS:
-            return f"it has more than {PIXELS // 1_000_000} megapixels"
-        return ""
+    async def _read(self, file: FileRef, again: Refetch) -> Attachment:
+        most = int(self._limits().file_mb * MB)
+        if file.size > most:
+            return Attachment(
+                name=file.name, media_type=file.media_type, data=b"", left_out=file.size
+            )
+        data = await self._fetch(file, most, again)
+        return Attachment(name=file.name, media_type=file.media_type, data=data)
+
+    async def _fetch(self, file: FileRef, most: int, again: Refetch) -> bytes:
+        self._check(file.url)
+        if not expired(file.url):
+            try:
+                return await self._rest.fetch(file.url, most)
+            except GatewayError as error:
+                LOG.debug("asking for the file's address anew: %s", error)
+        fresh = next((each for each in await again() if each.id == file.id), file)
+        self._check(fresh.url)
+        return await self._rest.fetch(fresh.url, most)
+
+    def _check(self, url: str) -> None:
+        if not self._is_theirs(url):
+            raise Rejected("it does not lie on Discord's own hosts.")
 
     def _is_theirs(self, url: str) -> bool:
         try:
@@ -77,17 +84,6 @@ class Files:
         if self._own and parts.netloc == self._own:
             return parts.scheme in ("http", "https")
         return parts.scheme == "https" and parts.netloc in HOSTS
-
-    async def _fetch(self, file: FileRef, again: Refetch) -> bytes:
-        if not expired(file.url):
-            try:
-                return await self._rest.fetch(file.url, FILE_BYTES)
-            except GatewayError as error:
-                LOG.debug("asking for the file's address anew: %s", error)
-        fresh = next((each for each in await again() if each.id == file.id), file)
-        if not self._is_theirs(fresh.url):
-            raise GatewayError("its address is not one of Discord's own")
-        return await self._rest.fetch(fresh.url, FILE_BYTES)
 
 
 def expired(url: str) -> bool:

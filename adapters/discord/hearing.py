@@ -26,7 +26,7 @@ from adapters.discord.threads import Spots
 from gateway.client import Receipt
 from gateway.conversation import Author, ConversationKey, InboundMessage, Quote, order_key
 from gateway.gateway import Gateway
-from gateway.policy import TELL_AGAIN
+from gateway.policy import NOT_ALLOWED, TELL_AGAIN
 
 LOG = logging.getLogger("adapters.discord")
 
@@ -196,7 +196,7 @@ class Hearing:
 
     async def _reply(self, receipt: Receipt, said: Said) -> None:
         """What is for the sender alone: a refusal in a direct message, others below their own."""
-        refused = receipt.outcome == "refused"
+        refused = receipt.reply == NOT_ALLOWED
         if not receipt.reply or (refused and self._told_lately(said)):
             return
         channel = said.channel

@@ -48,14 +48,13 @@ class Sender:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileRef:
-    """A file on a message, not yet read. `pixels` is 0 for what is no picture."""
+    """A file on a message, not yet read. `size` is in bytes."""
 
     id: str
     name: str
     url: str
     size: int
     media_type: str = ""
-    pixels: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -192,7 +191,6 @@ def parse_files(message: Payload) -> Iterator[FileRef]:
             url=str(each.get("url", "")),
             size=int(each.get("size") or 0),
             media_type=str(each.get("content_type") or "").partition(";")[0].strip().lower(),
-            pixels=int(each.get("width") or 0) * int(each.get("height") or 0),
         )
 
 

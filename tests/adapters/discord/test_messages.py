@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from adapters.discord.simulator import DiscordSimulator
-from gateway.config import Route
+from gateway.config import Attachments, Route
+from gateway.gateway import Limits
 from tests.adapters.discord.serving import EVERYWHERE, all_told, said, serving
 from tests.adapters.discord.test_interactions import card_in, ready, ringing
 from tests.fakes.scripted_model import ScriptedModel
@@ -42,16 +43,36 @@ async def test_text_files_and_pictures_reach_the_team(
 async def test_a_file_that_is_not_taken_is_told_of(
     discord: DiscordSimulator, tmp_path: Path
 ) -> None:
+    general, alice = discord.channel("general"), discord.person("alice")
+    model = ScriptedModel("I see.")
+    limits = Limits(attachments=Attachments(file_mb=0.001))
+    async with serving(discord, tmp_path, partial(solo, model), limits=limits) as gateway:
+        await alice.mentions(
+            general,
+            "run it",
+            files=[("tool.exe", b"MZ\x90\x00\xff\xfe", "application/x-msdownload")],
+        )
+        await discord.until(lambda: len(said(discord, general)) == 1)
+        await alice.mentions(general, "read it", files=[("all.txt", b"x" * 2000, "text/plain")])
+        await discord.until(lambda: len(said(discord, general)) == 2)
+        await all_told(gateway)
+    assert "tool.exe" in said(discord, general)[0]
+    assert "all.txt" in said(discord, general)[1]
+    assert model.requests == []
+    assert len(discord.calls("GET", "/attachments/")) == 1
+
+
+async def test_an_address_that_has_expired_is_asked_for_anew(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
     alice = discord.person("alice")
     model = ScriptedModel("I see.")
     async with serving(discord, tmp_path, partial(solo, model)) as gateway:
-        await alice.says(
-            alice.direct, "run it", files=[("tool.exe", b"MZ", "application/x-msdownload")]
-        )
+        await alice.says(alice.direct, "look", files=[("a.txt", b"buy milk", "text/plain")])
+        discord.advance(25 * 3600)
         await discord.until(lambda: said(discord, alice.direct))
         await all_told(gateway)
-    assert "'tool.exe' was not taken" in "".join(model.texts())
-    assert discord.calls("GET", "/attachments/") == []
+    assert "buy milk" in str(model.messages())
 
 
 async def test_a_forward_and_a_reply_are_somebody_elses_words(
