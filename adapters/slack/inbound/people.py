@@ -110,6 +110,10 @@ class People:
         except Refusal as error:
             if error.code in ("user_not_found", "user_not_visible"):
                 return Person(name="", timezone="", kind="external", home="")
+            if error.code == "missing_scope":
+                # Whoever may be a guest is treated as one.
+                LOG.error("nobody's name or membership is known: %s", error)  # noqa: TRY400
+                return Person(name="", timezone="", kind="guest", home="")
             raise
         workspace = self._calls.clients.workspace(team)
         return person_of(table_at(answer, "user"), team, workspace.enterprise if workspace else "")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -210,3 +211,49 @@ async def test_who_may_is_heard(tmp_path: Path, who: str, kind: str) -> None:
             if (who, kind) == ("allowed", "click"):
                 await run.until(lambda: slack.private(actor))
                 assert slack.private(actor)[0].text == "This is not yours to answer."
+
+
+async def test_members_of_a_user_group_are_let_in_and_no_other_group_is_asked_for(
+    tmp_path: Path,
+) -> None:
+    route = {"adapter": "slack", "channels": ["*"], "groups": [STAFF]}
+    async with SlackSimulator(rates=False) as slack:
+        ann, bob = slack.person("ann"), slack.person("bob")
+        slack.user_group("staff", ann)
+        slack.user_group("others", bob)
+        async with served(slack, tmp_path, routes=[route]) as run:
+            await ann.asks("general", "hello")
+            await run.taken(1)
+            await bob.asks("general", "hello")
+            await run.taken(2)
+            await run.settled()
+            assert sorted(await run.inbox()) == ["refused", "turn"]
+            asked = slack.calls("usergroups.users.list")
+            assert [each.arguments["usergroup"] for each in asked] == [STAFF]
+            assert await run.inbox("author_groups") == [f'["{STAFF}"]', "[]"]
+
+
+async def test_people_from_outside_are_known_by_their_own_workspace(tmp_path: Path) -> None:
+    route = {"adapter": "slack", "channels": ["*"], "users": ["members"], "external": True}
+    async with SlackSimulator(rates=False) as slack:
+        ext = scene(slack, "external")
+        async with served(slack, tmp_path, routes=[route]) as run:
+            asked = await ext.asks("team", "hello")
+            await run.until(lambda: slack.messages("team", asked)[1:])
+            assert await run.inbox("author") == [f"slack:T0EXT:{ext.id}"]
+            assert await run.inbox("author_kind") == ["external"]
+
+
+async def test_without_the_scope_to_tell_guests_everybody_is_one(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    route = {"adapter": "slack", "channels": ["*"], "users": ["members", "U0ANN"]}
+    async with SlackSimulator(rates=False) as slack:
+        scopes = slack.world.app.scopes - {"users:read"}
+        await slack.use_app(replace(slack.world.app, scopes=scopes))
+        async with served(slack, tmp_path, routes=[route]) as run:
+            for n, name in enumerate(("ann", "bob"), start=1):
+                await slack.person(name).asks("general", "hello")
+                await run.taken(n)
+            assert await run.inbox() == ["turn", "refused"]
+        assert "the app lacks the scope users:read" in caplog.text
