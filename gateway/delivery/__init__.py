@@ -102,6 +102,8 @@ class _Writers:
                     if any(isinstance(error, AuthError) for error in _leaves(errors)):
                         raise
                     LOG.exception("thread %s: it could not be written to its platform", thread)
+                    if _being_cancelled():
+                        raise asyncio.CancelledError from errors
                     failures += 1
                     await self._clock.sleep(2.0**failures)
                 else:
@@ -130,6 +132,11 @@ class _Writers:
         """Let go of all threads."""
         for task in self._tasks.values():
             task.cancel()
+
+
+def _being_cancelled() -> bool:
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
 
 
 def _leaves(errors: BaseExceptionGroup[BaseException]) -> Iterator[BaseException]:

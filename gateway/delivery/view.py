@@ -29,10 +29,15 @@ from gateway.events import (
     TurnFinished,
     TurnStarted,
 )
+from gateway.render.outbound import label
 from gateway.surface import Activity, BusyState, Line
 
 LONG = 120.0
 """Seconds after which somebody who asked is told that there is an answer."""
+
+
+ELSEWHERE = 600
+"""Characters of a message that is shown where it was not written."""
 
 
 class View:
@@ -136,9 +141,17 @@ class View:
         self._turning, self._resumed, self._failure_told = True, event.resumed, False
         self._asker, self._asked_at = event.asker, event.asked_at or event.at
         self.busy = None if self.muted else "working"
+        if not self.muted and not self._here((event.asker,)):
+            self._repeat(event)  # people here have not seen it
         for item in self.items:
             if isinstance(item, SpeechItem) and item.growing and item.text:
                 item.resuming = True
+
+    def _repeat(self, event: TurnStarted) -> None:
+        for message in event.messages:
+            said = label(f"{message.author} wrote elsewhere: {message.text}", ELSEWHERE)
+            id = f"q:{event.seq}:{message.inbox}"
+            self._add(LineItem(id=id, seq=event.seq, asker=self._asker, line=Line(text=said)))
 
     def _end(self, event: TurnFinished) -> None:
         self._turning = False

@@ -51,8 +51,7 @@ def told(connection: sqlite3.Connection, thread: str, seq: int) -> int:
     ).fetchone()
     if before is None or before["told"] < seq:
         connection.execute(
-            "DELETE FROM outbox WHERE thread = ? AND seq <= ? AND status = 'delivered'"
-            " AND NOT open",
+            "DELETE FROM outbox WHERE thread = ? AND seq <= ? AND status <> 'failed' AND NOT open",
             (thread, before["told"] if before else 0),
         )
         connection.execute(

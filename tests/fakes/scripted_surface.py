@@ -48,6 +48,12 @@ class Posted:
         return self.part.content
 
     @property
+    def speech(self) -> Speech:
+        """What an agent says in it."""
+        assert isinstance(self.part.content, Speech)
+        return self.part.content
+
+    @property
     def text(self) -> str:
         """As a line of text."""
         match self.part.content:
@@ -62,10 +68,6 @@ class Posted:
             case Document() as document:
                 shown = f"file {document.name} {len(document.data)}"
         return f"{shown} (perhaps twice)" if self.part.unsure else shown
-
-
-class Crash(asyncio.CancelledError):
-    """The process ends here."""
 
 
 @dataclass

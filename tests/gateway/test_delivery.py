@@ -18,6 +18,7 @@ from gateway.events import (
     InputSupported,
     MessageFinished,
     Notice,
+    RequestKind,
     SpeakerStarted,
     TextDelta,
     Thought,
@@ -28,6 +29,7 @@ from gateway.events import (
     TurnStarted,
 )
 from gateway.gateway import Gateway
+from gateway.local_client import LocalClient
 from gateway.registry import ToolRule
 from gateway.store import SqliteStore
 from gateway.surface import Card, Document, Line, Speech, TextLimits
@@ -64,12 +66,19 @@ def handed(agent: str, target: str) -> HandedOff:
     return HandedOff(thread="", agent=agent, target=target)
 
 
-def asked(request: str, agent: str = "a", **more) -> InputRequested:
-    more = {"request_kind": "text", "prompt": f"{request}?", **more}
-    return InputRequested(thread="", request=request, agent=agent, **more)
+def asked(request: str, agent: str = "a", kind: RequestKind = "text", **more) -> InputRequested:
+    prompt = f"{request}?"
+    return InputRequested(
+        thread="", request=request, agent=agent, request_kind=kind, prompt=prompt, **more
+    )
 
 
-async def shown(folder: Path, *events, surface=Surface, limits: TextLimits | None = None) -> Board:
+async def shown(
+    folder: Path,
+    *events,
+    surface: type[PlainSurface] = Surface,
+    limits: TextLimits | None = None,
+) -> Board:
     """What stands on the platform after these events."""
     board = Board()
     async with served(folder, surface(board, limits=limits)) as gateway:
@@ -96,14 +105,12 @@ async def test_text_grows_while_the_agent_speaks(tmp_path: Path) -> None:
     async with served(tmp_path, Surface(board), streaming) as gateway:
         await say(gateway, "count")
         await board.until(lambda b: b.texts == ["solo: One "])
-        assert isinstance(board.posted[0].content, Speech)
-        assert board.posted[0].content.growing
+        assert board.posted[0].speech.growing
         await board.until(lambda b: b.busy == ["working"])
         go_on.set()
         await all_told(gateway)
     assert board.texts == ["solo: One two."]
-    assert isinstance(board.posted[0].content, Speech)
-    assert not board.posted[0].content.growing
+    assert not board.posted[0].speech.growing
 
 
 def ring() -> str:
@@ -421,7 +428,7 @@ async def test_news_of_a_question_is_told_wherever_it_is_asked(tmp_path: Path) -
         story = await Story.begun(gateway)
         await story.tell(
             BEGIN,
-            asked("r1", request_kind="approval", quorum=2, may_answer=people),
+            asked("r1", kind="approval", quorum=2, may_answer=people),
             asked("r2", agent="b", may_answer=people),
             InputSupported(thread="", request="r1", by="Ann", approved=1, quorum=2),
             InputReminded(thread="", request="r2", text="Still open.", mentions=people),
@@ -458,3 +465,14 @@ async def test_why_a_turn_was_stopped_is_told(tmp_path: Path) -> None:
     over = TurnFinished(thread="", outcome="stopped", reason="the budget is used up")
     board = await shown(tmp_path, BEGIN, over)
     assert board.texts == ["-- Stopped: the budget is used up."]
+
+
+async def test_what_was_written_elsewhere_is_shown_here(tmp_path: Path) -> None:
+    board = Board()
+    async with served(tmp_path, Surface(board), lambda: solo("Hello.", "Again.")) as gateway:
+        thread = await say(gateway, "hi")
+        await all_told(gateway)
+        await LocalClient(gateway).send(thread, "And you\nthere?")
+        await board.until(lambda b: len(b.posted) == 3)
+        await all_told(gateway)
+    assert board.texts == ["solo: Hello.", "-- you wrote elsewhere: And you there?", "solo: Again."]

@@ -8,7 +8,9 @@ import pytest
 
 from gateway.adapter import AuthError
 from gateway.conversation import ConversationKey
+from gateway.delivery import delivering
 from gateway.events import HumanText, InputResolved, TurnFinished
+from gateway.gateway import Gateway
 from gateway.overview import owner_status
 from gateway.store import SqliteStore
 from gateway.surface import (
@@ -24,14 +26,21 @@ from gateway.surface import (
 )
 from tests.fakes.scripted_surface import Board, PlainSurface, SteppedClock, Surface
 from tests.gateway.delivered import Story, all_told, say, served
-from tests.gateway.scripted import solo
+from tests.gateway.scripted import ScriptedTeams, solo
 from tests.gateway.test_delivery import BEGIN, DONE, asked, delta, said, started
 
 HELLO = (BEGIN, said("a", "m", "Hello."), DONE)
 QUESTION = replace(BEGIN, messages=(HumanText(inbox=1, author="Ann", text="Again?"),))
 
 
-async def told(folder: Path, board: Board, *events, surface=Surface, step=1.0, **more) -> None:
+async def told(
+    folder: Path,
+    board: Board,
+    *events,
+    surface: type[PlainSurface] = Surface,
+    step: float = 1.0,
+    **more,
+) -> None:
     """Let this happen in a thread, and wait until it is told or given up."""
     clock = SteppedClock()
     async with served(folder, surface(board, **more), clock=clock) as gateway:
@@ -298,9 +307,9 @@ async def test_an_interrupted_message_says_so_until_it_is_said_anew(tmp_path: Pa
         await story.tell(BEGIN, started("a"), delta("a", "m", "One two"))
         await board.until(lambda b: b.posted)
         await story.tell(again)
-        await board.until(lambda b: b.posted[0].content.resuming)
+        await board.until(lambda b: b.posted[0].speech.resuming)
         await story.tell(delta("a", "m", "Uno", replace=True))
-        await board.until(lambda b: not b.posted[0].content.resuming)
+        await board.until(lambda b: not b.posted[0].speech.resuming)
         await story.tell(said("a", "m", "Uno dos."), DONE)
         await all_told(gateway, clock)
     assert board.texts == ["a: Uno dos."]
@@ -438,3 +447,42 @@ async def test_a_thread_goes_on_after_its_writer_has_rested(tmp_path: Path) -> N
                 await story.told()
         await story.told()
     assert board.texts == [f"a: {n}." for n in range(20)]
+
+
+async def test_after_a_restart_an_interrupted_message_says_so(tmp_path: Path) -> None:
+    board, clock = Board(), SteppedClock()
+    async with served(tmp_path, Surface(board), clock=clock) as gateway:
+        story = await Story.begun(gateway)
+        await story.tell(BEGIN, started("a"), delta("a", "m", "One two"))
+        await board.until(lambda b: b.posted)
+    async with Gateway(SqliteStore(tmp_path), ScriptedTeams(lambda: solo("x"))) as gateway:
+        again = Story(gateway, story.thread)
+        await again.tell(delta("a", "m", "One two", replace=True))  # what it finds in its store
+        await again.tell(replace(BEGIN, resumed=True))
+        async with delivering(gateway, Surface(board), clock=clock):
+            await board.until(lambda b: b.posted[0].speech.resuming)
+            assert board.texts == ["a: One two"]
+            await again.tell(delta("a", "m", "Uno", replace=True), said("a", "m", "Uno."), DONE)
+            await all_told(gateway, clock)
+    assert board.texts == ["a: Uno."]
+
+
+class Stubborn(Surface):
+    """Fails when it is told to stop."""
+
+    async def post(self, place, part) -> str:
+        self.board.calls.append(("post", part.key))
+        self.board.stir()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            raise ValueError("not now")
+
+
+async def test_leaving_ends_a_writer_that_fails_meanwhile(tmp_path: Path) -> None:
+    board = Board()
+    async with served(tmp_path, Stubborn(board), clock=SteppedClock()) as gateway:
+        story = await Story.begun(gateway)
+        await story.tell(*HELLO)
+        await board.until(lambda b: b.calls)
+    assert board.posted == []

@@ -11,7 +11,7 @@ import pytest
 
 from gateway.conversation import ConversationKey
 from gateway.surface import Line, RateLimited, Speech, TextLimits, Unclear, Unreachable
-from tests.fakes.scripted_surface import Board, Crash, SteppedClock, Surface
+from tests.fakes.scripted_surface import Board, Call, SteppedClock, Surface, When
 from tests.gateway.delivered import Story, all_told, served
 from tests.gateway.test_delivery import (
     BEGIN,
@@ -24,6 +24,7 @@ from tests.gateway.test_delivery import (
     started,
 )
 
+TROUBLES = (Unclear, lambda: RateLimited(5.0), Unreachable, asyncio.CancelledError, ValueError)
 LIMITS = TextLimits(message=60, messages=9)
 
 
@@ -58,11 +59,13 @@ class Teller:
 
 def make_trouble(board: Board, chance: random.Random) -> None:
     for _ in range(chance.randint(2, 8)):
-        error = chance.choice([Unclear(), RateLimited(5.0), Unreachable(), Crash()])
-        when = chance.choice(["before", "after"])
+        error = chance.choice(TROUBLES)()
+        when: When = "after" if chance.random() < 0.5 else "before"
         if isinstance(error, RateLimited | Unreachable):
             when = "before"
-        call = chance.choice(["post", "post", "edit", "find"])
+        call: Call = (
+            "post" if chance.random() < 0.5 else "edit" if chance.random() < 0.5 else "find"
+        )
         if call == "find" and isinstance(error, Unclear):
             error = Unreachable()
         board.fail(call, error, "before" if call == "find" else when, nth=chance.randint(1, 6))
@@ -77,7 +80,7 @@ def shown(board: Board, thread: str) -> str:
     )
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(8))
 async def test_all_of_it_stands_there_once_and_in_order(tmp_path: Path, seed: int) -> None:
     chance, board, clock = random.Random(seed), Board(), SteppedClock()
     tellers = [Teller(f"t{n}", chance) for n in range(3)]
@@ -102,7 +105,7 @@ async def test_all_of_it_stands_there_once_and_in_order(tmp_path: Path, seed: in
     assert not any(isinstance(posted.content, Line) for posted in board.posted)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(4))
 async def test_where_nothing_can_be_looked_up_what_is_doubled_says_so(
     tmp_path: Path, seed: int
 ) -> None:
