@@ -45,7 +45,7 @@ async def test_a_file_that_is_not_taken_is_told_of(
 ) -> None:
     general, alice = discord.channel("general"), discord.person("alice")
     model = ScriptedModel("I see.")
-    limits = Limits(attachments=Attachments(file_mb=0.001))
+    limits = Limits(attachments=Attachments(file_mb=0.001, types=["text/*"]))
     async with serving(discord, tmp_path, partial(solo, model), limits=limits) as gateway:
         await alice.mentions(
             general,
