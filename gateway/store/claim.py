@@ -172,7 +172,8 @@ def _messages(connection: sqlite3.Connection, thread: str, turn: str) -> tuple[Q
         "SELECT i.* FROM inbox i JOIN turns t ON t.id = i.turn"
         " WHERE i.outcome IN ('turn', 'merged')"
         " AND (t.id = :turn OR t.thread = :thread AND NOT i.joined"
-        " AND (t.status IN ('failed', 'interrupted') OR t.status = 'stopped' AND t.reason = :newer)"
+        " AND (t.status IN ('failed', 'interrupted')"
+        " OR t.status = 'stopped' AND (t.reason = :newer OR i.outcome = 'merged'))"
         f" AND {SINCE}) ORDER BY t.n, i.taken_at, i.place, i.order_key, i.id",
         {"thread": thread, "turn": turn, "newer": SUPERSEDED},
     )

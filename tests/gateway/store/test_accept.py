@@ -12,7 +12,15 @@ from hypothesis import strategies as st
 from gateway.conversation import Attachment, Author, ConversationKey, InboundMessage, order_key
 from gateway.errors import NotFound
 from gateway.store import SqliteStore
-from gateway.store.protocols import Enqueue, NewThread, Record, Refuse, TurnEnd, Work
+from gateway.store.protocols import (
+    Enqueue,
+    NewThread,
+    Record,
+    Refuse,
+    SetMode,
+    TurnEnd,
+    Work,
+)
 
 KEY = ConversationKey(platform="x", root="1")
 ANN, BOB = Author(id="ann", name="Ann"), Author(id="bob", name="Bob")
@@ -107,7 +115,7 @@ async def test_messages_run_in_the_platforms_order_and_a_straggler_is_flagged():
 
 async def begin(store) -> Work:
     work = await store.begin("t", "boot")
-    assert work is not None
+    assert isinstance(work, Work)
     return work
 
 
@@ -170,3 +178,18 @@ async def test_the_first_message_is_the_title():
     assert title.startswith("A question about many long")
     assert len(title) <= 60
     assert title.endswith("\u2026")
+
+
+async def test_what_joined_a_turn_that_was_stopped_before_its_team_had_it_is_the_next_ones():
+    async with store() as kept:
+        await send(kept, "first")
+        work = await begin(kept)
+        await send(kept, decision=SetMode(mode="steer", reply=""))
+        await send(kept, "second")
+        joined = await kept.join(work.lease)
+        assert [message.text for message in joined.messages] == ["second"]
+        given, end = [work.messages[0].inbox], TurnEnd(status="stopped")
+        await kept.record(work.lease, Record(joined=given, end=end))
+        await send(kept, "third")
+        work = await begin(kept)
+    assert [message.text for message in work.messages] == ["second", "third"]
