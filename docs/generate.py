@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from pydantic import SecretStr
 from pydantic.fields import FieldInfo
 
-from adapters import slack
+from adapters import discord, slack
 from gateway import config
 from gateway.cli import main
 
@@ -75,6 +75,7 @@ TABLES: list[tuple[str, list[type[config.Section]]]] = [
     ('`[prices]`: `"MODEL" = { ... }`', [config.Price]),
     ("`[attachments]`", [config.Attachments]),
     ("`[adapters.slack]`", [slack.Config]),
+    ("`[adapters.discord]`", [discord.Config]),
     ("`[store]`", [config.StoreConfig]),
     ("`[terminal]`", [config.TerminalConfig]),
     ("`[health]`", [config.HealthConfig]),
