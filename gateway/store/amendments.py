@@ -66,6 +66,7 @@ def _change(acceptance: Acceptance, decision: Change) -> Accepted:
     if not target.waits:
         inbox = acceptance.insert(target.thread, "merged", edits=target.inbox)
         attach(acceptance.connection, inbox, message.attachments)
+        queue.forget_edits(acceptance.connection, target.inbox, but=inbox)
         events = queue.offer(acceptance.connection, target, acceptance.now)
     else:
         inbox = acceptance.insert(target.thread, "merged", edits=target.inbox, keep=False)
@@ -88,6 +89,7 @@ def _cancel(acceptance: Acceptance, decision: Cancel) -> Accepted:
         acceptance.message = replace(acceptance.message, author=author)
     inbox = acceptance.insert(target.thread, "merged", edits=target.inbox, keep=False)
     events: tuple[SessionEvent, ...] = ()
+    queue.forget_edits(acceptance.connection, target.inbox)
     taken = queue.withdraw(acceptance.connection, target.thread, target.inbox, acceptance.now)
     if taken is not None:
         events = tuple(taken[1])

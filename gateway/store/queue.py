@@ -166,9 +166,16 @@ def repeat(connection: sqlite3.Connection, target: int, edit: sqlite3.Row, inbox
         (target, edit["untrusted"], inbox),
     )
     connection.execute("UPDATE attachments SET inbox = ? WHERE inbox = ?", (inbox, edit["id"]))
-    old = "(SELECT id FROM inbox WHERE edits = ? AND kind = 'edit')"
-    connection.execute(f"DELETE FROM attachments WHERE inbox IN {old}", (target,))
-    connection.execute(f"UPDATE inbox SET text = NULL, quotes = '[]' WHERE id IN {old}", (target,))
+    forget_edits(connection, target)
+
+
+def forget_edits(connection: sqlite3.Connection, target: int, *, but: int = 0) -> None:
+    """Drop what the target was edited to, but for one edit: nobody is going to ask for it."""
+    old = "(SELECT id FROM inbox WHERE edits = ? AND kind = 'edit' AND id <> ?)"
+    connection.execute(f"DELETE FROM attachments WHERE inbox IN {old}", (target, but))
+    connection.execute(
+        f"UPDATE inbox SET text = NULL, quotes = '[]' WHERE id IN {old}", (target, but)
+    )
 
 
 def offer(connection: sqlite3.Connection, target: Target, now: float) -> tuple[SessionEvent, ...]:

@@ -99,6 +99,9 @@ class Platform:
         seen += await until(self.person, thread, over)
         return seen
 
+    async def found(self, text: str):
+        return await self.gateway.threads(search=text)
+
     def told(self) -> list[str]:
         """What the model was told by people, at its last call."""
         messages = self.client.create_calls[-1]["messages"]
@@ -253,6 +256,20 @@ async def test_deleting_what_the_team_works_on_is_told_and_what_it_is_done_with_
         after = (await platform.person.thread(thread)).last_seq
     assert [(event.command, event.label) for event in of(Notice, events)] == [("/stop", "Stop")]
     assert before == after
+
+
+async def test_what_was_edited_since_or_deleted_is_not_kept(tmp_path):
+    async with Platform(tmp_path, "one", "never") as platform:
+        platform.door.open()
+        first = await platform.say("1", "a")
+        await platform.events(first.thread, 1)
+        for text in ("CANARY-1", "CANARY-2"):
+            await platform.edit("1", text)
+        assert [len(await platform.found(f"CANARY-{n}")) for n in (1, 2)] == [0, 1]
+        await platform.delete("1")
+        again = await platform.type(f"/again {first.inbox}")
+        assert await platform.found("CANARY-2") == []
+    assert again.reply.startswith("There is nothing to run again")
 
 
 async def test_edits_of_answers_and_commands_change_nothing(tmp_path):
