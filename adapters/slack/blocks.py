@@ -52,11 +52,6 @@ _ICONS = (
 )
 
 
-def author_id(team: str, user: str) -> str:
-    """The gateway's id (Author.id) of somebody in Slack; `team` is their own workspace."""
-    return f"slack:{team}:{user}"
-
-
 def slack_ids(author: str) -> tuple[str, str] | None:
     """The workspace and id of somebody whom the gateway knows as this; None if they are not of
     Slack.

@@ -95,11 +95,6 @@ class Sender:
         self._permits[str(place.key)] = _Permit(method, caller)
         return True
 
-    def held(self, place: Place) -> str:
-        """The method that a token was taken for; "" for none."""
-        held = self._permits.get(str(place.key))
-        return held.method if held else ""
-
     async def write(
         self,
         place: Place,

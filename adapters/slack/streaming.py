@@ -6,6 +6,7 @@ Slack has ended it, the text was changed) it is stopped, and one chat.update set
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections import OrderedDict
 from dataclasses import replace
@@ -139,15 +140,22 @@ class Streaming:
             await self._edit_still(place, spot, part, speech)
             return
         async with stream.lock:
-            match stream.phase:
-                case "open" if speech.growing:
-                    await self._grow(place, stream, part, speech)
-                case "open":
-                    await self._finish(place, stream, part, speech)
-                case "left" if speech.growing:
-                    return
-                case _:
-                    await self._repair(place, stream, part, speech)
+            try:
+                await self._edit(place, stream, part, speech)
+            except asyncio.CancelledError:  # what was under way may have arrived
+                stream.phase = "broken"
+                raise
+
+    async def _edit(self, place: Place, stream: Stream, part: Part, speech: Speech) -> None:
+        match stream.phase:
+            case "open" if speech.growing:
+                await self._grow(place, stream, part, speech)
+            case "open":
+                await self._finish(place, stream, part, speech)
+            case "left" if speech.growing:
+                return
+            case _:
+                await self._repair(place, stream, part, speech)
 
     async def stop_idle(self) -> None:
         """Stop the streams that nothing was added to for long, and those that grow old; forget
@@ -256,13 +264,14 @@ class Streaming:
 
         Raises NoMoreText where the text goes on: the next of it is a new stream.
         """
-        done = speech.growing and stream.is_done_with(speech.text)
+        whole = stream.is_whole(speech.text)
         if stream.phase == "broken":
             await self._stop_bare(place, stream)
             stream.phase = "broken"  # until the update has said what it shows
-        text = stream.shown
-        if not done:
-            text = stream.resting(speech.text) if speech.growing else speech.text
+        text = speech.text
+        if speech.growing:
+            text = stream.shown if whole else stream.resting(text)
+        if not (speech.growing and whole and stream.has_told(speech)):
             shown = replace(speech, text=text, growing=False)
             try:
                 await self._update(place, stream.spot, part, shown, feedback=not speech.growing)

@@ -79,9 +79,13 @@ class Stream:
         """Whether a text begins with what is shown."""
         return text.startswith(self.shown)
 
-    def is_done_with(self, text: str) -> bool:
-        """Whether it was stopped in time, and what it shows still holds."""
+    def is_whole(self, text: str) -> bool:
+        """Whether it was stopped in time, and the text that it shows still holds."""
         return self.phase == "stopped" and self.marked and self.extended_by(text)
+
+    def has_told(self, speech: Speech) -> bool:
+        """Whether it shows all that the agent did."""
+        return not self._tasks(speech)
 
     def reached(self, text: str) -> str:
         """The beginning of a growing text that may be shown now, and will stay."""

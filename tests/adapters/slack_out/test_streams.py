@@ -1,11 +1,12 @@
 """Agents' messages in Slack: streamed while that is possible, right in the end in any case."""
 
+import asyncio
 import contextlib
 from dataclasses import replace
 
 import pytest
 
-from adapters.slack.simulator import AppSettings, Limited, Refused, Reset, ServerError
+from adapters.slack.simulator import AppSettings, Delay, Limited, Refused, Reset, ServerError
 from gateway.surface import NoMoreText, RateLimited, Unclear, Unreachable
 from tests.adapters.slack_out.desk import Desk, at_desk, handoff, passing, says, tool
 
@@ -321,3 +322,26 @@ async def test_a_message_that_ends_within_code_closes_it(desk: Desk) -> None:
         await desk.surface.edit(desk.place, message, says(f"{text}y = 2\n"))
     assert end.value.shown == text
     assert desk.texts == [f"{text}```"]
+
+
+async def test_a_tool_that_ends_after_its_message_was_stopped_is_told_there(desk: Desk) -> None:
+    running, done = (says("", activity=(tool(status),)) for status in ("running", "done"))
+    message = await desk.surface.post(desk.place, running)
+    async with desk.surface.tended(), passing(desk.slack, 1.0):
+        await desk.slack.until(lambda: not desk.slack.open_streams)
+    with pytest.raises(NoMoreText) as end:
+        await desk.surface.edit(desk.place, message, done)
+    assert end.value.shown == ""
+    assert desk.texts == [":white_check_mark: search"]
+
+
+async def test_an_append_that_was_cut_short_is_never_made_twice(desk: Desk) -> None:
+    message = await desk.surface.post(desk.place, says("A "))
+    desk.slack.fail("chat.appendStream", Delay(1000, applied=True))
+    editing = asyncio.ensure_future(desk.surface.edit(desk.place, message, says("A B ")))
+    await desk.slack.until(lambda: desk.texts == ["A B "])
+    editing.cancel()
+    await asyncio.wait([editing])
+    with pytest.raises(NoMoreText):
+        await desk.surface.edit(desk.place, message, says("A B C "))
+    assert desk.texts == ["A B C"]
