@@ -1,0 +1,73 @@
+"""The page about Discord: its settings load, and its commands run, in an empty folder."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+
+from adapters.discord.simulator import DiscordSimulator
+from gateway.config import load_config
+from tests.adapters.discord.serving import said
+
+PAGE = (Path(__file__).parents[3] / "docs" / "discord.md").read_text(encoding="utf-8")
+BLOCK = re.compile(r"^```(\w+)( no-run)?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+TOML = [found[3] for found in BLOCK.finditer(PAGE) if found[1] == "toml"]
+COMMANDS = [
+    line
+    for found in BLOCK.finditer(PAGE)
+    if found[1] == "sh" and not found[2]
+    for line in found[3].splitlines()
+]
+
+
+@pytest.mark.parametrize("block", TOML)
+def test_every_setting_of_the_page_loads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block: str
+) -> None:
+    monkeypatch.setenv("DISCORD_TOKEN", "a.bots.token")
+    path = tmp_path / "config.toml"
+    path.write_text(block, encoding="utf-8")
+    assert "discord" in load_config(path).adapters
+
+
+@pytest.mark.timeout(60)  # three processes, one after the other
+async def test_the_way_from_nothing_to_a_running_bot(tmp_path: Path) -> None:
+    assert COMMANDS == ["parley check", "parley serve"]
+    async with DiscordSimulator() as discord:
+        alice, general = discord.person("alice"), discord.channel("general")
+        environment = {**os.environ, "DISCORD_TOKEN": discord.token}
+
+        async def run(command: str) -> asyncio.subprocess.Process:
+            program = [sys.executable, "-m", "gateway.cli", *shlex.split(command)[1:]]
+            return await asyncio.create_subprocess_exec(
+                *program,
+                cwd=tmp_path,
+                env=environment,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.STDOUT,
+            )
+
+        # The page's own settings, and where Discord is instead of where it really is.
+        where = f'api_url = "{discord.api_url}"\ngateway_url = "{discord.gateway_url}"'
+        config = TOML[0].replace("[adapters.discord]", f"[adapters.discord]\n{where}")
+        (tmp_path / "config.toml").write_text(config, encoding="utf-8")
+        checking = await run(COMMANDS[0])
+        written, _ = await checking.communicate()
+        assert checking.returncode == 0, written.decode()
+        assert "scope=bot+applications.commands" in written.decode()
+        serving = await run(COMMANDS[1])
+        try:
+            await discord.connected(seconds=20)
+            asked = await alice.mentions(general, "hello")
+            await discord.until(lambda: asked.thread and said(discord, asked.thread), seconds=15)
+        finally:
+            serving.terminate()
+            written, _ = await serving.communicate()
+        assert serving.returncode == 0, written.decode()
+        assert discord.token not in written.decode()
