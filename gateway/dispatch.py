@@ -166,7 +166,7 @@ class LocalDispatcher:
         for person, line in self._lines.items():
             for thread in line:
                 wish = self._waiting[thread]
-                if self._is_full(wish.crowds):
+                if self.full(wish.crowds):
                     continue  # looked at again once one of them has ended
                 wait = self._pace.wait(person, wish.limits, now)
                 if wait == 0:
@@ -176,12 +176,13 @@ class LocalDispatcher:
         self._look_again(min(waits, default=math.inf))
         return None
 
-    def _is_full(self, crowds: Crowds) -> bool:
-        return any(
-            self._crowds[crowd] >= limit
-            for crowd in crowds
-            if (limit := self.crowd_limits.get(crowd[0])) is not None
-        )
+    def full(self, crowds: Crowds) -> Crowd | None:
+        """The first of the crowds that has all the turns it may have; any thread may ask."""
+        for crowd in crowds:
+            limit = self.crowd_limits.get(crowd[0])
+            if limit is not None and self._crowds[crowd] >= limit:
+                return crowd
+        return None
 
     def _look_again(self, delay: float) -> None:
         if self._look:

@@ -57,7 +57,7 @@ from gateway.store.protocols import (
     TellUsage,
     Thread,
 )
-from gateway.store.rows import new_id
+from gateway.store.rows import crowds_of, new_id
 from gateway.succession import Fate, affected
 from gateway.terms import Terms
 from gateway.upkeep import Trust, Upkeep
@@ -68,6 +68,12 @@ if TYPE_CHECKING:
     from gateway.token_store import TokenStore
 
 LOG = logging.getLogger("gateway")
+
+FULL = {
+    "team": "The team has as many turns at a time as it may; your message waits for one to end.",
+    "workspace": "This workspace has as many turns at a time as it may; your message waits for one"
+    " to end.",
+}
 
 
 class ReadConfig(Protocol):
@@ -366,22 +372,29 @@ class Gateway:
         self._check_open()
         if message.attachments:
             message = replace(message, attachments=tuple(map(by_content, message.attachments)))
+        new = self._new_thread_for(message)
         return await self._store.accept(
             message,
-            lambda situation: self._decide(message, situation),
-            new=self._new_thread_for(message),
+            lambda situation: self._decide(message, situation, new.team),
+            new=new,
             kind=_kind(message),
             named=named_request(message),
             then=self._accepted,
         )
 
-    def _decide(self, message: InboundMessage, situation: Situation) -> Decision:
+    def _decide(self, message: InboundMessage, situation: Situation, team: str) -> Decision:
+        """What becomes of a message; `team` is that of the thread it would make."""
         limits = QueueLimits(waiting=self._limits.waiting_messages, collect=self._limits.collect)
         decision = decide(message, situation, self._access, self._clock(), limits)
         if isinstance(decision, Enqueue | Change) and message.attachments:
             held = situation.thread.attached if situation.thread else 0
             if said := refusal(message.attachments, self._limits.attachments, held=held):
                 return Refuse(reason="files", reply=said)
+        if isinstance(decision, Enqueue) and not decision.notice and not situation.busy:
+            thread = situation.thread
+            crowds = crowds_of(thread.team, thread.key) if thread else crowds_of(team, message.key)
+            if (full := self._dispatcher.full(crowds)) is not None:
+                return replace(decision, notice=FULL[full[0]])
         if isinstance(decision, TellUsage):
             everybody = self._access.is_operator(message.author)
             return self._ledger.usage(situation.thread, message.author, everybody=everybody)

@@ -16,7 +16,7 @@ from gateway.store import SqliteStore
 from gateway.store.protocols import Used
 from teams.core import FunctionCall
 from teams.models import CreateResult, RequestUsage
-from tests.gateway.scripted import ScriptedTeams, ends, model, of, solo, until
+from tests.gateway.scripted import Door, ScriptedTeams, ends, model, of, solo, until
 
 ANN, BEN = Author(id="slack:T1:ANN", name="Ann"), Author(id="slack:T1:BEN", name="Ben")
 NOON = 1_800_014_400.0
@@ -350,3 +350,48 @@ async def test_turns_of_one_budget_that_run_side_by_side_share_it_at_once(tmp_pa
     outcomes = [outcome(events) for events in seen]
     assert outcomes.count("done") == counting.asked == 3
     assert outcomes.count("failed") == 5
+
+
+async def test_turns_of_a_team_wait_for_each_other_and_say_so(tmp_path):
+    door, most, running = Door(), 0, 0
+
+    async def hold() -> str:
+        """Hold."""
+        nonlocal most, running
+        running += 1
+        most = max(most, running)
+        await door.pass_through()
+        running -= 1
+        return "held"
+
+    counting = Counting(50, *[call("hold")] * 8)
+    team = lambda: solo(counting.client, tools=[hold])  # noqa: E731
+    async with world(tmp_path, team, crowd_turns={"team": 2}) as here:
+
+        def said(number: int) -> InboundMessage:
+            key = ConversationKey(platform="slack", workspace="T1", root=str(number))
+            return InboundMessage(key=key, author=ANN, text="go")
+
+        threads = [(await here.gateway.accept(said(number))).thread for number in range(2)]
+        await door.reached.wait()
+        threads += [(await here.gateway.accept(said(number))).thread for number in range(2, 8)]
+        door.open()
+        client = LocalClient(here.gateway)
+        seen = [await until(client, thread, ends) for thread in threads]
+    assert most == 2
+    assert [len(told(events)) for events in seen] == [0, 0] + [1] * 6
+    assert told(seen[2]) == [
+        "The team has as many turns at a time as it may; your message waits for one to end."
+    ]
+
+
+async def test_a_changed_config_counts_for_turns_that_begin(tmp_path):
+    counting = Counting()
+    async with world(tmp_path, lambda: solo(counting.client), Budget(per="team", turns=1)) as here:
+        gateway = here.gateway
+        assert outcome(await here.say()) == "done"
+        assert outcome(await here.say()) == "failed"
+        raised = Limits(budgets=[Budget(per="team", turns=3)])
+        teams = ScriptedTeams(lambda: solo(counting.client))
+        await gateway.reconfigure(teams, access=Everybody(), limits=raised)
+        assert [outcome(await here.say()) for _ in range(3)] == ["done", "done", "failed"]
