@@ -139,6 +139,7 @@ class _Service:
                     listening(self._config.host, self._config.port, routes)
                 )
             if self._sockets is None:
+                self._heard()
                 self._look_back()
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._mark(), name="slack mark")

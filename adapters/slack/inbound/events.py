@@ -39,6 +39,8 @@ from gateway.conversation import Author, ConversationKey, EventKind, InboundMess
 CALLED_WITHIN = 900.0
 """Seconds within which somebody who forgot to mention the bot may put that right by an edit."""
 
+SLACKBOT = "USLACKBOT"
+
 _SAID = frozenset({"", "file_share", "thread_broadcast", "bot_message", "me_message"})
 
 
@@ -273,6 +275,9 @@ def _home(event: Payload, team: str) -> Inbound:
 
 def _uninstalled(payload: Payload, event: Payload, kind: str) -> Inbound:
     team = text_at(payload, "team_id") or text_at(payload, "enterprise_id")
+    grants = tables_at(payload, "authorizations")
+    if grants and grants[0].get("is_enterprise_install") is True:
+        team = text_at(grants[0], "enterprise_id") or team
     bots = table_at(event, "tokens").get("bot")
     if kind == "tokens_revoked" and not bots:
         return Ignored("tokens_revoked")  # those of people, of which none is kept
@@ -297,7 +302,8 @@ def _author(team: str, user: str, *, bot: bool = False) -> Author:
 
 
 def _is_bot(said: Payload) -> bool:
-    return bool(text_at(said, "bot_id")) or text_at(said, "subtype") == "bot_message"
+    slackbot = text_at(said, "user") == SLACKBOT
+    return bool(text_at(said, "bot_id")) or text_at(said, "subtype") == "bot_message" or slackbot
 
 
 def _writer(said: Payload) -> str:

@@ -230,6 +230,8 @@ class Intake:
         ):
             self._gateway.vitals.ignored["not addressed"] += 1
             return
+        if await self._gateway.store.taken(said.dedupe):
+            return
         message = await self._drafts.by_author(draft)
         message = replace(message, text=REACTED.format(emoji=reacted.emoji))
         if message.direct or self._gateway.allows(message):

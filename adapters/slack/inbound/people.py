@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from adapters.slack.calls import Calls, Refusal
+from adapters.slack.inbound.events import SLACKBOT
 from adapters.slack.inbound.payload import Payload, author_id, table_at, text_at
 from adapters.slack.inbound.values import Draft
 from gateway.conversation import Author, AuthorKind
@@ -158,7 +159,7 @@ def person_of(user: Payload, team: str, enterprise: str = "") -> Person:
 def _kind(user: Payload, team: str, enterprise: str) -> AuthorKind:
     home = text_at(user, "team_id")
     org = text_at(user, "enterprise_user", "enterprise_id")
-    if user.get("is_bot") is True or text_at(user, "id") == "USLACKBOT":
+    if user.get("is_bot") is True or text_at(user, "id") == SLACKBOT:
         return "bot"
     if user.get("is_stranger") is True or user.get("is_connector_bot") is True:
         return "external"

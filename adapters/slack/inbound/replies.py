@@ -15,6 +15,7 @@ from adapters.slack.config import Config
 from adapters.slack.inbound.values import Draft
 from adapters.slack.text import own
 from gateway.errors import GatewayError
+from gateway.surface import RateLimited
 
 LOG = logging.getLogger("adapters.slack")
 
@@ -45,12 +46,19 @@ class Replies:
     async def send(self, draft: Draft, text: str) -> None:
         """Tell a draft's author alone."""
         try:
-            if draft.response_url and self._is_slacks(draft.response_url):
-                await self._respond(draft.response_url, text)
-            else:
-                await self.post(draft, text)
+            try:
+                await self._once(draft, text)
+            except RateLimited as error:
+                await asyncio.sleep(error.retry_after)
+                await self._once(draft, text)
         except (GatewayError, aiohttp.ClientError, TimeoutError, OSError) as error:
             LOG.warning("a private answer was not sent: %s", error or type(error).__name__)
+
+    async def _once(self, draft: Draft, text: str) -> None:
+        if draft.response_url and self._is_slacks(draft.response_url):
+            await self._respond(draft.response_url, text)
+        else:
+            await self.post(draft, text)
 
     async def _respond(self, url: str, text: str) -> None:
         answer = {
@@ -80,7 +88,8 @@ class Replies:
                 unfurl_media=False,
             )
             return
-        threaded = draft.in_thread or draft.message.event != "message"
+        # Somebody who uses a shortcut looks at the channel, where no thread may be open yet.
+        threaded = draft.in_thread and draft.message.event != "shortcut"
         await self._calls.write(
             key.workspace,
             "chat.postEphemeral",
