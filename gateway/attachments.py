@@ -1,4 +1,4 @@
-"""Which files are taken with a message: by their size, their type, and what the thread has already."""
+"""Which files are taken with a message: by size, by type, and by what the thread has already."""
 
 from __future__ import annotations
 

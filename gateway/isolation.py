@@ -132,7 +132,7 @@ def _closed_by(kind: type) -> str:
 
 @lru_cache(maxsize=1024)
 def _can_act(kind: type) -> bool:
-    return issubclass(kind, BaseTool) or bool(_closed_by(kind))
+    return bool(_closed_by(kind)) or issubclass(kind, BaseTool)
 
 
 @lru_cache(maxsize=1024)
