@@ -154,13 +154,19 @@ def report(error: BaseException, *, thread: str, turn: str, local: bool = False)
 
 
 def causes(error: BaseException) -> Iterator[BaseException]:
-    """The error, what it was raised from, and so on; of a group, all members."""
-    yield error
-    if isinstance(error, BaseExceptionGroup):
-        for member in cast("BaseExceptionGroup[BaseException]", error).exceptions:
-            yield from causes(member)
-    if error.__cause__ is not None:
-        yield from causes(error.__cause__)
+    """The error, what it was raised from, and so on, each once; of a group, all members."""
+    seen: set[int] = set()
+    left = [error]
+    while left:
+        cause = left.pop()
+        if id(cause) in seen:  # a member that was raised from its group
+            continue
+        seen.add(id(cause))
+        yield cause
+        if cause.__cause__ is not None:
+            left.append(cause.__cause__)
+        if isinstance(cause, BaseExceptionGroup):
+            left += reversed(cast("BaseExceptionGroup[BaseException]", cause).exceptions)
 
 
 def _told(error: BaseException, *, local: bool) -> tuple[Category, str, bool]:
