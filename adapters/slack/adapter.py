@@ -61,9 +61,10 @@ class SlackAdapter:
             async with AsyncExitStack() as stack:
                 await self._run(gateway, stack)
         except BaseExceptionGroup as errors:
-            for error in causes(errors):
-                if isinstance(error, AuthError):
-                    raise error from errors
+            known = [error for error in causes(errors) if isinstance(error, GatewayError)]
+            refused = [error for error in known if isinstance(error, AuthError)]
+            for error in refused or known:
+                raise error from errors
             raise
 
     async def _run(self, gateway: Gateway, stack: AsyncExitStack) -> None:

@@ -145,6 +145,5 @@ async def test_a_port_that_is_taken_is_said_so(tmp_path: Path) -> None:
             port = int(taken.getsockname()[1])
             config = config_of(slack, mode="http", signing_secret="s3cret", port=port)
             async with Gateway(SqliteStore(tmp_path), ScriptedTeams(lambda: solo("x"))) as gateway:
-                with pytest.raises((GatewayError, ExceptionGroup)) as caught:
+                with pytest.raises(GatewayError, match=f"can't be taken at 127.0.0.1:{port}"):
                     await SlackAdapter(config).run(gateway)
-        assert str(port) in repr(caught.value)
