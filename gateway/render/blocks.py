@@ -57,8 +57,8 @@ class Context:
         return Context(table=self.table if _may_be_row(line) else None, above=line)
 
     def _in_fence(self, fence: Fence, line: str) -> Context:
-        if ">" in fence.prefix and not line.lstrip().startswith(">"):
-            return Context().after(line)  # the quotation has ended, and the fence with it
+        if _leaves_quotation(fence, line):
+            return Context().after(line)
         found = _FENCE.fullmatch(line)
         ends = (
             found is not None
@@ -73,7 +73,7 @@ class Context:
         "" for a line that needs nothing.
         """
         if self.fence is not None:
-            return f"{self.fence.opener}\n"
+            return "" if _leaves_quotation(self.fence, line) else f"{self.fence.opener}\n"
         if self.table is not None and _may_be_row(line):
             header = f"{self.table[0]}\n{self.table[1]}\n"
             return header if len(header) <= LONGEST_HEADER else ""
@@ -89,6 +89,11 @@ def opened_by(line: str) -> Fence | None:
     if len(info) > LONGEST_INFO:
         info = info.split()[0][:LONGEST_INFO]
     return Fence(found["prefix"], found["marker"], info)
+
+
+def _leaves_quotation(fence: Fence, line: str) -> bool:
+    """Whether the fence ends because the quotation that it stands in does."""
+    return ">" in fence.prefix and not line.lstrip().startswith(">")
 
 
 def _may_be_row(line: str) -> bool:

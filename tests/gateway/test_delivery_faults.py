@@ -9,7 +9,7 @@ import pytest
 from gateway.adapter import AuthError
 from gateway.conversation import ConversationKey
 from gateway.delivery import delivering
-from gateway.events import HumanText, InputResolved, TurnFinished
+from gateway.events import FileMade, HumanText, InputResolved, TurnFinished
 from gateway.gateway import Gateway
 from gateway.overview import owner_status
 from gateway.store import SqliteStore
@@ -25,10 +25,11 @@ from gateway.surface import (
     Unreachable,
 )
 from tests.fakes.scripted_surface import Board, PlainSurface, SteppedClock, Surface
-from tests.gateway.delivered import Story, all_told, say, served
+from tests.gateway.delivered import ANN, Story, all_told, say, served
 from tests.gateway.scripted import ScriptedTeams, solo
-from tests.gateway.test_delivery import BEGIN, DONE, asked, delta, said, started
+from tests.gateway.test_delivery import BEGIN, DONE, WithApprovals, asked, delta, said, started
 
+FILE = FileMade(thread="", path="report.csv", size=3)
 HELLO = (BEGIN, said("a", "m", "Hello."), DONE)
 QUESTION = replace(BEGIN, messages=(HumanText(inbox=1, author="Ann", text="Again?"),))
 
@@ -486,3 +487,70 @@ async def test_leaving_ends_a_writer_that_fails_meanwhile(tmp_path: Path) -> Non
         await story.tell(*HELLO)
         await board.until(lambda b: b.calls)
     assert board.posted == []
+
+
+@pytest.mark.parametrize(
+    ("event", "text"),
+    [
+        (asked("r1"), "-- A question could not be shown here; the log says why."),
+        (FILE, "-- A file could not be shown here; the log says why."),
+    ],
+    ids=["question", "file"],
+)
+async def test_what_is_refused_is_named(tmp_path: Path, event, text: str) -> None:
+    board, clock = Board(), SteppedClock()
+    board.fail("post", Rejected("invalid"))
+    async with served(tmp_path, Surface(board), clock=clock) as gateway:
+        story = await Story.begun(gateway)
+        folder = await gateway.store.work_folder(story.thread)
+        (folder / "report.csv").write_bytes(b"1,2")
+        await story.tell(BEGIN, event, DONE)
+        await all_told(gateway, clock)
+    assert board.texts == [text]
+
+
+async def test_a_growing_text_that_is_refused_is_shown_at_its_end(tmp_path: Path) -> None:
+    board, clock = Board(), SteppedClock()
+    async with served(tmp_path, Surface(board), clock=clock) as gateway:
+        story = await Story.begun(gateway)
+        await story.tell(BEGIN, started("a"), delta("a", "m", "One"))
+        await board.until(lambda b: b.posted)
+        board.fail("edit", Rejected("invalid"))
+        await story.tell(delta("a", "m", " two"))
+        await board.until(lambda b: not b.faults)
+        await story.tell(said("a", "m", "One two."), DONE)
+        await all_told(gateway, clock)
+    assert board.texts == ["a: One two."]
+
+
+async def test_a_message_that_people_remove_again_and_again_is_left(tmp_path: Path) -> None:
+    board, clock = Board(), SteppedClock()
+    async with served(tmp_path, Surface(board), clock=clock) as gateway:
+        story = await Story.begun(gateway)
+        await story.tell(BEGIN, started("a"), delta("a", "m", "One"))
+        await board.until(lambda b: b.posted)
+        board.fail("edit", MessageGone("gone"))
+        await story.tell(delta("a", "m", " two"))
+        await board.until(lambda b: len(b.posted) == 2)
+        board.fail("edit", MessageGone("gone"))
+        await story.tell(said("a", "m", "One two three."), DONE)
+        await all_told(gateway, clock)
+    assert board.texts[:2] == ["a: One", "a: One two"]
+    assert board.texts[2:] == [
+        "-- A part of this answer could not be shown here; the log says why."
+    ]
+
+
+async def test_a_copy_that_can_not_be_posted_leaves_the_thread_alone(tmp_path: Path) -> None:
+    board, clock = Board(), SteppedClock()
+    gone = Rejected("channel_not_found", gone=True)
+    board.fail("post", gone, matches=lambda part: getattr(part.content, "away", False))
+    access = WithApprovals([ANN.id])
+    async with served(tmp_path, Surface(board), clock=clock, access=access) as gateway:
+        story = await Story.begun(gateway)
+        await story.tell(
+            BEGIN, asked("r1", kind="approval"), TurnFinished(thread="", outcome="waiting")
+        )
+        await all_told(gateway, clock)
+        assert (await gateway.store.delivery(story.thread)).gone == ""
+    assert board.texts == ["? r1? open"]

@@ -12,6 +12,8 @@ from markdown_it import MarkdownIt
 from gateway.render.graphemes import may_cut
 from gateway.render.split import Piece, closed, split
 
+pytestmark = pytest.mark.timeout(60)
+
 LIMIT = 60
 PARSER = MarkdownIt("commonmark").enable("table")
 END = "the end of it"
@@ -60,7 +62,7 @@ def parses_alone(text: str) -> bool:
     return any(token.type == "inline" and END in token.content for token in tokens)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(texts)
 def test_without_what_was_added_the_pieces_are_the_text(text: str) -> None:
     pieces = split(text, limit=LIMIT)
@@ -68,20 +70,20 @@ def test_without_what_was_added_the_pieces_are_the_text(text: str) -> None:
     assert all(piece.body == text[piece.first : piece.last] for piece in pieces)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(texts)
 def test_each_piece_fits(text: str) -> None:
     assert all(len(piece.text) <= LIMIT for piece in split(text, limit=LIMIT))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(documents)
 def test_each_piece_parses_alone(text: str) -> None:
     for piece in split(text, limit=LIMIT):
         assert parses_alone(piece.text), piece
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(texts)
 def test_a_piece_that_is_complete_stays_as_it_is_whenever_the_text_is_cut_off(text: str) -> None:
     whole = split(text, limit=LIMIT)
@@ -90,14 +92,14 @@ def test_a_piece_that_is_complete_stays_as_it_is_whenever_the_text_is_cut_off(te
         assert so_far[:-1] == whole[: max(0, len(so_far) - 1)]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(texts)
 def test_no_character_is_cut(text: str) -> None:
     for piece in split(text, limit=LIMIT):
         assert may_cut(text, piece.last)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(texts)
 def test_what_stands_there_keeps_its_bounds(text: str) -> None:
     whole = split(text, limit=LIMIT)
@@ -105,7 +107,7 @@ def test_what_stands_there_keeps_its_bounds(text: str) -> None:
     assert split(text, limit=LIMIT, cuts=cuts) == whole
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(texts)
 def test_another_way_of_counting_holds_as_well(text: str) -> None:
     def length(part: str) -> int:
@@ -175,3 +177,32 @@ def test_an_open_fence_can_be_closed() -> None:
     assert closed("```py\nx = 1") == "```py\nx = 1\n```"
     assert closed("```py\nx = 1\n") == "```py\nx = 1\n```"
     assert closed("nothing open") == "nothing open"
+
+
+def test_what_people_see_as_one_character_is_known() -> None:
+    for text in (
+        "\r\n",
+        "e\u0301",
+        "\u1100\u1161",
+        "\ud55c\u11ab",
+        "\u1112\ud55c",
+        "\U0001f1e9\U0001f1ea",
+    ):
+        assert not may_cut(text, 1), text
+    for text in ("ab", "\n\u0301", "\u6f22\u5b57", "\U0001f600\U0001f600"):
+        assert may_cut(text, 1), text
+    flags = "\U0001f1e9\U0001f1ea\U0001f1eb\U0001f1f7"
+    assert [may_cut(flags, n) for n in range(5)] == [True, False, True, False, True]
+
+
+def test_a_fence_in_a_quotation_ends_with_it() -> None:
+    text = "> ```py\n> one\n" + "two three four five six seven eight nine ten " * 3
+    pieces = shown(text)
+    assert pieces[0].startswith("> ```py\n> one\n")
+    assert not any(piece.startswith("> ```") for piece in pieces[1:])
+
+
+def test_a_long_header_of_a_table_is_not_repeated() -> None:
+    header = "| " + "a" * 300 + " | " + "b" * 300 + " |\n|---|---|\n"
+    pieces = shown(header + "| 1 | 2 |\n" * 40, 700)
+    assert sum("aaa" in piece for piece in pieces) == 1
