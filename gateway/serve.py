@@ -15,7 +15,7 @@ from gateway.adapter import Adapter, AuthError
 from gateway.app import access_of, begin_json_log, limits_of, store_of, team_factory
 from gateway.check import build_twice
 from gateway.config import Config, HealthConfig, LoadedConfig
-from gateway.errors import GatewayError
+from gateway.errors import GatewayError, causes
 from gateway.exit_codes import ExitCode
 from gateway.gateway import Gateway
 from gateway.health import serve_health
@@ -43,7 +43,14 @@ def serve_config(loaded: LoadedConfig) -> ExitCode:
     """
     check_servable(loaded)
     begin_json_log(loaded)
-    return asyncio.run(until_signal(loaded))
+    try:
+        return asyncio.run(until_signal(loaded))
+    except ExceptionGroup as errors:
+        # Adapters end together; what one of them says in a sentence is told as that.
+        if errors.split(GatewayError)[1] is not None:
+            raise
+        known = next(error for error in causes(errors) if isinstance(error, GatewayError))
+        raise known from errors
 
 
 def check_servable(loaded: LoadedConfig) -> None:
