@@ -185,12 +185,18 @@ class SlackSurface:
         """Stop the streams that rest, set titles, and take away what statuses are left, for as long
         as it is written to; stop at its end what still grows. Raises AuthError.
         """
-        async with asyncio.TaskGroup() as group:
-            tending = group.create_task(self._tend(), name="tends what stands in Slack")
-            try:
-                yield
-            finally:
-                tending.cancel()
+        try:
+            async with asyncio.TaskGroup() as group:
+                tending = group.create_task(self._tend(), name="tends what stands in Slack")
+                try:
+                    yield
+                finally:
+                    tending.cancel()
+        except BaseExceptionGroup as errors:
+            first, *others = errors.exceptions
+            if others:
+                raise
+            raise first from None  # as if there were no group
 
     async def _tend(self) -> None:
         try:
