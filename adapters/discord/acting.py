@@ -137,7 +137,7 @@ class Acting:
         )
         if not event.guild:
             await self._known.spots.note_direct(key.channel)
-        return await self._gateway.accept(message)
+        return await self._hearing.accept(message)
 
     def _quoted(self, foreign: Foreign, key: ConversationKey, event: Event) -> Quote:
         return self._hearing.quote(foreign, key, event.guild)

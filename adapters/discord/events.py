@@ -16,11 +16,26 @@ from weakref import WeakValueDictionary
 
 from adapters.discord.inbound import Me, Payload
 from gateway.adapter import AuthError
-from gateway.errors import GatewayError
+from gateway.errors import Closing, GatewayError, NotFound
+from gateway.surface import Rejected
 
 LOG = logging.getLogger("adapters.discord")
 
 DISPATCH, HELLO = 0, 10
+
+WAITS = (1.0, 3.0, 10.0, 30.0, 60.0)
+"""Seconds before each further try to take an event."""
+AGAIN = frozenset(
+    {
+        "READY",
+        "GUILD_CREATE",
+        "MESSAGE_CREATE",
+        "MESSAGE_UPDATE",
+        "MESSAGE_DELETE",
+        "MESSAGE_DELETE_BULK",
+    }
+)
+"""Events that are worth it: an interaction is over after seconds."""
 
 TOGETHER = 60.0
 """Seconds within which connections that begin count as one."""
@@ -75,7 +90,8 @@ class Events:
         self._group = group
         self._live = False
         self._since = heard_at
-        self._catching = 0
+        self._number = 0
+        self._open: dict[int, float] = {}
         self._ready_at = -TOGETHER
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self.heard_at = heard_at
@@ -83,8 +99,8 @@ class Events:
 
     @property
     def taken_until(self) -> float:
-        """Until when everything was heard, and what was missed before it was read."""
-        return self._since if self._catching else self.heard_at
+        """Until when everything was taken that was to be."""
+        return min(self._open.values(), default=self.heard_at)
 
     def frame(self, text: str) -> None:
         """Take a frame."""
@@ -110,8 +126,8 @@ class Events:
     def _begins(self) -> None:
         """Of several connections that begin at once, all have missed what the first has."""
         now = time.monotonic()
-        if not self._catching and now - self._ready_at > TOGETHER:
-            self._since = self.heard_at
+        if now - self._ready_at > TOGETHER:
+            self._since = self.taken_until
         self._ready_at = now
 
     def _dispatch(self, event: str, data: Payload) -> None:
@@ -130,41 +146,48 @@ class Events:
                 self._begin(event, "", lambda: listener.thread(data))
             case "READY":
                 since = self._since
-                self._begin(event, "", lambda: self._caught_up(listener.ready(since)))
+                self._begin(event, "", lambda: listener.ready(since), since)
             case "GUILD_CREATE":
                 since = self._since
-                self._begin(event, "", lambda: self._caught_up(listener.guild(data, since)))
+                self._begin(event, "", lambda: listener.guild(data, since), since)
             case _:
                 return
 
-    def _begin(self, event: str, channel: str, work: Work) -> None:
-        if event in ("READY", "GUILD_CREATE"):
-            self._catching += 1
-        taking = self._take(event, channel, work)
+    def _begin(self, event: str, channel: str, work: Work, since: float | None = None) -> None:
+        self._number += 1
+        self._open[self._number] = self.heard_at if since is None else since
+        taking = self._take(event, channel, work, self._number)
         try:
             self._group.create_task(taking, name=f"takes {event}")
         except RuntimeError:  # the adapter ends, and the connection does not know of it yet
             taking.close()
 
-    async def _caught_up(self, reading: Coroutine[Any, Any, None]) -> None:
+    async def _take(self, event: str, channel: str, work: Work, number: int) -> None:
         try:
-            await reading
-        finally:
-            self._catching -= 1
-
-    async def _take(self, event: str, channel: str, work: Work) -> None:
-        try:
-            if not channel:
-                await work()
-                return
-            async with self._locks.setdefault(channel, asyncio.Lock()):
-                await work()
+            async with self._locks.setdefault(channel or str(number), asyncio.Lock()):
+                await self._persist(event, work)
         except AuthError:
             raise
         except GatewayError as error:
             LOG.error("%s was not taken: %s", event, error)  # noqa: TRY400 (the text says it all)
         except Exception:  # whatever Discord sends ends no more than its own event
             LOG.exception("%s can't be read", event)
+        # Not where it was cancelled: then it is read again at the next start.
+        self._open.pop(number, None)
+
+    async def _persist(self, event: str, work: Work) -> None:
+        """Do the work, again where it failed for now: Discord does not tell an event twice."""
+        for wait in WAITS if event in AGAIN else ():
+            try:
+                await work()
+            except (AuthError, Closing, NotFound, Rejected):
+                raise
+            except GatewayError as error:
+                LOG.warning("%s was not taken, again in %g s: %s", event, wait, error)
+                await asyncio.sleep(wait)
+            else:
+                return
+        await work()
 
 
 def own_roles(me: Me, roles: frozenset[str]) -> Me:

@@ -52,6 +52,7 @@ class Hearing:
         self._gateway = gateway
         self._known = knowledge
         self._told = Recent[float](1_000)
+        self._ours = Recent[bool](10_000)
 
     async def hear(self, said: Said, me: Me) -> Receipt | None:
         """Take a message; None if it was not meant for the team. Raises GatewayError."""
@@ -88,8 +89,15 @@ class Hearing:
             await self._known.spots.note_direct(message.key.channel)
         elif message.key.channel == said.channel:
             self._known.spots.begins(message.key, message.text, said.sender.id)
-        receipt = await self._gateway.accept(message)
+        receipt = await self.accept(message)
         await self._reply(receipt, said)
+        return receipt
+
+    async def accept(self, message: InboundMessage) -> Receipt:
+        """Hand something in that may begin or end a conversation."""
+        receipt = await self._gateway.accept(message)
+        if receipt.thread:
+            self._ours.put(str(message.key), True)
         return receipt
 
     async def hear_edit(self, said: Said, me: Me) -> None:
@@ -140,9 +148,14 @@ class Hearing:
 
     async def _goes_on(self, said: Said, key: ConversationKey, *, in_thread: bool) -> bool:
         """Whether the bot takes part in what it was said in."""
-        if not (in_thread or said.answers):
-            return False
-        return bool(said.answers) or await self._gateway.store.thread_at(key) is not None
+        if said.answers or not in_thread:
+            return bool(said.answers)
+        known = self._ours.get(str(key))
+        if known is None:
+            known = await self._gateway.store.thread_at(key) is not None
+            if self._ours.get(str(key)) is None:  # it may have begun meanwhile
+                self._ours.put(str(key), known)
+        return known
 
     def _message(self, said: Said, key: ConversationKey, author: Author, me: Me) -> InboundMessage:
         text = readable(said, me, self._known.channels.name, self._known.roles)

@@ -247,7 +247,8 @@ class DiscordSurface:
             if not (spot.thread and name) or known == name:
                 return
             channel = await self._rest.call("GET", f"/channels/{spot.channel}")
-            if channel.get("name") != name:
+            # What people have opened and named is theirs.
+            if channel.get("owner_id") == self._user and channel.get("name") != name:
                 await self._rest.call("PATCH", f"/channels/{spot.channel}", json={"name": name})
             self._names.put(spot.channel, name)
         except AuthError:

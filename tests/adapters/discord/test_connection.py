@@ -10,7 +10,7 @@ from pydantic import SecretStr
 
 from adapters.discord import Config, build
 from adapters.discord.connection import Connection, client_of
-from adapters.discord.simulator import DiscordSimulator
+from adapters.discord.simulator import DiscordSimulator, Fails
 from gateway.access import RoutedAccess
 from gateway.adapter import AuthError
 from gateway.gateway import Gateway
@@ -189,3 +189,29 @@ async def test_what_is_older_waits_below_a_button(
         await discord.until(lambda: asked.thread and said(discord, asked.thread))
         await all_told(gateway)
     assert said(discord, asked.thread) == ["**solo**\nLate, but here."]
+
+
+async def test_a_message_that_can_not_be_taken_just_now_is_taken_later(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    alice = discord.person("alice")
+    async with serving(discord, tmp_path, lambda: solo("One.")) as gateway:
+        discord.faults.plan(Fails(503), path="/members/{user_id}")
+        await alice.says(alice.direct, "who am I?")
+        await discord.until(lambda: said(discord, alice.direct) == ["**solo**\nOne."])
+        await all_told(gateway)
+
+
+async def test_a_thread_that_people_have_opened_keeps_its_name(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    general, alice = discord.channel("general"), discord.person("alice")
+    started = await alice.says(general, "let us talk")
+    thread = await alice.starts_thread(started, "our plans")
+    async with serving(discord, tmp_path, lambda: solo("One.", "Two.")) as gateway:
+        await alice.mentions(thread, "what do you think?")
+        await discord.until(lambda: said(discord, thread))
+        await alice.says(thread, "go on")
+        await discord.until(lambda: len(said(discord, thread)) == 2)
+        await all_told(gateway)
+    assert thread.name == "our plans"
