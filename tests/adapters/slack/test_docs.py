@@ -75,6 +75,7 @@ async def test_the_way_from_nothing_to_a_running_bot(tmp_path: Path) -> None:
         config = TOML[0].replace(
             "[adapters.slack]", f'[adapters.slack]\napi_url = "{slack.api_url}"'
         )
+        config += '\n[logging]\nlevel = "debug"\n'
         (tmp_path / "config.toml").write_text(config, encoding="utf-8")
         assert "Home (T0HOME)" in await output(COMMANDS[1])
         serving = await run(COMMANDS[2])
@@ -86,4 +87,8 @@ async def test_the_way_from_nothing_to_a_running_bot(tmp_path: Path) -> None:
             serving.terminate()
             written, _ = await serving.communicate()
         assert serving.returncode == 0, written.decode()
-        assert slack.app_token not in written.decode()
+        log = written.decode()
+        assert '"debug"' in log
+        tickets = [each.request.query["ticket"] for each in slack.sockets.connections]
+        for secret in (slack.app_token, environment["SLACK_BOT_TOKEN"], *tickets):
+            assert secret not in log
