@@ -16,6 +16,7 @@ from gateway.store import SqliteStore
 from gateway.store.protocols import Used
 from teams.core import FunctionCall
 from teams.models import CreateResult, RequestUsage
+from tests.fakes.deep_teams import DEEP
 from tests.gateway.scripted import Door, ScriptedTeams, ends, model, of, solo, until
 
 ANN, BEN = Author(id="slack:T1:ANN", name="Ann"), Author(id="slack:T1:BEN", name="Ben")
@@ -395,3 +396,13 @@ async def test_a_changed_config_counts_for_turns_that_begin(tmp_path):
         teams = ScriptedTeams(lambda: solo(counting.client))
         await gateway.reconfigure(teams, access=Everybody(), limits=raised)
         assert [outcome(await here.say()) for _ in range(3)] == ["done", "done", "failed"]
+
+
+@pytest.mark.parametrize("make", DEEP, ids=lambda make: make.__name__)
+async def test_what_is_asked_deep_in_a_team_counts_too(tmp_path, make):
+    _, requests = make()
+    async with world(tmp_path, lambda: make()[0]) as here:
+        await here.say()
+        (thread,) = here.seen
+        used = await here.gateway.store.spent("thread", thread, 0.0)
+    assert used == Used(prompt_tokens=3 * requests, completion_tokens=2 * requests, turns=1)
