@@ -251,13 +251,18 @@ class _Window:
         return not ("|" in last and text[end : end + 1] in ("|", "-", ":", " "))
 
     def _hard(self, far: int) -> int:
-        for end in range(far, self._ink, -1):
-            if self._allows(end):
-                return end
-        for end in range(far, self._at, -1):
-            if may_cut(self._text, end) and self._fits(end):
-                return end
+        """The last place where the text may be cut at all, whatever else is cut with it."""
+        for allows in (self._allows, self._parses_there, self._is_between):
+            for end in range(far, self._ink, -1):
+                if allows(end):
+                    return end
         return far
+
+    def _parses_there(self, end: int) -> bool:
+        return may_cut(self._text, end) and self._parses(end) and self._fits(end)
+
+    def _is_between(self, end: int) -> bool:
+        return may_cut(self._text, end) and self._fits(end)
 
 
 def _line(place: tuple[int, Context]) -> int:
