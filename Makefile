@@ -24,7 +24,11 @@ chat: .venv/runtime ## Talk to the team in the terminal
 
 .PHONY: test
 test: .venv/dev ## Run the tests
-	$(BIN)/pytest -n 2 -m "not soak" $(ARGS)
+	$(BIN)/pytest -n 2 -m "not soak and not chaos" $(ARGS)
+
+.PHONY: chaos
+chaos: .venv/dev ## Kill real processes and break what they depend on, at seeded points
+	$(BIN)/pytest -n 2 -m "chaos and not soak" $(ARGS)
 
 .PHONY: lint
 lint: .venv/dev ## Check lint, format, types and import layers
@@ -34,7 +38,7 @@ lint: .venv/dev ## Check lint, format, types and import layers
 	$(BIN)/lint-imports
 
 .PHONY: check
-check: lint test ## lint and test: what a change must pass
+check: lint test chaos ## lint, test and chaos: what a change must pass
 
 .PHONY: format
 format: .venv/dev ## Format the code and apply safe fixes
