@@ -123,7 +123,7 @@ class Sessions:
             self._info(thread.team),
             lambda call, asker: self._teams.rule(thread.team, call, asker),
             self.terms,
-            MadeFiles(work.folder, thread.files_at, largest=self.terms.largest_file),
+            self._files_of(work),
         )
         self._running[thread.id] = turn
         if self._leaving:
@@ -156,6 +156,11 @@ class Sessions:
         while len(self._live) > self.terms.live_teams:
             self._drop_oldest()
         return turn.ended, more
+
+    def _files_of(self, work: Work) -> MadeFiles | None:
+        if work.folder is None:
+            return None
+        return MadeFiles(work.folder, work.thread.files_at, largest=self.terms.largest_file)
 
     def _info(self, team: str) -> TeamInfo:
         try:

@@ -58,7 +58,7 @@ class Turn:
         info: TeamInfo,
         rules: Rules,
         terms: Terms,
-        files: MadeFiles,
+        files: MadeFiles | None,
     ) -> None:
         self.id = work.lease.turn
         self.intact = False
@@ -87,7 +87,7 @@ class Turn:
         )
         self._token = CancellationToken()
         self._leaving = False
-        self._files: MadeFiles | None = files
+        self._files = files
         self._joining = Joining(work, log, self._journal, wanted=work.thread.mode == "steer")
         self._too_long = False
         self._unwritten: list[SessionEvent] = []

@@ -250,8 +250,8 @@ class Work:
     """What its earlier attempts have used."""
     saved: bool = True
     """There is a state of the thread's team."""
-    folder: Path = Path()
-    """The thread's own; it may not be there yet."""
+    folder: Path | None = None
+    """The thread's own, where the store has one; it may not be there yet."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
