@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import aiohttp
 from slack_sdk.errors import SlackApiError, SlackClientError
 
-from adapters.slack.client import SlackClients, Workspace
+from adapters.slack.client import SlackClients, Workspace, code_of
 from adapters.slack.config import Config
 from adapters.slack.inbound.values import PLATFORM
 from adapters.slack.manifest import REASONS, events_of, scopes_of
@@ -72,7 +72,7 @@ async def _sockets(config: Config, clients: SlackClients) -> list[str]:
         async with asyncio.timeout(SECONDS):
             await clients.bare().apps_connections_open(app_token=token)
     except SlackApiError as error:
-        why = str(error.response.get("error", "unknown"))
+        why = code_of(error)
         return [
             f"Slack opens no connection for app_token ({why}): it needs the scope "
             "connections:write, and Socket Mode has to be on"

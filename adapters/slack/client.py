@@ -7,7 +7,7 @@ import logging
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import aiohttp
 from slack_sdk.errors import SlackApiError
@@ -173,13 +173,21 @@ class SlackClients:
             self.found(workspace, token)
 
 
+def code_of(error: SlackApiError) -> str:
+    """What Slack calls the error; "unknown" where it answered with something else than its JSON."""
+    response: Any = error.response
+    data: Any = getattr(response, "data", response)
+    found = cast("dict[str, Any]", data).get("error") if isinstance(data, dict) else None
+    return found if isinstance(found, str) else "unknown"
+
+
 async def whose(client: AsyncWebClient) -> Workspace:
     """The workspace that a client's token is for. Raises AuthError or Unreachable."""
     try:
         async with asyncio.timeout(CALL_SECONDS):
             answer = await client.auth_test()
     except SlackApiError as error:
-        why = str(error.response.get("error", "unknown"))
+        why = code_of(error)
         if why in REVOKED:
             raise AuthError(f"Slack refused bot_token ({why}).") from error
         raise Unreachable(f"Slack did not answer auth.test ({why}).") from error

@@ -17,7 +17,7 @@ import aiohttp
 from pydantic import SecretStr
 from slack_sdk.errors import SlackApiError, SlackClientError
 
-from adapters.slack.client import Workspace, whose
+from adapters.slack.client import Workspace, code_of, whose
 from adapters.slack.config import Config
 from adapters.slack.inbound.payload import Payload, number_at, text_at
 from gateway.errors import GatewayError
@@ -220,7 +220,7 @@ class Installs:
                 # The SDK's own method for this warns of what aiohttp will not have any more.
                 answer = await clients.bare().api_call("oauth.v2.access", data=data)
         except SlackApiError as error:
-            why = str(error.response.get("error", "unknown"))
+            why = code_of(error)
             if why in _DEAD:
                 raise Rejected(f"Slack gave no new token ({why}).", gone=True) from error
             raise Rejected(f"Slack refused the installation ({why}).") from error

@@ -25,6 +25,7 @@ from slack_sdk.socket_mode.async_client import AsyncBaseSocketModeClient
 from slack_sdk.socket_mode.request import SocketModeRequest
 from slack_sdk.web.async_client import AsyncWebClient
 
+from adapters.slack.client import code_of
 from gateway.adapter import AuthError
 from gateway.surface import RateLimited, Unreachable
 
@@ -116,20 +117,22 @@ class _Socket(SocketModeClient):
     async def finish(self) -> None:
         """Close it: what is being worked on gets a moment, an unwilling peer gets no more."""
         self.auto_reconnect_enabled = False
-        if self._working:
-            await asyncio.wait(self._working, timeout=CLOSE_SECONDS)
-        with contextlib.suppress(TimeoutError, aiohttp.ClientError, OSError):
-            async with asyncio.timeout(CLOSE_SECONDS):
-                await self.close()
-        self.closed = True
-        tasks = [self.message_processor, self.current_session_monitor, self.message_receiver]
-        running = [*self._working, *(task for task in tasks if task is not None)]
-        for task in running:
-            task.cancel()
-        await asyncio.gather(*running, return_exceptions=True)
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(CLOSE_SECONDS):
-                await self.aiohttp_client_session.close()
+        try:
+            if self._working:
+                await asyncio.wait(self._working, timeout=CLOSE_SECONDS)
+            with contextlib.suppress(TimeoutError, aiohttp.ClientError, OSError):
+                async with asyncio.timeout(CLOSE_SECONDS):
+                    await self.close()
+        finally:
+            self.closed = True
+            tasks = [self.message_processor, self.current_session_monitor, self.message_receiver]
+            running = [*self._working, *(task for task in tasks if task is not None)]
+            for task in running:
+                task.cancel()
+            await asyncio.gather(*running, return_exceptions=True)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(CLOSE_SECONDS):
+                    await self.aiohttp_client_session.close()
 
     def _done(self, task: asyncio.Task[None]) -> None:
         self._working.discard(task)
@@ -243,7 +246,7 @@ async def _address(web: AsyncWebClient, app_token: str) -> str:
         async with asyncio.timeout(CONNECT_SECONDS):
             answer = await web.apps_connections_open(app_token=app_token)
     except SlackApiError as error:
-        why = str(error.response.get("error", "unknown"))
+        why = code_of(error)
         if why in _REFUSED:
             raise AuthError(
                 f"Slack refused app_token ({why}): it needs an app-level token with the scope "

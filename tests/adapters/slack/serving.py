@@ -114,9 +114,10 @@ async def served(
         task = asyncio.get_running_loop().create_task(running, name="adapter slack")
         try:
             if config.mode == "socket":
-                await slack.until(lambda: task.done() or connected(slack)())
-                if task.done():
-                    await task
+                while not connected(slack)():
+                    await asyncio.wait([task], timeout=0.01)
+                    if task.done():
+                        await task
             yield Served(slack, gateway, client, task, store, teams)
         finally:
             task.cancel()

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from adapters.slack import Config, sockets
+from adapters.slack import Config, adapter, sockets
 from adapters.slack.adapter import SlackAdapter
-from adapters.slack.simulator import Refused, SlackSimulator
+from adapters.slack.simulator import Limited, Refused, Reset, ServerError, SlackSimulator
 from gateway.adapter import AuthError
 from gateway.gateway import Gateway
 from gateway.store import SqliteStore
@@ -166,6 +166,20 @@ async def test_a_token_that_is_revoked_ends_the_adapter_and_one_of_two_does_not(
             with pytest.raises(AuthError, match="bot_token"):
                 await asyncio.wait_for(run.adapter, 5)
         assert slack.bot_token not in caplog.text
+
+
+async def test_a_slack_that_is_down_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(adapter, "FIRST_WAIT", 0.05)
+    async with SlackSimulator(rates=False) as slack:
+        slack.fail("auth.test", ServerError(500), times=1)
+        slack.fail("auth.test", Reset())
+        slack.fail("apps.connections.open", ServerError(503), times=2)
+        slack.fail("apps.connections.open", Limited(retry_after=0))
+        async with served(slack, tmp_path) as run:
+            asked = await slack.person("ann").asks("general", "hello")
+            await run.until(lambda: slack.messages("general", asked)[1:])
 
 
 async def test_slacks_own_settings_in_the_environment_are_left_alone(
