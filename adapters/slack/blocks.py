@@ -5,6 +5,7 @@ https://docs.slack.dev/reference/block-kit.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
@@ -30,6 +31,8 @@ SUMMARY = 500
 ACTIVITIES = 1500
 """Characters of what an agent did: all blocks of a message together hold about 13,000."""
 DETAIL = 200
+
+_LINK = re.compile(r"https://[^\s<>|]+")
 
 UNSURE = ":warning: An earlier try may have arrived, too: this may appear twice."
 RESUMING = ":arrows_counterclockwise: Interrupted; the answer goes on in a moment."
@@ -171,7 +174,7 @@ def card_blocks(part: Part, card: Card, own: Own, *, attached: str = "") -> list
     request = card.request
     head = f":raised_hand: {whom} ".rstrip() if not card.outcome else ":ballot_box_with_check:"
     if card.away:
-        where = f" <{card.link}|Open the thread>" if card.link else ""
+        where = f" <{card.link}|Open the thread>" if _LINK.fullmatch(card.link) else ""
         blocks.append(section(f"{head} A team waits for a decision.{where}"))
     else:
         prompt = own(request.prompt) or "The team waits for an answer."

@@ -20,14 +20,14 @@ from adapters.slack.sender import Sender
 from adapters.slack.sessions import Sessions
 from adapters.slack.streams import Chunk, Stream, closing
 from adapters.slack.text import fence_end, opening
+from gateway.adapter import AuthError
+from gateway.errors import GatewayError
 from gateway.render.outbound import label
 from gateway.surface import (
-    MessageGone,
     NoMoreText,
     Part,
     Place,
     RateLimited,
-    Rejected,
     Speech,
     Unclear,
     Unreachable,
@@ -170,9 +170,10 @@ class Streaming:
 
     async def stop_all(self) -> None:
         """Stop every stream; the texts go on after a restart."""
-        for stream in [*self._streams.values()]:
-            if stream.phase == "open":
-                await self._rest(stream)
+        async with asyncio.TaskGroup() as group:
+            for stream in self._streams.values():
+                if stream.phase == "open":
+                    group.create_task(self._rest(stream), name=f"stops {stream.ts}")
 
     async def _grow(self, place: Place, stream: Stream, part: Part, speech: Speech) -> None:
         """Append what is new, or say that the text goes on elsewhere."""
@@ -336,10 +337,10 @@ class Streaming:
                 await self._stop_bare(place, stream, chunks=fence_chunks(stream.shown) or None)
             except (RateLimited, Unreachable):
                 return  # there will be another time
-            except Unclear:
-                stream.phase = "broken"
-            except (Rejected, MessageGone) as error:
-                LOG.warning("a stream could not be ended: %s", error)
+            except AuthError:
+                raise
+            except GatewayError as error:
+                LOG.info("it is not known whether a stream has ended: %s", error)
                 stream.phase = "broken"
 
     async def _update(

@@ -145,8 +145,8 @@ class SlackSurface:
                 blocks = card_blocks(part, card, self._sender.own, attached=attached)
             case Line() as line:
                 blocks = line_blocks(part, line, self._sender.own)
-        text = summary(part, self._sender.own)
-        return await self._messages.post(place, part.key, blocks=blocks, text=text, urgent=True)
+        text, urgent = summary(part, self._sender.own), isinstance(part.content, Card)
+        return await self._messages.post(place, part.key, blocks=blocks, text=text, urgent=urgent)
 
     async def edit(self, place: Place, message: str, part: Part) -> None:
         """Let a message that `post` made say this instead."""
