@@ -11,7 +11,16 @@ import pytest
 
 from adapters.slack import Config, adapter, sockets
 from adapters.slack.adapter import SlackAdapter
-from adapters.slack.simulator import Limited, Refused, Reset, ServerError, SlackSimulator
+from adapters.slack.simulator import (
+    Fault,
+    Garbled,
+    Limited,
+    Refused,
+    Reset,
+    ServerError,
+    SlackSimulator,
+    Truncated,
+)
 from gateway.adapter import AuthError
 from gateway.gateway import Gateway
 from gateway.store import SqliteStore
@@ -103,9 +112,16 @@ async def test_an_end_waits_no_longer_than_a_moment_for_an_unwilling_peer(
         assert asyncio.get_running_loop().time() - started < 2
 
 
-async def test_what_is_not_stored_is_not_acknowledged_and_comes_again(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "fault",
+    [Refused("internal_error"), Limited(), ServerError(), Reset(), Truncated(), Garbled()],
+    ids=lambda fault: type(fault).__name__,
+)
+async def test_what_is_not_stored_is_not_acknowledged_and_comes_again(
+    tmp_path: Path, fault: Fault
+) -> None:
     async with SlackSimulator(rates=False) as slack, served(slack, tmp_path) as run:
-        slack.fail("users.info", Refused(error="internal_error"), times=1)
+        slack.fail("users.info", fault, times=1)
         ann = slack.person("ann")
         await ann.tells("hello")
         await run.until(lambda: slack.calls("users.info"))
