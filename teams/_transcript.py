@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from teams._history import History
-from teams._messages.unvalidated import unvalidated
+from teams._messages.unvalidated import Compact
 from teams.core import FunctionCall
 from teams.models import (
     AssistantMessage,
@@ -17,8 +17,7 @@ from teams.models import (
 
 NOT_RUN = "The call was interrupted; whether it took effect is not known."
 
-
-_ASSISTANT_FIELDS = set(AssistantMessage.model_fields)
+_assistant_message = Compact(AssistantMessage)
 
 
 def assistant_message(
@@ -28,7 +27,7 @@ def assistant_message(
     the chat message that says the same.
     """
     values = {"content": content, "thought": thought, "source": source, "type": "AssistantMessage"}
-    message = unvalidated(AssistantMessage, values, _ASSISTANT_FIELDS)
+    message = _assistant_message(values)
     message.stem_from(origin)
     return message
 

@@ -5,9 +5,11 @@ what the terminal imports before it paints.
 """
 
 import asyncio
+import gc
 import json
 import subprocess
 import sys
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -113,6 +115,25 @@ async def test_a_turn_calls_as_many_functions_after_1000_messages_as_after_20():
         counted[size] = seen.count
     assert 100 < counted[20] < 1200  # a few more where the collector runs
     assert abs(counted[1000] - counted[20]) < 100
+
+
+async def test_a_message_takes_less_than_a_kilobyte_and_saving_adds_nothing_to_it():
+    said = 200
+    team = quiet_pair(turns=said)
+    await team.run(task="Begin.")  # what is made once is not counted
+    await team.reset()
+    tracemalloc.start()
+    try:
+        await team.run(task="Begin.")
+        gc.collect()
+        held = tracemalloc.get_traced_memory()[0]
+        await team.save_state()
+        gc.collect()
+        after = tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+    assert held < said * 1000
+    assert after - held < said * 100
 
 
 async def test_no_task_is_made_for_a_streamed_piece():

@@ -7,9 +7,10 @@ from typing import Annotated, Any, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, Field, computed_field
 
-from teams._messages.base import BaseChatMessage, BaseTextChatMessage
+from teams._messages.base import BaseChatMessage, BaseTextChatMessage, utc_now
+from teams._messages.unvalidated import Compact
 from teams.core import FunctionCall, Image
-from teams.models import FunctionExecutionResult, LLMMessage, UserMessage
+from teams.models import FunctionExecutionResult, LLMMessage, RequestUsage, UserMessage
 
 StructuredContentType = TypeVar("StructuredContentType", bound=BaseModel, covariant=True)
 """The type of a structured message's content."""
@@ -25,17 +26,44 @@ class TextMessage(BaseTextChatMessage):
     def dump(self) -> Mapping[str, Any]:
         """See `BaseMessage.dump`. A thread is mostly texts: these are written without pydantic."""
         moment = self.created_at.isoformat()
-        if type(self) is not TextMessage or not moment.endswith(_IN_UTC):
+        if type(self) is not TextMessage or moment[-6:] != _IN_UTC:
             return super().dump()
-        data = vars(self).copy()
-        if (usage := self.models_usage) is not None:
-            data["models_usage"] = {
+        usage = self.models_usage
+        return {
+            "id": self.id,
+            "source": self.source,
+            "models_usage": usage
+            and {
                 "prompt_tokens": usage.prompt_tokens,
                 "completion_tokens": usage.completion_tokens,
-            }
-        data["metadata"] = self.metadata.copy()
-        data["created_at"] = moment.removesuffix(_IN_UTC) + "Z"
-        return data
+            },
+            "metadata": self.metadata.copy(),
+            "created_at": moment[:-6] + "Z",
+            "content": self.content,
+            "type": self.type,
+        }
+
+
+_text_message = Compact(TextMessage)
+
+
+def answered_text(
+    content: str, source: str, usage: RequestUsage | None, message_id: str
+) -> TextMessage:
+    """What a model answered, which was validated when it came in."""
+    message = _text_message(
+        {
+            "id": message_id,
+            "source": source,
+            "models_usage": usage,
+            "metadata": {},
+            "created_at": utc_now(),
+            "content": content,
+            "type": "TextMessage",
+        }
+    )
+    message.model_post_init(None)
+    return message
 
 
 class MultiModalMessage(BaseChatMessage):

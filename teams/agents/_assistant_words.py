@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 
 from pydantic import BaseModel
 
+from teams._messages.chat import answered_text
 from teams._turn import Turn
 from teams.agents._tool_answers import summary_message
 from teams.base import Handoff
@@ -51,9 +52,7 @@ class Words:
         """What the model answered; ValidationError if it is not of the wanted type."""
         text = answer.content if isinstance(answer.content, str) else ""
         if self.output is None:
-            return TextMessage(
-                content=text, source=self._source, models_usage=answer.usage, id=message_id
-            )
+            return answered_text(text, self._source, answer.usage, message_id)
         return self.output.StructuredMessage(
             content=self.output.ContentModel.model_validate_json(text),
             source=self._source,

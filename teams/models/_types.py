@@ -75,13 +75,20 @@ LLMMessage: TypeAlias = Annotated[
 ]
 
 
-_OF_TEXTS = frozenset({SystemMessage, UserMessage, AssistantMessage})
-
-
 def dump_llm_message(message: LLMMessage) -> dict[str, Any]:
     """The message as JSON data. Texts, by far the most, are written without pydantic's work."""
-    if type(message.content) is str and type(message) in _OF_TEXTS:
-        return vars(message).copy()
+    # Reading `__dict__` would make a dict that the message keeps from then on.
+    content = message.content
+    if type(content) is str:
+        if type(message) is UserMessage:
+            return {"content": content, "source": message.source, "type": message.type}
+        if type(message) is AssistantMessage:
+            return {
+                "content": content,
+                "thought": message.thought,
+                "source": message.source,
+                "type": message.type,
+            }
     return message.model_dump(mode="json")
 
 
