@@ -13,12 +13,12 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from gateway.adapter import AuthError
 from gateway.delivery.clock import Clock, SystemClock
 from gateway.delivery.writer import Writer
-from gateway.errors import Closing, NotFound
+from gateway.errors import Closing, GatewayError, NotFound
 from gateway.surface import TextSurface
 
 if TYPE_CHECKING:
@@ -92,36 +92,40 @@ class _Writers:
     async def _write(self, thread: str) -> None:
         failures = 0
         try:
-            while True:
+            while failures < TRIES:
                 self._again.discard(thread)
-                try:
-                    await self._write_once(thread)
-                    failures = 0
-                except BaseExceptionGroup as errors:
-                    # One thread's mishap does not end the others; refused credentials end all.
-                    if any(isinstance(error, AuthError) for error in _leaves(errors)):
-                        raise
-                    LOG.exception("thread %s: it could not be written to its platform", thread)
-                    if _being_cancelled():
-                        raise asyncio.CancelledError from errors
+                if not await self._write_once(thread):
                     failures += 1
                     await self._clock.sleep(2.0**failures)
+                elif thread in self._again:
+                    failures = 0
                 else:
-                    if thread not in self._again:
-                        return
-                if failures >= TRIES:
                     return
         except (NotFound, Closing):
             return
         finally:
             del self._tasks[thread]
 
-    async def _write_once(self, thread: str) -> None:
-        found = await self._gateway.store.thread(thread)
-        if found.key.platform == self._surface.platform:
-            await Writer(self._gateway, self._surface, found, self._clock).run()
-        else:
-            self._remember_foreign(thread)
+    async def _write_once(self, thread: str) -> bool:
+        """Write what is not told; False if that failed. One thread's mishap does not end the
+        others, but refused credentials end all.
+        """
+        try:
+            found = await self._gateway.store.thread(thread)
+            if found.key.platform == self._surface.platform:
+                await Writer(self._gateway, self._surface, found, self._clock).run()
+            else:
+                self._remember_foreign(thread)
+        except (AuthError, NotFound, Closing):
+            raise
+        except (BaseExceptionGroup, GatewayError) as error:
+            if any(isinstance(leaf, AuthError) for leaf in _leaves(error)):
+                raise
+            LOG.exception("thread %s: it could not be written to its platform", thread)
+            if _being_cancelled():
+                raise asyncio.CancelledError from error
+            return False
+        return True
 
     def _remember_foreign(self, thread: str) -> None:
         self._foreign[thread] = None
@@ -139,9 +143,9 @@ def _being_cancelled() -> bool:
     return task is not None and task.cancelling() > 0
 
 
-def _leaves(errors: BaseExceptionGroup[BaseException]) -> Iterator[BaseException]:
-    for error in errors.exceptions:
-        if isinstance(error, BaseExceptionGroup):
-            yield from _leaves(error)  # pyright: ignore
-        else:
-            yield error
+def _leaves(error: BaseException) -> Iterator[BaseException]:
+    if isinstance(error, BaseExceptionGroup):
+        for inner in cast("BaseExceptionGroup[BaseException]", error).exceptions:
+            yield from _leaves(inner)
+    else:
+        yield error
