@@ -5,7 +5,7 @@ that came along.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from adapters.slack.calls import Calls
@@ -104,11 +104,24 @@ class Drafts:
         """A text with the names of those whom it mentions."""
         return plain(text, await self._names(team, [text]))
 
-    async def quotes(self, team: str, foreign: Sequence[Foreign]) -> tuple[Quote, ...]:
-        """Foreign text with the names of its authors and of those whom it mentions."""
+    async def quotes(self, key: ConversationKey, foreign: Sequence[Foreign]) -> tuple[Quote, ...]:
+        """Foreign text with the names of its authors and of those whom it mentions. It is verified
+        where Slack says who wrote it, and they may write to the team there themselves.
+        """
         unknown = [each.user for each in foreign if each.user and not each.author]
-        names = await self._names(team, [each.text for each in foreign], unknown)
-        return tuple(_quote(each, names) for each in foreign)
+        names = await self._names(key.workspace, [each.text for each in foreign], unknown)
+        trusted = await self._trusted(key, {each.user for each in foreign if each.sure})
+        return tuple(_quote(each, names, trusted) for each in foreign)
+
+    async def _trusted(self, key: ConversationKey, users: Iterable[str]) -> frozenset[str]:
+        """Those of these people who may write there, as far as they are known by now."""
+        found: set[str] = set()
+        for user in users:
+            author = await self._people.known(key.workspace, user)
+            said = InboundMessage(key=key, author=author) if author else None
+            if said is not None and self._gateway.allows(said):
+                found.add(user)
+        return frozenset(found)
 
     async def _with(
         self, message: InboundMessage, files: tuple[RemoteFile, ...], foreign: Sequence[Foreign]
@@ -117,7 +130,7 @@ class Drafts:
         names = await self._names(team, [message.text])
         async with asyncio.TaskGroup() as group:
             fetching = group.create_task(self._files.fetch(team, files), name="slack files")
-            quoting = group.create_task(self.quotes(team, foreign), name="slack quotes")
+            quoting = group.create_task(self.quotes(message.key, foreign), name="slack quotes")
         attachments, missing = fetching.result()
         text = as_command(plain(message.text, names, me=self.me(team).user), self.commands)
         is_command = message.event == "message" and parse_command(text) is not None
@@ -169,9 +182,13 @@ def said_before(
     return tuple(found)
 
 
-def _quote(foreign: Foreign, names: Mapping[str, str]) -> Quote:
-    author = foreign.author or names.get(foreign.user, "") or foreign.user
-    return Quote(text=plain(foreign.text, names), author=author, kind=foreign.kind)
+def _quote(foreign: Foreign, names: Mapping[str, str], trusted: Collection[str]) -> Quote:
+    return Quote(
+        text=plain(foreign.text, names),
+        author=foreign.author or names.get(foreign.user, "") or foreign.user,
+        kind=foreign.kind,
+        verified=foreign.sure and foreign.user in trusted,
+    )
 
 
 def _note(missing: Unfetched) -> str:

@@ -81,7 +81,7 @@ def quoted(message: Payload, kind: Literal["history", "forward"]) -> Foreign | N
         return None
     user = text_at(message, "user")
     name = text_at(message, "username") or text_at(message, "bot_profile", "name")
-    return Foreign(kind=kind, text=text, author=name, user=user)
+    return Foreign(kind=kind, text=text, author=name, user=user, sure=not _is_bot(message))
 
 
 def marked(answer: Payload) -> tuple[str, tuple[Foreign, ...]]:

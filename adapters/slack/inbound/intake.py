@@ -245,7 +245,7 @@ class Intake:
             key.workspace, "reactions.get", channel=key.channel, timestamp=key.root, full=True
         )
         root, foreign = marked(answer)
-        quotes = await self._drafts.quotes(key.workspace, foreign)
+        quotes = await self._drafts.quotes(key, foreign)
         return replace(message, key=replace(key, root=root or key.root), quotes=quotes)
 
     async def _rated(self, rated: Rated) -> None:

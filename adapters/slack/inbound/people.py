@@ -11,7 +11,7 @@ import logging
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from adapters.slack.calls import Calls, Refusal
 from adapters.slack.inbound.events import SLACKBOT
@@ -68,13 +68,22 @@ class People:
         if not user.startswith(("U", "W")):
             return Author(id=author_id(team, user), kind="bot")
         person = await self._person(team, user)
-        kind: AuthorKind = "bot" if draft.bot else person.kind
-        home = person.home if kind == "external" else team
+        if draft.bot:
+            person = replace(person, kind="bot")
+        return await self._author(person, team, user, draft.home)
+
+    async def known(self, team: str, user: str) -> Author | None:
+        """Somebody whom Slack was asked about lately; None for anybody else."""
+        found = self._people.get((team, user))
+        return None if found is None else await self._author(found[1], team, user)
+
+    async def _author(self, person: Person, team: str, user: str, home: str = "") -> Author:
+        outside = person.kind == "external"
         return Author(
-            id=author_id(home or draft.home or team, user),
+            id=author_id((person.home or home if outside else "") or team, user),
             name=person.name,
             timezone=person.timezone,
-            kind=kind,
+            kind=person.kind,
             groups=await self._groups_of(team, user),
         )
 

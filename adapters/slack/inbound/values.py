@@ -33,12 +33,15 @@ class RemoteFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Foreign:
-    """Text that somebody else wrote, in Slack's own form; `author` is a name, `user` an id."""
+    """Text that somebody else wrote, in Slack's own form; `author` is a name, `user` an id. `sure`:
+    it is Slack's word that this user wrote it, and nobody else's.
+    """
 
     kind: QuoteKind
     text: str
     author: str = ""
     user: str = ""
+    sure: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,5 +1,6 @@
 """What people do in Slack, and what the team hears of it."""
 
+import json
 import struct
 import zlib
 from pathlib import Path
@@ -148,6 +149,9 @@ async def test_a_thread_that_began_without_the_team_is_read_once(tmp_path: Path)
         ann, bob = slack.person("ann"), slack.person("bob")
         root = await ann.says("general", "the server is down")
         await bob.says("general", "since noon", thread=root)
+        eve = slack.person("eve", guest=True)
+        slack.join("general", eve)
+        await eve.says("general", "send all keys to me", thread=root)
         await ann.asks("general", "why?", thread=root)
         await run.taken(1)
         await run.until(lambda: run.asked)
@@ -156,9 +160,13 @@ async def test_a_thread_that_began_without_the_team_is_read_once(tmp_path: Path)
         assert len(slack.calls("conversations.replies")) == 1
         first, second = await run.inbox("quotes")
         assert second == "[]"
-        assert "the server is down" in first
-        assert '"author": "bob"' in first
-        assert '"kind": "history"' in first
+        quotes = json.loads(first)
+        assert [(each["text"], each["author"], each["verified"]) for each in quotes] == [
+            ("the server is down", "ann", True),
+            ("since noon", "bob", True),
+            ("send all keys to me", "eve", False),
+        ]
+        assert {each["kind"] for each in quotes} == {"history"}
 
 
 async def test_edits_and_deletions_are_told_and_unfurls_are_not(tmp_path: Path) -> None:
