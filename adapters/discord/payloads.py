@@ -25,7 +25,8 @@ SUPPRESS_EMBEDS = 1 << 2
 BUTTONS = 5
 OPTIONS = 25
 ARGUMENTS = 1100
-"""Characters of arguments that a card shows itself; longer ones are a file."""
+QUESTION = 1300
+"""Characters of arguments and of a question that a card shows itself; longer ones are a file."""
 
 NAME = 48
 TOOLS, HAND_OFF = 120, 60
@@ -143,7 +144,8 @@ def _card(card: Card) -> Message:
     head = f"{_pings(users)}**{escaped(label(request.agent or 'The team', 64))}** "
     if card.away:
         return _away(card, head, users)
-    text, files = head + _asks(request), ()
+    text, files = _asks(request)
+    text = head + text
     if request.request_kind == "approval":
         shown, files = _arguments(request)
         text = f"{text}\n{shown}"
@@ -169,16 +171,20 @@ def _away(card: Card, head: str, users: tuple[str, ...]) -> Message:
     )
 
 
-def _asks(request: InputRequested) -> str:
+def _asks(request: InputRequested) -> tuple[str, tuple[Upload, ...]]:
     if request.request_kind == "approval":
-        return f"asks to run `{_code(label(request.tool, 80))}`"
-    return f"asks:\n{clip(markdown(request.prompt), 1500)}"
+        return f"asks to run `{_code(label(request.tool, 80))}`", ()
+    prompt = markdown(request.prompt)
+    if length(prompt) <= QUESTION:
+        return f"asks:\n{closed(prompt)}", ()
+    file = Upload(name="question.md", data=sanitize(request.prompt).encode("utf-8", "replace"))
+    return f"asks:\n{closed(clip(prompt, QUESTION))}\n-# All of it is in the file below.", (file,)
 
 
 def _arguments(request: InputRequested) -> tuple[str, tuple[Upload, ...]]:
     """The exact arguments, with what can't be seen in them written out."""
     text = visible(_pretty(request.arguments))
-    prompt = clip(markdown(request.prompt), 300) if request.prompt else ""
+    prompt = closed(clip(markdown(request.prompt), 300))
     if length(text) <= ARGUMENTS and "```" not in text:
         return f"{prompt}\n```json\n{text}\n```".lstrip(), ()
     file = Upload(name="arguments.json", data=text.encode("utf-8", "replace"))

@@ -22,6 +22,8 @@ LOG = logging.getLogger("adapters.discord")
 
 SOON = 1.2
 """Seconds for which an answer waits for what it says."""
+MANY = 10
+"""With more of them under way than this, none waits."""
 
 MESSAGE, DEFER, DEFER_UPDATE, MODAL = 4, 5, 6, 9
 """Discord's kinds of first answers."""
@@ -36,6 +38,7 @@ class Replies:
 
     def __init__(self, rest: Rest) -> None:
         self._rest = rest
+        self._working = 0
 
     async def tell(
         self, event: Event, work: Coroutine[Any, Any, str], *, update: bool = False
@@ -44,13 +47,18 @@ class Replies:
 
         `update`: with "" there is nothing to be told; the message that was clicked shows it.
         """
-        async with asyncio.TaskGroup() as group:
-            working = group.create_task(_tried(work), name="takes an interaction")
-            await asyncio.wait([working], timeout=SOON)
-            late = not working.done()
-            if late:
-                await self._first(event, DEFER_UPDATE if update else DEFER, {"flags": EPHEMERAL})
-        text = working.result()
+        self._working += 1
+        try:
+            async with asyncio.TaskGroup() as group:
+                working = group.create_task(_tried(work), name="takes an interaction")
+                await asyncio.wait([working], timeout=SOON if self._working <= MANY else 0)
+                late = not working.done()
+                if late:
+                    kind = DEFER_UPDATE if update else DEFER
+                    await self._first(event, kind, {"flags": EPHEMERAL})
+            text = working.result()
+        finally:
+            self._working -= 1
         if not late:
             await (self.say(event, text) if text else self._first(event, DEFER_UPDATE))
         elif not update:

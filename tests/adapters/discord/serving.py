@@ -13,7 +13,7 @@ from pydantic import SecretStr
 
 from adapters.discord import Config
 from adapters.discord.adapter import DiscordAdapter
-from adapters.discord.simulator import Channel, DiscordSimulator, Message
+from adapters.discord.simulator import Channel, DiscordSimulator, Interaction, Message
 from gateway.access import RoutedAccess
 from gateway.config import Route
 from gateway.gateway import Gateway
@@ -42,13 +42,14 @@ async def serving(
     *,
     routes: Sequence[Route] = (EVERYWHERE,),
     operators: Sequence[str] = (),
+    approvals: Sequence[str] = (),
     config: Config | None = None,
     clock: Callable[[], float] = time.time,
     **more: Any,
 ) -> AsyncGenerator[Gateway]:
     """A gateway on the store in `folder`, and the adapter beside it until the block ends."""
     teams = make if isinstance(make, ScriptedTeams) else ScriptedTeams(make)
-    access = RoutedAccess(routes, operators)
+    access = RoutedAccess(routes, operators, approvals=approvals)
     adapter = DiscordAdapter(config or config_of(discord), clock=clock)
     async with (
         Gateway(SqliteStore(folder), teams, access=access, **more) as gateway,
@@ -77,3 +78,15 @@ def said(discord: DiscordSimulator, channel: Channel) -> list[str]:
 def own(discord: DiscordSimulator, channel: Channel) -> list[Message]:
     """The bot's messages there, oldest first."""
     return [each for each in discord.messages(channel) if each.application]
+
+
+def thread_of(message: Message) -> Channel:
+    """The thread that hangs on a message."""
+    assert message.thread is not None, "the message has no thread"
+    return message.thread
+
+
+def response_of(interaction: Interaction) -> Message:
+    """The message that answers an interaction."""
+    assert interaction.response is not None, "the interaction was not answered by a message"
+    return interaction.response

@@ -15,7 +15,7 @@ from gateway.access import RoutedAccess
 from gateway.adapter import AuthError
 from gateway.gateway import Gateway
 from gateway.store import SqliteStore
-from tests.adapters.discord.serving import all_told, config_of, own, said, serving
+from tests.adapters.discord.serving import all_told, config_of, own, said, serving, thread_of
 from tests.fakes.scripted_model import ScriptedModel
 from tests.gateway.scripted import ScriptedTeams, solo
 
@@ -58,8 +58,8 @@ async def test_without_the_intent_mentions_and_direct_messages_are_heard(
     async with serving(discord, tmp_path, lambda: solo("One.", "Two."), config=config) as gateway:
         asked = await alice.mentions(general, "hello")
         await discord.until(lambda: asked.thread and said(discord, asked.thread))
-        await alice.mentions(asked.thread, "and?")
-        await discord.until(lambda: len(said(discord, asked.thread)) == 2)
+        await alice.mentions(thread_of(asked), "and?")
+        await discord.until(lambda: len(said(discord, thread_of(asked))) == 2)
         await all_told(gateway)
 
 
@@ -95,13 +95,13 @@ async def test_a_lost_session_is_caught_up_with_over_rest(
         discord.gateway.invalidate()
         await discord.until(lambda: not discord.gateway.open_sessions)
         new = await alice.mentions(general, "lost?")
-        await alice.says(asked.thread, "lost here?")
+        await alice.says(thread_of(asked), "lost here?")
         await alice.says(alice.direct, "and here?")
         await discord.until(lambda: new.thread and said(discord, new.thread), seconds=8)
-        await discord.until(lambda: len(said(discord, asked.thread)) == 2)
+        await discord.until(lambda: len(said(discord, thread_of(asked))) == 2)
         await discord.until(lambda: len(said(discord, alice.direct)) == 2)
         await all_told(gateway)
-    assert len(said(discord, new.thread)) == 1
+    assert len(said(discord, thread_of(new))) == 1
 
 
 async def test_an_event_that_ends_the_library_does_not_end_the_bot(
@@ -161,10 +161,10 @@ async def test_what_was_said_while_the_process_was_away_is_one_turn(
         await noted(gateway)
     await discord.until(lambda: not discord.gateway.open_sessions)
     for text in ("first", "second", "third"):
-        await alice.says(asked.thread, text)
+        await alice.says(thread_of(asked), text)
     model = ScriptedModel("All of it.")
     async with serving(discord, tmp_path, partial(solo, model)) as gateway:
-        await discord.until(lambda: len(said(discord, asked.thread)) == 2)
+        await discord.until(lambda: len(said(discord, thread_of(asked))) == 2)
         await all_told(gateway)
     assert len(model.requests) == 1
     assert "first\n\nsecond\n\nthird" in model.texts()[-1]
@@ -188,7 +188,7 @@ async def test_what_is_older_waits_below_a_button(
         await discord.answered(await alice.clicks(offer, "Answer now"))
         await discord.until(lambda: asked.thread and said(discord, asked.thread))
         await all_told(gateway)
-    assert said(discord, asked.thread) == ["**solo**\nLate, but here."]
+    assert said(discord, thread_of(asked)) == ["**solo**\nLate, but here."]
 
 
 async def test_a_message_that_can_not_be_taken_just_now_is_taken_later(

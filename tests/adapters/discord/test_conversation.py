@@ -10,7 +10,7 @@ from teams import Swarm
 from teams.agents import AssistantAgent
 from teams.base import Handoff
 from teams.conditions import MaxMessageTermination, TextMentionTermination
-from tests.adapters.discord.serving import all_told, config_of, said, serving
+from tests.adapters.discord.serving import all_told, config_of, said, serving, thread_of
 from tests.fakes.scripted_model import ScriptedModel, calls
 from tests.gateway.scripted import ScriptedTeams, solo
 
@@ -24,11 +24,11 @@ async def test_a_mention_is_answered_in_a_thread_of_its_own(
         await discord.until(lambda: asked.thread and said(discord, asked.thread))
         await all_told(gateway)
 
-        assert said(discord, asked.thread) == ["**solo**\nHello, Alice."]
-        assert asked.thread.name == "say hello"
-        await alice.says(asked.thread, "and now?")
-        await discord.until(lambda: len(said(discord, asked.thread)) == 2)
-    assert said(discord, asked.thread)[1] == "**solo**\nBye."
+        assert said(discord, thread_of(asked)) == ["**solo**\nHello, Alice."]
+        assert thread_of(asked).name == "say hello"
+        await alice.says(thread_of(asked), "and now?")
+        await discord.until(lambda: len(said(discord, thread_of(asked))) == 2)
+    assert said(discord, thread_of(asked))[1] == "**solo**\nBye."
     assert discord.pings == []
     assert discord.calls("PATCH", "/channels/{channel_id}") == []
 
@@ -58,12 +58,12 @@ async def test_an_answer_streams_by_edits_and_a_hand_off_begins_another_message(
     async with serving(discord, tmp_path, teams) as gateway:
         asked = await alice.mentions(general, "how many?")
         await discord.until(lambda: asked.thread and said(discord, asked.thread))
-        assert said(discord, asked.thread)[0].startswith("**ann**")
+        assert said(discord, thread_of(asked))[0].startswith("**ann**")
         assert any(typing.channel is asked.thread for typing in discord.typing)
         go_on.set()
-        await discord.until(lambda: "seven" in "".join(said(discord, asked.thread)))
+        await discord.until(lambda: "seven" in "".join(said(discord, thread_of(asked))))
         await all_told(gateway)
-        texts = said(discord, asked.thread)
+        texts = said(discord, thread_of(asked))
     assert [text.splitlines()[0] for text in texts] == ["**ann**", "**bob**"]
     assert texts[1].endswith("It is seven. DONE")
     assert "\u2192 bob" in texts[0]
@@ -180,7 +180,7 @@ async def test_models_ping_nobody_and_show_no_previews(
         asked = await alice.mentions(general, "go")
         await discord.until(lambda: asked.thread and said(discord, asked.thread))
         await all_told(gateway)
-        (shown,) = [each for each in discord.messages(asked.thread) if each.application]
+        (shown,) = [each for each in discord.messages(thread_of(asked)) if each.application]
     assert discord.pings == []
     assert f"<@{alice.id}>" not in shown.content
     assert "](" not in shown.content

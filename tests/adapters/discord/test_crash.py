@@ -15,7 +15,7 @@ import pytest
 
 from adapters.discord.simulator import Call, Channel, DiscordSimulator, Message, Slow
 from tests.adapters.discord.child import WORDS
-from tests.adapters.discord.serving import own, said
+from tests.adapters.discord.serving import own, said, thread_of
 
 ROOT = Path(__file__).parents[3]
 POST = "/channels/{channel_id}/messages"
@@ -101,15 +101,15 @@ async def test_a_killed_process_says_everything_once(
         if at != "in mid-stream":
             discord.faults.plan(Slow(until=never, committed=True), when=is_post)
         asked = await served.ask("talk")
-        await discord.until(lambda: said(discord, asked.thread), seconds=25)
+        await discord.until(lambda: said(discord, thread_of(asked)), seconds=25)
         if at == "in mid-stream":
-            await discord.until(lambda: "word9 " in spoken(discord, asked.thread), seconds=25)
+            await discord.until(lambda: "word9 " in spoken(discord, thread_of(asked)), seconds=25)
     never.set()
     async with served.process():
-        await discord.until(lambda: spoken(discord, asked.thread).endswith("end."), seconds=30)
-    answers = [text for text in said(discord, asked.thread) if "word0" in text]
+        await discord.until(lambda: spoken(discord, thread_of(asked)).endswith("end."), seconds=30)
+    answers = [text for text in said(discord, thread_of(asked)) if "word0" in text]
     assert len(answers) == 1 or "twice" in answers[-1]
-    assert WHOLE in spoken(discord, asked.thread)
+    assert WHOLE in spoken(discord, thread_of(asked))
 
 
 async def test_an_approval_is_clicked_after_a_restart_in_another_process(
@@ -118,10 +118,10 @@ async def test_an_approval_is_clicked_after_a_restart_in_another_process(
     served = Served(discord, tmp_path, "rings")
     async with served.process():
         asked = await served.ask("ring")
-        card = await served.card(asked.thread)
+        card = await served.card(thread_of(asked))
     async with served.process():
         clicked = await discord.answered(await served.alice.clicks(card, "Approve"))
-        await discord.until(lambda: "It rang." in spoken(discord, asked.thread), seconds=25)
+        await discord.until(lambda: "It rang." in spoken(discord, thread_of(asked)), seconds=25)
     assert clicked.acknowledged
     assert "approved" in card.content
     assert served.rung.read_text() == "big\n"
@@ -135,12 +135,12 @@ async def test_a_card_that_nobody_heard_of_stands_there_once(
     async with served.process():
         discord.faults.plan(Slow(until=never, committed=True), when=is_post)
         asked = await served.ask("ring")
-        card = await served.card(asked.thread)
+        card = await served.card(thread_of(asked))
     never.set()
     async with served.process():
         await discord.answered(await served.alice.clicks(card, "Approve"))
-        await discord.until(lambda: "It rang." in spoken(discord, asked.thread), seconds=25)
-    cards = [text for text in said(discord, asked.thread) if "asks to run" in text]
+        await discord.until(lambda: "It rang." in spoken(discord, thread_of(asked)), seconds=25)
+    cards = [text for text in said(discord, thread_of(asked)) if "asks to run" in text]
     assert len(cards) == 1
     assert "approved" in cards[0]
 
@@ -151,11 +151,11 @@ async def test_a_click_that_was_acknowledged_is_not_lost(
     served = Served(discord, tmp_path, "rings")
     async with served.process():
         asked = await served.ask("ring")
-        card = await served.card(asked.thread)
+        card = await served.card(thread_of(asked))
         await discord.answered(await served.alice.clicks(card, "Approve"))
     async with served.process():
-        await discord.until(lambda: "It rang." in spoken(discord, asked.thread), seconds=25)
+        await discord.until(lambda: "It rang." in spoken(discord, thread_of(asked)), seconds=25)
         await discord.until(lambda: "approved" in card.content, seconds=25)
     rung = served.rung.read_text() if served.rung.exists() else ""
-    told = "".join(said(discord, asked.thread))
+    told = "".join(said(discord, thread_of(asked)))
     assert rung == "big\n" or (rung == "" and "? ring" in told)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from adapters.discord.simulator import Cut, DiscordSimulator, Fails, Fault, Refuses, TooMany
-from tests.adapters.discord.serving import all_told, said, serving
+from tests.adapters.discord.serving import all_told, said, serving, thread_of
 from tests.fakes.scripted_model import ScriptedModel
 from tests.gateway.scripted import solo
 
@@ -58,11 +58,11 @@ async def test_a_thread_that_is_archived_meanwhile_is_opened_again(
     ) as gateway:
         asked = await alice.mentions(general, "count")
         await discord.until(lambda: asked.thread and said(discord, asked.thread))
-        discord.archive(asked.thread)
+        discord.archive(thread_of(asked))
         go_on.set()
-        await discord.until(lambda: said(discord, asked.thread) == ["**solo**\nOne two."])
+        await discord.until(lambda: said(discord, thread_of(asked)) == ["**solo**\nOne two."])
         await all_told(gateway)
-    assert not asked.thread.archived
+    assert not thread_of(asked).archived
 
 
 @pytest.mark.parametrize("what", ["locked", "deleted", "forbidden"])
@@ -79,9 +79,9 @@ async def test_a_thread_that_is_taken_away_ends_alone(
         match what:
             case "locked":
                 discord.deny(general, discord.bot, "manage_threads")
-                discord.archive(asked.thread, locked=True)
+                discord.archive(thread_of(asked), locked=True)
             case "deleted":
-                discord.delete(asked.thread)
+                discord.delete(thread_of(asked))
             case _:
                 discord.deny(general, discord.bot, "send_messages_in_threads view_channel")
         go_on.set()

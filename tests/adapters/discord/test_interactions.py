@@ -15,7 +15,7 @@ from gateway.store import SqliteStore
 from teams import RoundRobinGroupChat
 from teams.agents import AssistantAgent, UserProxyAgent
 from teams.conditions import MaxMessageTermination
-from tests.adapters.discord.serving import all_told, own, said, serving
+from tests.adapters.discord.serving import all_told, own, response_of, said, serving, thread_of
 from tests.fakes.scripted_model import ScriptedModel
 from tests.gateway.scripted import ScriptedTeams, calls, model, solo
 
@@ -66,9 +66,9 @@ async def test_a_slash_command_begins_a_conversation(
         await ready(discord)
         used = await alice.slash(general, "ask", text="the answer?")
         await discord.until(lambda: used.response and used.response.thread)
-        thread = used.response.thread
+        thread = thread_of(response_of(used))
         await discord.until(lambda: said(discord, thread) == ["**solo**\nForty-two."])
-        await discord.until(lambda: "the answer?" in used.response.content)
+        await discord.until(lambda: "the answer?" in response_of(used).content)
         await alice.says(thread, "sure?")
         await discord.until(lambda: len(said(discord, thread)) == 2)
         await all_told(gateway)
@@ -104,13 +104,13 @@ async def test_status_and_stop_are_answered_to_their_person_alone(
         asked = await alice.mentions(general, "hello")
         await discord.until(lambda: asked.thread and said(discord, asked.thread))
         await all_told(gateway)
-        used = await alice.slash(asked.thread, "status")
+        used = await alice.slash(thread_of(asked), "status")
         await discord.until(lambda: used.response and used.response.content)
-        stopped = await alice.slash(asked.thread, "stop")
+        stopped = await alice.slash(thread_of(asked), "stop")
         await discord.until(lambda: stopped.response and stopped.response.content)
-    assert used.response.content == "The team 'demo' has nothing to do."
-    assert stopped.response.content == "Nothing is running."
-    assert used.response not in bob.sees(asked.thread)
+    assert response_of(used).content == "The team 'demo' has nothing to do."
+    assert response_of(stopped).content == "Nothing is running."
+    assert used.response not in bob.sees(thread_of(asked))
 
 
 async def test_the_menu_of_a_message_asks_the_team_about_it(
@@ -127,7 +127,7 @@ async def test_the_menu_of_a_message_asks_the_team_about_it(
         claim = await bob.says(general, "two and two is five")
         used = await alice.menu(claim, "Ask the team")
         await discord.until(lambda: used.response and used.response.thread)
-        await discord.until(lambda: said(discord, used.response.thread))
+        await discord.until(lambda: said(discord, thread_of(response_of(used))))
         await all_told(gateway)
     told = "".join(client.texts())
     assert "two and two is five" in told
@@ -146,18 +146,18 @@ async def test_an_approval_is_clicked_and_its_outcome_stands_on_the_card(
     async with serving(discord, tmp_path, ringing(), operators=operators) as gateway:
         asked = await bob.mentions(general, "ring it")
         await discord.until(lambda: asked.thread)
-        card = await card_in(discord, asked.thread)
+        card = await card_in(discord, thread_of(asked))
         assert '"bell": "big"' in card.content
         assert card.pings == [alice.user]
 
         not_his = await bob.clicks(card, "Approve")
         await discord.answered(not_his)
         await discord.until(
-            lambda: any("not yours" in each.content for each in bob.sees(asked.thread))
+            lambda: any("not yours" in each.content for each in bob.sees(thread_of(asked)))
         )
         assert RUNG == []
         await discord.answered(await alice.clicks(card, "Approve"))
-        await discord.until(lambda: said(discord, asked.thread)[-1].endswith("It rang."))
+        await discord.until(lambda: said(discord, thread_of(asked))[-1].endswith("It rang."))
         await all_told(gateway)
         await discord.until(lambda: not card.components)
     assert "approved" in card.content
@@ -173,7 +173,7 @@ async def test_a_note_on_a_denial_reaches_the_team(
     async with serving(discord, tmp_path, ringing(), operators=operators) as gateway:
         asked = await alice.mentions(general, "ring it")
         await discord.until(lambda: asked.thread)
-        card = await card_in(discord, asked.thread)
+        card = await card_in(discord, thread_of(asked))
         opened = await discord.answered(await alice.clicks(card, "Deny with a note\u2026"))
         await discord.answered(await alice.submits(opened, text="it is late"))
         await discord.until(lambda: not card.components)
@@ -189,15 +189,15 @@ async def test_a_question_is_answered_by_a_form_or_by_a_reply_to_its_card(
     async with serving(discord, tmp_path, asking()) as gateway:
         first = await alice.mentions(general, "begin")
         await discord.until(lambda: first.thread)
-        card = await card_in(discord, first.thread)
+        card = await card_in(discord, thread_of(first))
         opened = await discord.answered(await alice.clicks(card, "Answer\u2026"))
         await discord.answered(await alice.submits(opened, text="go on"))
         await discord.until(lambda: not card.components)
 
         second = await alice.mentions(general, "begin again")
         await discord.until(lambda: second.thread)
-        other = await card_in(discord, second.thread)
-        await alice.says(second.thread, "all of it", reply_to=other)
+        other = await card_in(discord, thread_of(second))
+        await alice.says(thread_of(second), "all of it", reply_to=other)
         await discord.until(lambda: not other.components)
         await all_told(gateway)
     assert "go on" in card.content
@@ -212,17 +212,19 @@ async def test_a_late_click_and_an_unknown_button_are_answered(
     async with serving(discord, tmp_path, ringing(), operators=operators) as gateway:
         asked = await alice.mentions(general, "ring it")
         await discord.until(lambda: asked.thread)
-        card = await card_in(discord, asked.thread)
+        card = await card_in(discord, thread_of(asked))
         approve = card.components[0]["components"][0]["custom_id"]
         await discord.answered(await alice.clicks(card, "Deny"))
         await discord.until(lambda: not card.components)
         await discord.answered(await alice.clicks_gone(card, approve))
         await discord.until(
-            lambda: any("settled already" in each.content for each in alice.sees(asked.thread))
+            lambda: any("settled already" in each.content for each in alice.sees(thread_of(asked)))
         )
         await discord.answered(await alice.clicks_gone(card, "of:an:older:bot"))
         await discord.until(
-            lambda: any("not known any more" in each.content for each in alice.sees(asked.thread))
+            lambda: any(
+                "not known any more" in each.content for each in alice.sees(thread_of(asked))
+            )
         )
         await all_told(gateway)
     assert discord.missed_interactions == []
@@ -236,7 +238,7 @@ async def test_clicks_are_noticed_in_time_while_everything_else_is_slow(
     async with serving(discord, tmp_path, lambda: solo("Hi.")):
         await ready(discord)
         discord.faults.plan(Slow(2.0), path="/channels/", times=-1)
-        used = [await alice.slash(general, "status") for _ in range(200)]
+        used = [await alice.slash(general, "status") for _ in range(60)]
         for each in used:
             await discord.answered(each)
         discord.faults.clear()
@@ -253,6 +255,45 @@ async def test_who_may_not_write_may_not_use_commands_either(
         await ready(discord)
         used = await mallory.slash(general, "ask", text="let me in")
         await discord.until(lambda: used.response and used.response.content)
-    assert used.response.content == "You may not write to this team."
-    assert used.response.visible_to is mallory.user
+    assert response_of(used).content == "You may not write to this team."
+    assert response_of(used).visible_to is mallory.user
     assert client.requests == []
+
+
+async def test_a_notices_button_is_its_command(discord: DiscordSimulator, tmp_path: Path) -> None:
+    alice = discord.person("alice")
+    client = ScriptedModel(ValueError("the model is out"), "Fine again.")
+    async with serving(discord, tmp_path, partial(solo, client)) as gateway:
+        await alice.says(alice.direct, "hello")
+        notice = await card_in(discord, alice.direct)
+        used = await discord.answered(await alice.clicks(notice, label_of(notice)))
+        await discord.until(lambda: said(discord, alice.direct)[-1].endswith("Fine again."))
+        await all_told(gateway)
+    assert used.acknowledged
+    assert "the model is out" not in "".join(said(discord, alice.direct))
+
+
+def label_of(message: Message) -> str:
+    """The text on a message's only button."""
+    return message.components[0]["components"][0]["label"]
+
+
+async def test_a_copy_of_an_approval_elsewhere_is_decided_there(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    general, desk = discord.channel("general"), discord.channel("desk")
+    alice, bob = discord.person("alice"), discord.person("bob")
+    operators = [f"discord:{alice.id}"]
+    approvals = [f"discord:{discord.home.id}:{desk.id}"]
+    async with serving(
+        discord, tmp_path, ringing(), operators=operators, approvals=approvals
+    ) as gateway:
+        asked = await bob.mentions(general, "ring it")
+        copy = await card_in(discord, desk)
+        assert "big" not in copy.content
+        assert str(asked.id) in copy.content
+        await discord.answered(await alice.clicks(copy, "Approve"))
+        await discord.until(lambda: asked.thread and "It rang." in said(discord, asked.thread)[-1])
+        await discord.until(lambda: not copy.components)
+        await all_told(gateway)
+    assert RUNG == ["big"]

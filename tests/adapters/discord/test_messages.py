@@ -11,7 +11,7 @@ import pytest
 from adapters.discord.simulator import DiscordSimulator
 from gateway.config import Attachments, Route
 from gateway.gateway import Limits
-from tests.adapters.discord.serving import EVERYWHERE, all_told, said, serving
+from tests.adapters.discord.serving import EVERYWHERE, all_told, said, serving, thread_of
 from tests.adapters.discord.test_interactions import card_in, ready, ringing
 from tests.fakes.scripted_model import ScriptedModel
 from tests.gateway.scripted import solo
@@ -170,17 +170,17 @@ async def test_a_thread_that_waits_for_an_answer_stays_open(
     async with serving(discord, tmp_path, ringing(), operators=operators) as gateway:
         asked = await alice.mentions(general, "ring it")
         await discord.until(lambda: asked.thread)
-        card = await card_in(discord, asked.thread)
+        card = await card_in(discord, thread_of(asked))
         await all_told(gateway)
-        discord.archive(asked.thread)
-        await discord.until(lambda: not asked.thread.archived)
+        discord.archive(thread_of(asked))
+        await discord.until(lambda: not thread_of(asked).archived)
         await discord.answered(await alice.clicks(card, "Deny"))
         await discord.until(lambda: not card.components)
         await all_told(gateway)
-        discord.archive(asked.thread)
+        discord.archive(thread_of(asked))
         await alice.says(alice.direct, "/status")
         await discord.until(lambda: said(discord, alice.direct))
-    assert asked.thread.archived
+    assert thread_of(asked).archived
 
 
 def people(discord: DiscordSimulator) -> dict:

@@ -10,7 +10,7 @@ from gateway.gateway import Limits
 from teams import RoundRobinGroupChat
 from teams.agents import AssistantAgent
 from teams.conditions import MaxMessageTermination
-from tests.adapters.discord.serving import all_told, config_of, said, serving
+from tests.adapters.discord.serving import all_told, config_of, said, serving, thread_of
 from tests.fakes.scripted_model import ScriptedModel
 from tests.gateway.scripted import ScriptedTeams
 
@@ -90,7 +90,7 @@ async def test_twenty_threads_grow_side_by_side_under_limits_that_shrink(
             discord.limits.set(EDIT, count, 2.5, told=told)
         await talks
         await discord.until(
-            lambda: all(said(discord, each.thread)[-1].endswith("end.") for each in asked),
+            lambda: all(said(discord, thread_of(each))[-1].endswith("end.") for each in asked),
             seconds=10,
         )
         late = asyncio.get_running_loop().time() - talking.ended_at

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import AsyncIterator
+from dataclasses import replace
 
 import pytest
 from pydantic import SecretStr
@@ -14,7 +15,7 @@ from adapters.discord.threads import Spots
 from gateway.conversation import ConversationKey
 from gateway.events import InputRequested
 from gateway.surface import Card, Document, Part, Place, Speech
-from tests.adapters.discord.serving import own, said
+from tests.adapters.discord.serving import own, said, thread_of
 from tests.contract.text_surface import Seen, TextSurfaceContract
 
 TRIES = 3
@@ -83,10 +84,10 @@ class DiscordHarness:
     async def archive(self) -> None:
         await self.surface.rename(self.place, "closed")
         self.discord.deny(self.channel, self.discord.bot, "manage_threads")
-        self.discord.archive(self.thread, locked=True)
+        self.discord.archive(thread_of(self.asked), locked=True)
 
     async def remove(self, message: str) -> None:
-        self.discord.delete(self.thread.messages[int(message)])
+        self.discord.delete(thread_of(self.asked).messages[int(message)])
 
 
 def _is_post(call) -> bool:
@@ -133,7 +134,7 @@ async def test_the_longest_of_everything_fits(harness: DiscordHarness) -> None:
         agent="*" * 90, text=text, activity=(*tools, hand_off), growing=True, resuming=True
     )
     await harness.surface.post(harness.place, Part(key="k", content=speech, unsure=True))
-    assert text in said(harness.discord, harness.thread)[0]
+    assert text in said(harness.discord, thread_of(harness.asked))[0]
 
 
 @pytest.mark.parametrize(
@@ -151,7 +152,7 @@ async def test_a_card_shows_the_exact_arguments(harness: DiscordHarness, argumen
         arguments=arguments,
     )
     await harness.surface.post(harness.place, Part(key="k", content=Card(request=request)))
-    (card,) = own(harness.discord, harness.thread)
+    (card,) = own(harness.discord, thread_of(harness.asked))
     shown = card.content + "".join(file.content.decode() for file in card.attachments)
     assert "\u202e" not in shown
     assert "\u200b" not in shown
@@ -173,7 +174,7 @@ async def test_a_choice_of_many_is_a_menu(harness: DiscordHarness) -> None:
         options=tuple(f"option {n}" for n in range(30)),
     )
     await harness.surface.post(harness.place, Part(key="k", content=Card(request=request)))
-    (card,) = own(harness.discord, harness.thread)
+    (card,) = own(harness.discord, thread_of(harness.asked))
     shown = [
         option["label"] for menu in walk(card.components) for option in menu.get("options", ())
     ]
@@ -183,7 +184,7 @@ async def test_a_choice_of_many_is_a_menu(harness: DiscordHarness) -> None:
 async def test_a_files_name_leads_nowhere(harness: DiscordHarness) -> None:
     document = Document(name="../../etc/pass\u202egnp.exe", data=b"x")
     await harness.surface.post(harness.place, Part(key="k", content=document))
-    (posted,) = own(harness.discord, harness.thread)
+    (posted,) = own(harness.discord, thread_of(harness.asked))
     assert posted.attachments[0].filename == "passgnp.exe"
 
 
@@ -192,7 +193,7 @@ async def test_the_same_key_again_says_what_it_says_now(harness: DiscordHarness)
     await harness.surface.post(harness.place, first)
     later = Part(key="k", content=Speech(agent="solo", text="One two."))
     await harness.surface.post(harness.place, later)
-    assert said(harness.discord, harness.thread) == ["**solo**\nOne two."]
+    assert said(harness.discord, thread_of(harness.asked)) == ["**solo**\nOne two."]
 
 
 async def test_a_title_is_given_only_where_it_is_another(harness: DiscordHarness) -> None:
@@ -205,4 +206,18 @@ async def test_a_title_is_given_only_where_it_is_another(harness: DiscordHarness
         if call.route == "/channels/{channel_id}" and "name" in call.body
     ]
     assert len(renames) == 1
-    assert harness.thread.name == "bells"
+    assert thread_of(harness.asked).name == "bells"
+
+
+async def test_a_question_too_long_for_a_message_is_a_file_too(harness: DiscordHarness) -> None:
+    question = "Which? " + "word " * 800
+    request = InputRequested(
+        thread="t", request="0123456789ab", request_kind="text", agent="solo", prompt=question
+    )
+    card = Card(request=request)
+    message = await harness.surface.post(harness.place, Part(key="k", content=card))
+    settled = Part(key="k", content=replace(card, outcome="This one.", by="Alice"))
+    await harness.surface.edit(harness.place, message, settled)
+    (shown,) = own(harness.discord, thread_of(harness.asked))
+    assert "This one." in shown.content
+    assert [each.content.decode() for each in shown.attachments] == [question]

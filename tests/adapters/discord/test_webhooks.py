@@ -8,7 +8,7 @@ import pytest
 
 from adapters.discord.simulator import Cut, DiscordSimulator, Fails, Fault
 from adapters.discord.webhooks import user_name
-from tests.adapters.discord.serving import all_told, config_of, own, said, serving
+from tests.adapters.discord.serving import all_told, config_of, own, said, serving, thread_of
 from tests.adapters.discord.test_interactions import card_in, ringing
 from tests.fakes.scripted_model import ScriptedModel
 from tests.gateway.scripted import solo
@@ -33,11 +33,11 @@ async def test_an_agent_streams_under_its_own_name(
         asked = await alice.mentions(general, "count")
         await discord.until(lambda: asked.thread and said(discord, asked.thread))
         go_on.set()
-        await discord.until(lambda: said(discord, asked.thread) == ["One two."])
-        await alice.says(asked.thread, "go on")
-        await discord.until(lambda: said(discord, asked.thread) == ["One two.", "Three."])
+        await discord.until(lambda: said(discord, thread_of(asked)) == ["One two."])
+        await alice.says(thread_of(asked), "go on")
+        await discord.until(lambda: said(discord, thread_of(asked)) == ["One two.", "Three."])
         await all_told(gateway)
-    assert {each.author.name for each in own(discord, asked.thread)} == {"solo"}
+    assert {each.author.name for each in own(discord, thread_of(asked))} == {"solo"}
     assert len(discord.calls("POST", "/channels/{channel_id}/webhooks")) == 1
     assert len(model.requests) == 2
     assert discord.avoidable_429s == []
@@ -56,7 +56,7 @@ async def test_what_nobody_heard_of_is_looked_up(
         asked = await alice.mentions(general, "hi")
         await discord.until(lambda: asked.thread and said(discord, asked.thread), seconds=8)
         await all_told(gateway)
-    assert said(discord, asked.thread) == ["Hello."]
+    assert said(discord, thread_of(asked)) == ["Hello."]
 
 
 async def test_without_the_permission_and_in_direct_messages_the_bot_writes_itself(
@@ -71,7 +71,7 @@ async def test_without_the_permission_and_in_direct_messages_the_bot_writes_itse
         await alice.says(alice.direct, "hi")
         await discord.until(lambda: said(discord, alice.direct))
         await all_told(gateway)
-    assert said(discord, asked.thread) == said(discord, alice.direct) == ["**solo**\nHello."]
+    assert said(discord, thread_of(asked)) == said(discord, alice.direct) == ["**solo**\nHello."]
 
 
 async def test_cards_stay_the_bots_own(discord: DiscordSimulator, tmp_path: Path) -> None:
@@ -80,9 +80,9 @@ async def test_cards_stay_the_bots_own(discord: DiscordSimulator, tmp_path: Path
     async with serving(discord, tmp_path, ringing(), operators=operators, config=config) as gateway:
         asked = await alice.mentions(general, "ring")
         await discord.until(lambda: asked.thread)
-        card = await card_in(discord, asked.thread)
+        card = await card_in(discord, thread_of(asked))
         await discord.answered(await alice.clicks(card, "Approve"))
-        await discord.until(lambda: said(discord, asked.thread)[-1].endswith("It rang."))
+        await discord.until(lambda: said(discord, thread_of(asked))[-1].endswith("It rang."))
         await all_told(gateway)
     assert card.author is discord.bot
 
