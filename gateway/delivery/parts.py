@@ -136,7 +136,7 @@ def _speech(item: SpeechItem, surface: TextSurface, rows: Mapping[int, OutboxRow
     )
     long = len(pieces) > most or surface.length(text) > limits.whole
     if long:
-        pieces = [piece for piece in pieces[:most] if piece.last <= limits.whole] or pieces[:1]
+        pieces = [piece for piece in pieces[:most] if piece.first < limits.whole]
     if not pieces:
         pieces = [Piece(first=0, last=0, body="")]
     parts = [_part(item, n, piece, last=n == len(pieces) - 1) for n, piece in enumerate(pieces)]

@@ -476,3 +476,22 @@ async def test_what_was_written_elsewhere_is_shown_here(tmp_path: Path) -> None:
         await board.until(lambda b: len(b.posted) == 3)
         await all_told(gateway)
     assert board.texts == ["solo: Hello.", "-- you wrote elsewhere: And you there?", "solo: Again."]
+
+
+async def test_what_grows_beyond_all_that_is_shown_keeps_its_beginning(tmp_path: Path) -> None:
+    board = Board()
+    limits = TextLimits(message=100, messages=9, whole=250)
+    text = "".join(f"word{n:03} " for n in range(60))
+    async with served(tmp_path, Surface(board, limits=limits)) as gateway:
+        story = await Story.begun(gateway)
+        await story.tell(BEGIN, started("a"))
+        for at in range(0, len(text), 40):
+            await story.tell(delta("a", "m", text[at : at + 40]))
+            shown_so_far = min(at, 200)
+            await board.until(lambda b, least=shown_so_far: len(b.said()) >= least)
+        await story.tell(said("a", "m", text), DONE)
+        await story.told()
+    assert text.startswith(board.said())
+    assert len(board.said()) >= 250
+    assert isinstance(board.posted[-1].content, Document)
+    assert board.posted[-1].content.data.decode() == text
