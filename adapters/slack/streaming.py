@@ -245,7 +245,8 @@ class Streaming:
             await self._stop(place, stream, chunks=chunks or None, blocks=below or None)
         except Refusal as error:
             if error.code in _TOO_LONG and extended and speech.text != stream.shown:
-                await self._stop_bare(place, stream)
+                if not await self._stop_bare(place, stream):
+                    raise Unreachable("Slack does not end a stream yet.") from error
                 self._settled(stream)
                 raise NoMoreText(stream.shown) from error
             if error.code != ENDED:
@@ -318,14 +319,17 @@ class Streaming:
         )
         stream.marked = True
 
-    async def _stop_bare(self, place: Place, stream: Stream, **arguments: Any) -> None:
-        """Stop the stream, whatever it shows."""
+    async def _stop_bare(self, place: Place, stream: Stream, **arguments: Any) -> bool:
+        """Stop the stream, whatever it shows; False if Slack does not let it be stopped (yet)."""
         try:
             await self._stop(place, stream, **arguments)
         except Refusal as error:
             if error.code not in (ENDED, LEFT):
-                raise
+                LOG.warning("a stream could not be ended: %s", error)
+                stream.phase = "broken"
+                return False
         stream.phase = "stopped"
+        return True
 
     async def _rest(self, stream: Stream) -> None:
         """Stop a stream to which nothing is added now; its next text is a new message."""

@@ -345,3 +345,16 @@ async def test_an_append_that_was_cut_short_is_never_made_twice(desk: Desk) -> N
     with pytest.raises(NoMoreText):
         await desk.surface.edit(desk.place, message, says("A B C "))
     assert desk.texts == ["A B C"]
+
+
+async def test_a_stream_that_slack_does_not_end_is_set_right_once_it_has_expired(
+    desk: Desk,
+) -> None:
+    message = await desk.surface.post(desk.place, says("A "))
+    desk.slack.fail("chat.stopStream", Refused("msg_too_long"), times=9)
+    for _ in range(2):
+        with pytest.raises(Unreachable):
+            await desk.surface.edit(desk.place, message, says("A B.", growing=False))
+    desk.slack.clock.advance(310)
+    await desk.surface.edit(desk.place, message, says("A B.", growing=False))
+    assert desk.texts[0].startswith("A B.")
