@@ -83,6 +83,9 @@ async def test_events_clicks_and_commands_come_over_http(tmp_path: Path) -> None
         slack, ann = run.slack, run.slack.person("ann")
         asked = await ann.asks("general", "hello")
         await run.until(lambda: slack.messages("general", asked)[1:])
+        await run.until(lambda: "Good answer" in str(slack.messages("general", asked)))
+        pressed = await ann.clicks(slack.messages("general", asked)[1].ts, "Good answer")
+        await run.until(lambda: pressed.acked and slack.private(ann))
         helped = await ann.commands("general", "/parley", "help")
         await run.until(lambda: helped.acked)
         assert helped.response
