@@ -789,10 +789,6 @@ class SessionReader(Protocol):
         """How far a thread is told on its platform, and what of it stands there."""
         ...
 
-    async def part_at(self, message: str, place: ConversationKey) -> OutboxRow | None:
-        """What stands in a platform's message; None if that is not known (any more)."""
-        ...
-
     async def link_of(self, turn: str) -> str:
         """A link to what the turn works on; "" if there is none."""
         ...

@@ -479,14 +479,6 @@ class SqliteStore:
             rows=tuple(map(outbox.outbox_row_of, rows)),
         )
 
-    async def part_at(self, message: str, place: ConversationKey) -> OutboxRow | None:
-        """What stands in a platform's message; None if that is not known (any more)."""
-        rows = await self._rows(
-            "SELECT * FROM outbox WHERE message = ? AND message <> '' AND place = ?",
-            (message, str(place)),
-        )
-        return outbox.outbox_row_of(rows[0]) if rows else None
-
     async def link_of(self, turn: str) -> str:
         """A link to what the turn works on; "" if there is none."""
         rows = await self._rows(

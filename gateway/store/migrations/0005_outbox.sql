@@ -29,4 +29,3 @@ CREATE TABLE outbox (                   -- one row per message of a platform
     at         REAL NOT NULL               -- of the last one
 ) WITHOUT ROWID;
 CREATE INDEX outbox_thread ON outbox (thread, item, n);
-CREATE INDEX outbox_message ON outbox (message) WHERE message <> '';
