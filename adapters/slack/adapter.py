@@ -132,8 +132,7 @@ class _Service:
         """Connect, and stay so until cancelled. Raises AuthError and GatewayError."""
         async with AsyncExitStack() as stack:
             if self._installs is not None:
-                for install in await self._installs.load():
-                    LOG.info("installed in %s", install)
+                await self._load(self._installs)
             if self._config.listens:
                 routes = self._routes()
                 await stack.enter_async_context(
@@ -147,6 +146,18 @@ class _Service:
                 group.create_task(_failing(self._fatal), name="slack end")
                 if self._sockets is not None:
                     group.create_task(self._sockets.run(), name="slack sockets")
+
+    async def _load(self, installs: Installs) -> None:
+        """Know the workspaces that are installed; one whose token can't be renewed is tried again
+        when it is needed.
+        """
+        for team in await installs.load():
+            try:
+                await self._clients.of(team)
+            except GatewayError as error:
+                LOG.warning("%s is not served yet: %s", team, error)
+            else:
+                LOG.info("installed in %s", team)
 
     def _make_sockets(self) -> Sockets | None:
         if self._config.mode != "socket":

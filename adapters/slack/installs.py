@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger("adapters.slack")
 
+PREFIX = "slack:install:"
 RENEW_BEFORE = 1800.0
 """Seconds before its end at which a token is renewed; it lives for twelve hours."""
 SECONDS = 15.0
@@ -84,11 +85,12 @@ class Installs:
         self._renewing = asyncio.Lock()
 
     async def load(self) -> list[str]:
-        """Read all that are kept; their ids. Raises WrongKey."""
-        for name in await self._tokens.names():
-            if name.startswith("slack:install:"):
-                await self._find(name.removeprefix("slack:install:"))
-        return list(self._known)
+        """Read all; the ids of their workspaces and organisations. Raises WrongKey."""
+        names = [name for name in await self._tokens.names() if name.startswith(PREFIX)]
+        ids = [name.removeprefix(PREFIX) for name in names]
+        for ident in ids:
+            await self._find(ident)
+        return ids
 
     async def current(
         self, team: str, clients: SlackClients, *, enterprise: str = ""
@@ -253,4 +255,4 @@ class Installs:
 
 
 def _name(ident: str) -> str:
-    return f"slack:install:{ident}"
+    return f"{PREFIX}{ident}"

@@ -137,7 +137,9 @@ class CatchUp:
         for _, group in groupby(sorted(drafts, key=_thread), key=_thread_and_author):
             try:
                 messages = [await self._drafts.message(each) for each in group]
-                await self._gateway.accept(collected(messages))
+                said = [each for each in messages if each.event != "command"]
+                if said:  # a command of then is about nothing of now
+                    await self._gateway.accept(collected(said))
             except GatewayError as error:
                 LOG.warning("what was missed in a thread was not taken: %s", error)
         return len(drafts)

@@ -74,6 +74,12 @@ async def test_a_workspace_that_may_installs_and_is_served_after_a_restart(tmp_p
         async with installable(slack, tmp_path, keys) as (run, _):
             again = await slack.person("ann").asks("general", "hello again")
             await run.until(lambda: slack.messages("general", again)[1:])
+            answered = again
+        slack.clock.advance(60)
+        await slack.person("ann").says("general", "are you there?", thread=answered)
+        slack.clock.advance(600)
+        async with installable(slack, tmp_path, keys) as (run, _):
+            await run.until(lambda: len(slack.messages("general", answered)) == 4)
         assert len(slack.calls("auth.test")) == 1  # once, when it was installed
 
 
