@@ -130,8 +130,9 @@ class Status:
 class Gateway:
     """Sessions of people with teams, on one store.
 
-    `access` says who may write and answer; without one only operators may. Raises StoreError when
-    it is entered and the store can't be owned; every method raises Closing before and after that.
+    `access` says who may write and answer; without one only operators may. `clock` is the time of
+    day; `steady` never jumps, and shows when the clock does. Raises StoreError when it is entered
+    and the store can't be owned; every method raises Closing before and after that.
     """
 
     def __init__(
@@ -143,6 +144,7 @@ class Gateway:
         limits: Limits | None = None,
         tokens: TokenStore | None = None,
         clock: Callable[[], float] = time.time,
+        steady: Callable[[], float] = time.monotonic,
     ) -> None:
         self._store = store
         self._tokens = tokens
@@ -150,7 +152,7 @@ class Gateway:
         self._access = access or OperatorsOnly()
         self._limits = limits or Limits()
         self._clock = clock
-        self._trust = Trust(clock)
+        self._trust = Trust(clock, steady)
         self._boot = new_id()
         self._bus = LocalBus()
         self.vitals = Vitals()
@@ -288,7 +290,12 @@ class Gateway:
                 self._gone(thread)
 
     async def _settle_due(self) -> float | None:
-        """Let requests expire, and remind of them; when that is to be done next."""
+        """Let requests expire, and remind of them; when that is to be done next.
+
+        A clock that is in doubt settles nothing: what it denies can't be asked for again.
+        """
+        if not self._trust.holds():
+            return None
         settled = await self._store.settle_due(self._access.who_may_answer)
         for thread, events in settled.events.items():
             self._bus.publish(thread, events)
@@ -385,7 +392,8 @@ class Gateway:
     def _decide(self, message: InboundMessage, situation: Situation, team: str) -> Decision:
         """What becomes of a message; `team` is that of the thread it would make."""
         limits = QueueLimits(waiting=self._limits.waiting_messages, collect=self._limits.collect)
-        decision = decide(message, situation, self._access, self._clock(), limits)
+        late = self._trust.holds()
+        decision = decide(message, situation, self._access, self._clock(), limits, late=late)
         if isinstance(decision, Enqueue | Change) and message.attachments:
             held = situation.thread.attached if situation.thread else 0
             if said := refusal(message.attachments, self._limits.attachments, held=held):

@@ -75,8 +75,13 @@ def decide(
     access: Access,
     now: float,
     limits: QueueLimits = USUAL,
+    *,
+    late: bool = True,
 ) -> Decision:
-    """What becomes of a message in this situation."""
+    """What becomes of a message in this situation.
+
+    `late` says that answers can come too late: not while it is in doubt what time it is.
+    """
     verdict = access.judge(message)
     if isinstance(verdict, Denied) and situation.paired:
         verdict = verdict.once_paired or verdict
@@ -90,7 +95,10 @@ def decide(
         return Refuse(reason="too many messages of bots")
     elif answer is None:
         return _taken(message, situation, access, verdict, limits, now)
-    return _answered(message.author, situation.named, answer, access, now)
+    request = situation.named
+    if request is not None and not late:
+        request = replace(request, expires_at=None)
+    return _answered(message.author, request, answer, access, now)
 
 
 def _changed(message: InboundMessage, verdict: Verdict, access: Access) -> Decision:

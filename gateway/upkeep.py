@@ -21,7 +21,7 @@ DOUBT = 6 * 3600.0
 
 
 class Trust:
-    """Whether the time of day can be believed far enough to delete by it.
+    """Whether the time of day can be believed far enough to delete, or to deny, by it.
 
     `clock` is the time of day, `steady` never jumps; both in seconds.
     """
@@ -39,7 +39,9 @@ class Trust:
         steady = self._steady()
         offset = self._clock() - steady
         if offset - self._offset > JUMP:
-            LOG.warning("the clock jumped ahead: nothing is deleted by age for some hours")
+            LOG.warning(
+                "the clock jumped ahead: nothing is deleted by age, and no request expires, for some hours"
+            )
             self._doubted_at = steady
         self._offset = offset
         if self._doubted_at is not None and steady - self._doubted_at >= DOUBT:

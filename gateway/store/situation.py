@@ -31,12 +31,13 @@ NEW_THREAD = "a new thread began"
 
 _OF_THE_PERSON = """
     (SELECT MAX(received_at) FROM inbox WHERE conversation = :conversation AND author = :person
-      AND outcome = 'refused' AND reason NOT IN ('withdrawn', :new_thread)) AS told,
+      AND outcome = 'refused' AND reason NOT IN ('withdrawn', :new_thread)
+      AND received_at <= :now) AS told,
     EXISTS (SELECT 1 FROM people WHERE person = :person) AS paired,
     (SELECT COUNT(*) FROM inbox WHERE conversation = :conversation AND author_kind = 'bot'
-      AND received_at > :bots_since AND :bot) AS bots,
+      AND received_at > :bots_since AND received_at <= :now AND :bot) AS bots,
     (SELECT COUNT(*) FROM (SELECT 1 FROM turns WHERE author = :person
-      AND started_at > :since LIMIT :most)) AS begun,
+      AND started_at > :since AND started_at <= :now LIMIT :most)) AS begun,
     (SELECT COUNT(*) FROM (SELECT 1 FROM turns WHERE author = :person
       AND status = 'running' LIMIT :most)) AS running,
     (SELECT COUNT(*) FROM (SELECT 1 FROM inbox WHERE author = :person
@@ -69,6 +70,7 @@ def situation(
         "person": person.id,
         "new_thread": NEW_THREAD,
         "bot": person.kind == "bot",
+        "now": now,  # what seems to be later was before the clock was set back
         "bots_since": now - BOT_WINDOW,
         "since": now - PERSON_WINDOW,
         "most": MOST_COUNTED,

@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
-from gateway.events import HumanText, MessageFinished, TurnStarted
+import pytest
+
+from gateway import deadlines
+from gateway.access import RoutedAccess
+from gateway.config import Route
+from gateway.conversation import Author, ConversationKey, InboundMessage
+from gateway.events import HumanText, InputRequested, InputResolved, MessageFinished, TurnStarted
 from gateway.gateway import Gateway, Limits
 from gateway.local_client import LocalClient
+from gateway.policy import BOT_MESSAGES, NOT_ALLOWED, TELL_AGAIN
+from gateway.registry import ToolRule
 from gateway.store import SqliteStore
+from gateway.store.requests import EXPIRED
 from gateway.upkeep import DOUBT, Trust
-from tests.gateway.scripted import ScriptedTeams, model, of, solo, turn
+from tests.gateway.scripted import ScriptedTeams, calls, ends, model, of, solo, turn, until
 
 YEAR = 365 * 86400.0
 DAY = 86400.0
+HOUR = 3600.0
+KEY = ConversationKey(platform="slack", workspace="T1", channel="C1", root="1")
+EVE = Author(id="slack:T1:eve", name="Eve")
+BOT = Author(id="slack:T1:bot", name="Bot", kind="bot")
 
 
 class Clock:
@@ -70,3 +84,113 @@ def test_a_clock_that_was_put_right_deletes_nothing_that_is_young() -> None:
     steady.now += DOUBT
     clock.now += DOUBT
     assert trust.holds()
+
+
+class Watched(Gateway):
+    """A gateway that says when it has looked at what is due."""
+
+    def __init__(self, folder: Path, teams: ScriptedTeams, clock: Clock, steady: Clock) -> None:
+        super().__init__(SqliteStore(folder, clock=clock), teams, clock=clock, steady=steady)
+        self._looked = asyncio.Event()
+
+    async def _settle_due(self) -> float | None:
+        due = await super()._settle_due()
+        self._looked.set()
+        return due
+
+    async def looks_again(self) -> None:
+        """Until it has looked once more from beginning to end."""
+        for _ in range(2):
+            self._looked.clear()
+            await self._looked.wait()
+
+
+@pytest.fixture
+def soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is due is looked for all the time."""
+    monkeypatch.setattr(deadlines, "LONGEST", 0.01)
+    monkeypatch.setattr(deadlines, "SHORTEST", 0.01)
+
+
+@pytest.mark.usefixtures("soon")
+@pytest.mark.parametrize("passes", [True, False], ids=["time-passes", "the-clock-jumps"])
+async def test_a_clock_that_jumps_ahead_denies_no_approval_that_is_open(
+    tmp_path: Path, *, passes: bool
+) -> None:
+    async def send() -> str:
+        return "sent"
+
+    clock, steady = Clock(), Clock()
+    shared = model(calls("send"), "done")
+    teams = ScriptedTeams(
+        lambda: solo(shared, tools=[send]),
+        rules={"send": ToolRule(action="ask", expires=24 * HOUR)},
+    )
+    async with Watched(tmp_path, teams, clock, steady) as gateway:
+        client = LocalClient(gateway)
+        thread = (await client.create_thread()).id
+        asked = of(InputRequested, await turn(client, thread, "go"))[0]
+        clock.now += YEAR
+        steady.now += YEAR * passes
+        await gateway.looks_again()
+        if not passes:
+            await client.send(thread, f"/approve {asked.request}")
+        events = await until(client, thread, lambda e: ends(e) and e.outcome == "done")
+    outcomes = [event.outcome for event in of(InputResolved, events)]
+    assert outcomes == [EXPIRED if passes else "approved"]
+
+
+@pytest.mark.usefixtures("soon")
+async def test_a_clock_that_jumped_ahead_lets_requests_expire_after_some_hours(
+    tmp_path: Path,
+) -> None:
+    async def send() -> str:
+        return "sent"
+
+    clock, steady = Clock(), Clock()
+    shared = model(calls("send"), "done")
+    rules = {"send": ToolRule(action="ask", expires=24 * HOUR)}
+    teams = ScriptedTeams(lambda: solo(shared, tools=[send]), rules=rules)
+    async with Watched(tmp_path, teams, clock, steady) as gateway:
+        client = LocalClient(gateway)
+        thread = (await client.create_thread()).id
+        await turn(client, thread, "go")
+        clock.now += YEAR
+        await gateway.looks_again()
+        clock.now += DOUBT
+        steady.now += DOUBT
+        events = await until(client, thread, lambda e: ends(e) and e.outcome == "done")
+    assert [event.outcome for event in of(InputResolved, events)] == [EXPIRED]
+
+
+def routed() -> RoutedAccess:
+    route = {"adapter": "slack", "channels": ["*"], "users": ["ann"], "bots": ["bot"]}
+    return RoutedAccess([Route.model_validate(route)])
+
+
+async def test_who_was_refused_before_a_clock_was_set_back_is_told_so_again(tmp_path: Path) -> None:
+    clock = Clock()
+    store = SqliteStore(tmp_path, clock=clock)
+    teams = ScriptedTeams(lambda: solo("never"))
+    async with Gateway(store, teams, access=routed(), clock=clock) as gateway:
+        told: list[str] = []
+        for step in (0.0, 60.0, -YEAR, 60.0, TELL_AGAIN):
+            clock.now += step
+            told.append((await gateway.accept(InboundMessage(key=KEY, author=EVE))).reply)
+    assert told == [NOT_ALLOWED, "", NOT_ALLOWED, "", NOT_ALLOWED]
+
+
+async def test_bots_that_wrote_before_a_clock_was_set_back_need_not_rest(
+    tmp_path: Path,
+) -> None:
+    clock = Clock()
+    store = SqliteStore(tmp_path, clock=clock)
+    teams = ScriptedTeams(lambda: solo(model(*["well"] * 60)))
+    limits = Limits(waiting_messages=100)
+    async with Gateway(store, teams, access=routed(), clock=clock, limits=limits) as gateway:
+        said = InboundMessage(key=KEY, author=BOT, text="and you?")
+        for _ in range(BOT_MESSAGES):
+            assert (await gateway.accept(said)).outcome != "refused"
+        assert (await gateway.accept(said)).outcome == "refused"
+        clock.now -= DAY
+        assert (await gateway.accept(said)).outcome != "refused"

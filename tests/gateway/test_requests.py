@@ -82,6 +82,7 @@ class Office:
             access=self.access,
             limits=self.limits,
             clock=self.clock.time,
+            steady=self.clock.time,
         )
         self.person = LocalClient(self.gateway)
         return self.gateway
