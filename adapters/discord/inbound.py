@@ -104,21 +104,21 @@ def parse_message(payload: Payload, me: Me) -> Said | None:
 
     Raises KeyError, TypeError or ValueError for what is no message.
     """
-    author = _mapping(payload["author"])
+    author = mapping(payload["author"])
     own = author["id"] == me.user or payload.get("application_id") == me.application
     hidden = int(payload.get("flags") or 0) & EPHEMERAL
     if own or hidden or int(payload.get("type") or 0) not in SAID:
         return None
     sender = parse_sender(author, payload.get("member"), webhook="webhook_id" in payload)
     names = {
-        str(each["id"]): _name(each, each.get("member")) for each in _list(payload, "mentions")
+        str(each["id"]): _name(each, each.get("member")) for each in objects(payload, "mentions")
     }
     text = str(payload.get("content") or "")
     if sender.bot and not text:
         text = "\n\n".join(_embeds(payload))
     snapshots = [
-        _mapping(each["message"])
-        for each in _list(payload, "message_snapshots")
+        mapping(each["message"])
+        for each in objects(payload, "message_snapshots")
         if "message" in each
     ]
     foreign = [Foreign(text=str(each.get("content") or ""), forward=True) for each in snapshots]
@@ -134,7 +134,7 @@ def parse_message(payload: Payload, me: Me) -> Said | None:
     elif answered is not None:
         foreign.append(_quoted(answered))
         files += parse_files(answered)
-    roles = {str(role) for role in _any_list(payload, "mention_roles")}
+    roles = {str(role) for role in listed(payload, "mention_roles")}
     return Said(
         id=str(int(payload["id"])),
         channel=str(payload["channel_id"]),
@@ -184,7 +184,7 @@ def parse_sender(user: Payload, member: Any = None, *, webhook: bool = False) ->
 
 def parse_files(message: Payload) -> Iterator[FileRef]:
     """The files on a message."""
-    for each in _list(message, "attachments"):
+    for each in objects(message, "attachments"):
         yield FileRef(
             id=str(each.get("id", "")),
             name=str(each.get("filename", "file")),
@@ -196,8 +196,8 @@ def parse_files(message: Payload) -> Iterator[FileRef]:
 
 def asked_in(message: Payload) -> str:
     """The request that a card of ours asks, "" for a message that is none."""
-    for row in _list(message, "components"):
-        for component in _list(row, "components"):
+    for row in objects(message, "components"):
+        for component in objects(row, "components"):
             action = parse_action(str(component.get("custom_id", "")))
             if action is not None and action.kind not in ("command", "missed"):
                 return action.what
@@ -235,24 +235,24 @@ def _moment(found: re.Match[str]) -> str:
 
 def _answered(payload: Payload) -> Payload | None:
     """The message that it replies to, if Discord gives it."""
-    if int(_mapping(payload.get("message_reference") or {}).get("type") or 0) == FORWARD:
+    if int(mapping(payload.get("message_reference") or {}).get("type") or 0) == FORWARD:
         return None
     found = payload.get("referenced_message")
-    return _mapping(found) if found else None
+    return mapping(found) if found else None
 
 
 def _is_own(message: Payload, me: Me) -> bool:
-    author = _mapping(message.get("author") or {})
+    author = mapping(message.get("author") or {})
     return author.get("id") == me.user or message.get("application_id") == me.application
 
 
 def _reference(message: Payload) -> str:
-    return str(_mapping(message.get("message_reference") or {}).get("message_id") or "")
+    return str(mapping(message.get("message_reference") or {}).get("message_id") or "")
 
 
 def _quoted(message: Payload) -> Foreign:
     author = message.get("author")
-    sender = parse_sender(_mapping(author), webhook="webhook_id" in message) if author else None
+    sender = parse_sender(mapping(author), webhook="webhook_id" in message) if author else None
     return Foreign(text=str(message.get("content") or ""), sender=sender)
 
 
@@ -267,24 +267,27 @@ def _name(user: Payload, member: Any) -> str:
 
 
 def _embeds(payload: Payload) -> Iterator[str]:
-    for embed in _list(payload, "embeds")[:EMBEDS]:
+    for embed in objects(payload, "embeds")[:EMBEDS]:
         parts = [str(embed[key]) for key in ("title", "description") if embed.get(key)]
-        parts += [f"{each.get('name')}: {each.get('value')}" for each in _list(embed, "fields")]
+        parts += [f"{each.get('name')}: {each.get('value')}" for each in objects(embed, "fields")]
         if parts:
             yield "\n".join(parts)
 
 
-def _mapping(value: Any) -> Payload:
+def mapping(value: Any) -> Payload:
+    """The value, if it is an object. Raises TypeError."""
     if not isinstance(value, Mapping):
         raise TypeError(f"expected an object, found {type(value).__name__}")
     return cast("Payload", value)
 
 
-def _list(payload: Payload, key: str) -> Sequence[Payload]:
-    return [_mapping(each) for each in _any_list(payload, key)]
+def objects(payload: Payload, key: str) -> Sequence[Payload]:
+    """The objects listed under a key, none where it is missing. Raises TypeError."""
+    return [mapping(each) for each in listed(payload, key)]
 
 
-def _any_list(payload: Payload, key: str) -> Sequence[Any]:
+def listed(payload: Payload, key: str) -> Sequence[Any]:
+    """What is listed under a key, nothing where it is missing. Raises TypeError."""
     value = payload.get(key) or ()
     if not isinstance(value, Sequence) or isinstance(value, str):
         raise TypeError(f"expected a list under {key!r}")

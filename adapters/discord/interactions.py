@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias
 
 from adapters.discord.custom_ids import Action, parse_action
-from adapters.discord.inbound import Foreign, Payload, Sender, parse_sender
+from adapters.discord.inbound import (
+    Foreign,
+    Payload,
+    Sender,
+    listed,
+    mapping,
+    objects,
+    parse_sender,
+)
 
 PING, COMMAND, COMPONENT, AUTOCOMPLETE, MODAL = 1, 2, 3, 4, 5
 """Discord's types of interactions."""
@@ -78,10 +86,10 @@ def parse_interaction(payload: Payload) -> Interaction | None:
     kind = int(payload["type"])
     if kind not in (COMMAND, COMPONENT, MODAL):
         return None
-    event, data = _event(payload), cast("Payload", payload["data"])
-    message = cast("Payload", payload.get("message") or {})
+    event, data = _event(payload), mapping(payload["data"])
+    message = mapping(payload.get("message") or {})
     on = str(message.get("id", ""))
-    chain = str((message.get("message_reference") or {}).get("message_id") or "")
+    chain = str(mapping(message.get("message_reference") or {}).get("message_id") or "")
     if kind == COMPONENT:
         return Clicked(event=event, action=_action(data), message=on, chain=chain)
     if kind == MODAL:
@@ -89,14 +97,14 @@ def parse_interaction(payload: Payload) -> Interaction | None:
         return Filled(event=event, action=action, text=_text(data), message=on, chain=chain)
     if int(data.get("type") or SLASH) == ON_MESSAGE:
         return _pointed(event, data)
-    options = cast("Sequence[Payload]", data.get("options") or ())
+    options = objects(data, "options")
     given = {str(each["name"]): _value(each.get("value")) for each in options}
     return Typed(event=event, name=str(data["name"]), options=given)
 
 
 def _event(payload: Payload) -> Event:
-    member = cast("Payload | None", payload.get("member"))
-    user = cast("Payload", member["user"] if member else payload["user"])
+    member = mapping(payload["member"]) if payload.get("member") else None
+    user = mapping(member["user"] if member else payload["user"])
     return Event(
         id=str(int(payload["id"])),
         token=str(payload["token"]),
@@ -109,8 +117,8 @@ def _event(payload: Payload) -> Event:
 
 def _pointed(event: Event, data: Payload) -> Pointed:
     target = str(data["target_id"])
-    message = cast("Payload", data["resolved"]["messages"][target])
-    sender = parse_sender(message["author"], webhook="webhook_id" in message)
+    message = mapping(data["resolved"]["messages"][target])
+    sender = parse_sender(mapping(message["author"]), webhook="webhook_id" in message)
     foreign = Foreign(text=str(message.get("content") or ""), sender=sender)
     return Pointed(event=event, message=target, foreign=foreign)
 
@@ -120,7 +128,7 @@ def _action(data: Payload) -> Action | None:
     action = parse_action(str(data.get("custom_id", "")))
     if action is None or action.kind != "menu":
         return action
-    values = cast("Sequence[Any]", data.get("values") or ())
+    values = listed(data, "values")
     chosen = str(values[0]) if values else ""
     if not (chosen.isascii() and chosen.isdigit()):
         return None
@@ -129,9 +137,9 @@ def _action(data: Payload) -> Action | None:
 
 def _text(data: Payload) -> str:
     """The first text of a form."""
-    for row in cast("Sequence[Payload]", data.get("components") or ()):
-        inner = row.get("components") or [row.get("component") or {}]
-        for component in cast("Sequence[Payload]", inner):
+    for row in objects(data, "components"):
+        inner = objects(row, "components") or [mapping(row.get("component") or {})]
+        for component in inner:
             if "value" in component:
                 return str(component["value"])
     return ""
