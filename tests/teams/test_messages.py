@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, PrivateAttr, TypeAdapter
 
 import teams.messages
+from teams._messages.chat import answered_text
 from teams._messages.events import stream_chunk
 from teams.code_executor import CodeBlock, CodeResult
 from teams.core import FunctionCall, Image
@@ -413,6 +414,34 @@ class TestStreamChunk:
         assert repr(chunk) == repr(validated)
         assert MessageFactory().create(chunk.dump()) == chunk
         assert pickle.loads(pickle.dumps(chunk)) == copy.deepcopy(chunk) == chunk
+
+
+class TestAnsweredText:
+    def test_is_like_a_validated_message(self) -> None:
+        said = answered_text("hi", "writer", RequestUsage(1, 2), "1")
+        validated = TextMessage(
+            id="1",
+            created_at=said.created_at,
+            content="hi",
+            source="writer",
+            models_usage=RequestUsage(1, 2),
+        )
+        assert said == validated
+        assert said.dump() == validated.dump() == said.model_dump(mode="json")
+        assert repr(said) == repr(validated)
+        assert said.model_fields_set == validated.model_fields_set
+        assert MessageFactory().create(said.dump()) == said
+        assert pickle.loads(pickle.dumps(said)) == copy.deepcopy(said) == said.model_copy() == said
+
+    def test_what_is_changed_before_it_is_sent_reaches_the_model(self) -> None:
+        said = answered_text("hi", "writer", None, "1")
+        before = said.to_model_message()
+        said.content = "bye"
+        said.metadata["seen"] = "yes"
+        assert said.dump()["content"] == said.to_model_message().content == "bye"
+        assert (before.content, said.dump()["metadata"]) == ("hi", {"seen": "yes"})
+        assert said.model_copy(update={"content": "again"}).to_model_message().content == "again"
+        assert answered_text("hi", "writer", None, "2").metadata == {}
 
     def test_shares_nothing_with_its_siblings(self) -> None:
         one, other = (stream_chunk(text, "writer", None) for text in "ab")
