@@ -40,7 +40,7 @@ class Trust:
         offset = self._clock() - steady
         if offset - self._offset > JUMP:
             LOG.warning(
-                "the clock jumped ahead: nothing is deleted by age, and no request expires, for some hours"
+                "the clock jumped ahead: for some hours, nothing is deleted or expires by its age"
             )
             self._doubted_at = steady
         self._offset = offset
