@@ -21,7 +21,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self
 
-from gateway.access import Access, Allowed, OperatorsOnly
+from gateway.access import Access, Allowed, Denied, OperatorsOnly
 from gateway.attachments import MB, by_content, refusal
 from gateway.budgets import Ledger
 from gateway.bus import LocalBus, Stirs, listening
@@ -234,6 +234,19 @@ class Gateway:
         Those who were let in by a code are not known here: `accept` has the last word.
         """
         return isinstance(self._access.judge(message), Allowed)
+
+    async def may(self, message: InboundMessage) -> bool:
+        """Whether its author may write there, those included who were let in by a code: for what
+        is done without `accept`.
+        """
+        match self._access.judge(message):
+            case Allowed():
+                return True
+            case Denied(once_paired=None):
+                return False
+            case Denied():
+                people = await self._store.people()
+                return any(person.id == message.author.id for person in people)
 
     @property
     def attachments(self) -> Attachments:

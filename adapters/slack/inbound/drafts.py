@@ -96,7 +96,7 @@ class Drafts:
         message = await self.by_author(draft)
         files: tuple[RemoteFile, ...] = ()
         foreign = draft.foreign
-        if message.direct or self._gateway.allows(message):
+        if await self._gateway.may(message):
             files, foreign = draft.files, (*await self._earlier(draft), *foreign)
         return await self._with(message, files, foreign)
 

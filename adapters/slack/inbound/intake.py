@@ -144,7 +144,7 @@ class Intake:
                 await self._retitled(found)
             case WantsMissed(draft=draft, after=after):
                 message = await self._drafts.by_author(draft)
-                if self._gateway.allows(message) or message.direct:
+                if await self._gateway.may(message):
                     self._afterwards(self._answer_missed(draft, after), "slack missed")
                 else:
                     self._tell(draft, REFUSED)
@@ -166,7 +166,7 @@ class Intake:
         given either.
         """
         message = await self._drafts.by_author(draft)
-        if message.direct or self._gateway.allows(message):
+        if await self._gateway.may(message):
             try:
                 await self._replies.post(draft, PASSED_ON)
             except Rejected as error:
@@ -234,7 +234,7 @@ class Intake:
             return
         message = await self._drafts.by_author(draft)
         message = replace(message, text=REACTED.format(emoji=reacted.emoji))
-        if message.direct or self._gateway.allows(message):
+        if await self._gateway.may(message):
             message = await self._with_marked(message)
         await self._hand_in(draft, message)
 
@@ -252,7 +252,7 @@ class Intake:
         draft = rated.draft
         message = await self._drafts.by_author(draft)
         thread = await self._gateway.store.thread_at(message.key)
-        if thread is None or not (message.direct or self._gateway.allows(message)):
+        if thread is None or not await self._gateway.may(message):
             self._tell(draft, REFUSED)
             return
         await self._gateway.store.rate(thread.id, rated.part, message.author.id, good=rated.good)
@@ -261,8 +261,9 @@ class Intake:
     async def _retitled(self, retitled: Retitled) -> None:
         message = await self._drafts.by_author(retitled.draft)
         thread = await self._gateway.store.thread_at(message.key)
-        allowed = message.direct or self._gateway.allows(message)
-        if thread is not None and allowed and thread.title != retitled.title:
+        if thread is None or thread.title == retitled.title:
+            return
+        if await self._gateway.may(message):
             await self._gateway.rename_thread(thread.id, retitled.title)
 
     async def _prompts(self, home: HomeOpened) -> None:

@@ -43,7 +43,7 @@ class SlashCommands:
             return IN_ITS_THREAD.format(name=name.lower())
         text = await self._drafts.plain(message.key.workspace, text)
         message = replace(message, event="message", text=text)
-        if message.direct or self._gateway.allows(message):
+        if await self._gateway.may(message):
             return await self._ask(draft.user, message)
         return (await self._gateway.accept(message)).reply
 

@@ -8,6 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from adapters.slack.actions import action_id
+from adapters.slack.blocks import feedback_block
+from adapters.slack.inbound.catch_up import NOTHING
+from adapters.slack.inbound.intake import NOTED, REFUSED
 from adapters.slack.inbound.interactions import ASK_TEAM
 from adapters.slack.simulator import Person, SlackSimulator
 from adapters.slack.simulator.state import Message
@@ -17,6 +21,7 @@ from tests.adapters.slack.serving import Served, served
 from tests.gateway.scripted import calls, solo
 
 STAFF = "S0STAFF"
+TITLE = "Another title"
 ROUTE = {"adapter": "slack", "channels": ["*"], "users": ["U0ANN"], "groups": [STAFF]}
 Act = Callable[[SlackSimulator, Person, Message, str], Awaitable[object]]
 
@@ -88,6 +93,35 @@ async def stops(slack: SlackSimulator, who: Person, thread: Message, card: str) 
     return slack.world.emit("T0HOME", event, about=slack.channel("team"))
 
 
+async def rates(slack: SlackSimulator, who: Person, thread: Message, card: str) -> object:
+    _, shown = slack.find(card)
+    shown.blocks.append({**feedback_block("a part"), "block_id": "thumbs"})
+    return await who.clicks(card, "Good answer")
+
+
+async def retitles(slack: SlackSimulator, who: Person, thread: Message, card: str) -> object:
+    event = {
+        "type": "agent_session_title_changed",
+        "channel": thread.channel,
+        "user": who.id,
+        "thread_ts": thread.ts,
+        "title": TITLE,
+    }
+    return slack.world.emit("T0HOME", event, about=slack.channel(thread.channel))
+
+
+async def asks_for_missed(slack: SlackSimulator, who: Person, thread: Message, card: str) -> object:
+    button = {
+        "type": "button",
+        "action_id": action_id("missed"),
+        "value": "0.000001",
+        "text": {"type": "plain_text", "text": "Answer now"},
+    }
+    _, shown = slack.find(card)
+    shown.blocks.append({"type": "actions", "block_id": "missed", "elements": [button]})
+    return await who.clicks(card, "Answer now")
+
+
 ACTS: dict[str, Act] = {
     "message": says,
     "edit": edits,
@@ -98,6 +132,9 @@ ACTS: dict[str, Act] = {
     "shortcut": uses_shortcut,
     "file": uploads,
     "stop": stops,
+    "rate": rates,
+    "retitle": retitles,
+    "missed": asks_for_missed,
 }
 
 
@@ -125,8 +162,22 @@ def texts(slack: SlackSimulator, person: Person) -> list[str]:
     return [each.text for each in slack.private(person)]
 
 
+async def rated(run: Served) -> int:
+    """How many have said what they think of an answer."""
+    count = "SELECT COUNT(*) FROM feedback"
+    return await run.store.write(lambda c: c.execute(count).fetchone()[0])
+
+
+async def title(run: Served) -> str:
+    return (await run.store.threads())[0].title
+
+
 def card_of(slack: SlackSimulator, opened: Message) -> str:
-    shown = slack.messages("team", opened)
+    return card_in(slack, "team", opened)
+
+
+def card_in(slack: SlackSimulator, channel: str, opened: Message) -> str:
+    shown = slack.messages(channel, opened)
     return next((each.ts for each in shown if "Approve" in each.buttons), "")
 
 
@@ -162,12 +213,14 @@ async def test_who_may_not_moves_nothing(tmp_path: Path, who: str) -> None:
                 if kind == "modal" and outcome is not None:
                     assert "This is not yours to answer." in str(actor.modal), kind
             assert "CANARY" not in str(await run.inbox("text"))
+            assert (await rated(run), await title(run)) == (0, "go")
             assert (run.asked, sent) == (1, [])
             said = slack.messages("team")[shown:]
             assert {each.author for each in said} == {actor.id}
             if who in ("unlisted", "guest"):
                 await run.until(lambda: NOT_ALLOWED in texts(slack, actor))
                 assert texts(slack, actor).count(NOT_ALLOWED) == 2  # in its thread, and outside
+                await run.until(lambda: texts(slack, actor).count(REFUSED) == 2)
 
 
 @pytest.mark.parametrize("kind", ACTS)
@@ -203,7 +256,12 @@ async def test_who_may_is_heard(tmp_path: Path, who: str, kind: str) -> None:
                 await run.settled()
                 assert actor.modal is None
             outcomes = (await run.inbox())[before:]
-            assert outcomes
+            if kind in ("rate", "missed"):
+                word = NOTED if kind == "rate" else NOTHING
+                await run.until(lambda: texts(slack, actor) == [word])
+            assert await rated(run) == (kind == "rate")
+            assert (await title(run) == TITLE) == (kind == "retitle")
+            assert outcomes or kind in ("rate", "retitle", "missed")
             assert "refused" not in outcomes
             if (who, kind) == ("operator", "click"):
                 await run.until(lambda: run.asked == 2)
@@ -257,3 +315,43 @@ async def test_without_the_scope_to_tell_guests_everybody_is_one(
                 await run.taken(n)
             assert await run.inbox() == ["turn", "refused"]
         assert "the app lacks the scope users:read" in caplog.text
+
+
+@pytest.mark.parametrize("who", ["paired", "unlisted"])
+async def test_in_a_direct_channel_only_those_who_were_let_in_may_act(
+    tmp_path: Path, who: str
+) -> None:
+    async def send() -> str:
+        return "sent"
+
+    async with SlackSimulator(rates=False) as slack:
+        actor = slack.person("eve")
+        async with served(
+            slack,
+            tmp_path,
+            lambda client: solo(client, tools=[send]),
+            answers=[calls("send"), "done"],
+            routes=[{"adapter": "slack", "dm": True, "pairing": True}],
+            rules={"send": ToolRule(action="ask")},
+        ) as run:
+            person = f"slack:T0HOME:{actor.id}"
+            await let_in(run, person)
+            opened = await actor.tells("go")
+            await run.until(lambda: card_in(slack, actor.direct, opened))
+            card = card_in(slack, actor.direct, opened)
+            if who == "unlisted":  # not any more
+                assert await run.gateway.unpair(person)
+            await asks_for_missed(slack, actor, opened, card)
+            await rates(slack, actor, opened, card)
+            await retitles(slack, actor, opened, card)
+            await run.settled()
+            words = [NOTHING, NOTED] if who == "paired" else [REFUSED, REFUSED]
+            await run.until(lambda: sorted(texts(slack, actor)) == sorted(words))
+            assert await rated(run) == (who == "paired")
+            assert (await title(run) == TITLE) == (who == "paired")
+
+
+async def let_in(run: Served, person: str) -> None:
+    """As an operator does it with a code."""
+    row = "INSERT INTO people (person, name, paired_at) VALUES (?, 'Eve', 0)"
+    await run.store.write(lambda c: c.execute(row, (person,)))
