@@ -25,7 +25,8 @@ from adapters.discord.threads import PLATFORM, Spots
 from adapters.discord.webhooks import Webhooks
 from gateway.adapter import AuthError
 from gateway.delivery import delivering
-from gateway.surface import RateLimited, Unreachable
+from gateway.errors import StoreFull
+from gateway.surface import RateLimited, Rejected, Unreachable
 
 if TYPE_CHECKING:
     from discord.client import Client
@@ -77,7 +78,7 @@ async def _sign_in(rest: Rest, config: Config) -> tuple[Me, int]:
             application = await rest.call("GET", "/oauth2/applications/@me")
             shards = config.shards or (await rest.call("GET", "/gateway/bot"))["shards"]
             return Me(user=str(user["id"]), application=str(application["id"])), int(shards)
-        except (Unreachable, RateLimited) as error:
+        except (Unreachable, RateLimited, Rejected) as error:
             LOG.warning("Discord can't be asked who the bot is: %s", error)
         await asyncio.sleep(wait)
         wait = min(wait * 2, LONGEST_WAIT)
@@ -157,7 +158,10 @@ class _Bot:
         while True:
             until = self._events.taken_until
             if until > noted:
-                await self._gateway.store.mark(PLATFORM, SEEN, str(until))
+                try:
+                    await self._gateway.store.mark(PLATFORM, SEEN, str(until))
+                except StoreFull as error:
+                    LOG.warning("until when all was heard is not noted: %s", error)
             await asyncio.sleep(NOTE_SECONDS if until > noted else FIRST_WAIT)
             noted = until
 
@@ -167,8 +171,11 @@ class _Bot:
         while True:
             try:
                 await sync(self._rest, self._gateway.store, self._me.application, wanted)
-            except (Unreachable, RateLimited) as error:
+            except (Unreachable, RateLimited, StoreFull) as error:
                 LOG.warning("Discord was not told of the commands: %s", error)
+            except Rejected as error:
+                LOG.error("Discord does not take the commands: %s", error)  # noqa: TRY400 (the text says it all)
+                return
             else:
                 return
             await asyncio.sleep(wait)

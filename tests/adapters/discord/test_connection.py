@@ -10,7 +10,7 @@ from pydantic import SecretStr
 
 from adapters.discord import Config, build
 from adapters.discord.connection import Connection, client_of
-from adapters.discord.simulator import DiscordSimulator, Fails
+from adapters.discord.simulator import DiscordSimulator, Fails, Refuses
 from gateway.access import RoutedAccess
 from gateway.adapter import AuthError
 from gateway.gateway import Gateway
@@ -215,3 +215,14 @@ async def test_a_thread_that_people_have_opened_keeps_its_name(
         await discord.until(lambda: len(said(discord, thread)) == 2)
         await all_told(gateway)
     assert thread.name == "our plans"
+
+
+async def test_a_bad_beginning_is_tried_again(discord: DiscordSimulator, tmp_path: Path) -> None:
+    alice = discord.person("alice")
+    discord.faults.plan(Fails(503), path="/users/@me")
+    discord.faults.plan(Refuses(400, 50035, "Invalid Form Body"), method="PUT", path="/commands")
+    async with serving(discord, tmp_path, lambda: solo("Here.")) as gateway:
+        await discord.until(lambda: discord.calls("PUT", "/commands"))
+        await alice.says(alice.direct, "there?")
+        await discord.until(lambda: said(discord, alice.direct))
+        await all_told(gateway)

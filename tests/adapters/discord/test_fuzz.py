@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from contextlib import suppress
-from typing import Any
+from typing import Any, cast
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -96,7 +96,7 @@ def spoiled(draw: st.DrawFn, payload: dict[str, Any]) -> Any:
         for key in path[:-1]:
             target = target[key]
         if draw(st.booleans()) or isinstance(target, list):
-            target[path[-1]] = draw(JSON)
+            cast("Any", target)[path[-1]] = draw(JSON)
         else:
             target.pop(path[-1], None)
     return value
