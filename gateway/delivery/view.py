@@ -2,7 +2,7 @@
 
 Each agent that says something has one message, sealed when it is finished. A tool call is told in
 the message that its agent is about to write, a hand-off in that of the agent who hands over, or
-else in the last one.
+else in the last one, or where there is none, in the next one.
 """
 
 from __future__ import annotations
@@ -74,6 +74,8 @@ class View:
         self._of_call: dict[str, SpeechItem] = {}
         self._cards: dict[str, list[CardItem]] = {}
         self._last: SpeechItem | None = None
+        self._leading: list[tuple[str, Activity]] = []
+        """Hand-offs before anybody has said anything, with who handed over."""
 
     @property
     def resting(self) -> bool:
@@ -155,6 +157,8 @@ class View:
 
     def _end(self, event: TurnFinished) -> None:
         self._turning = False
+        if self._leading:  # to the user, with nothing said
+            self._add_speech(self._leading[-1][0], f"h:{event.seq}")
         for item in self.items:
             if isinstance(item, SpeechItem):
                 item.growing = False
@@ -175,6 +179,7 @@ class View:
         self._current.clear()
         self._of_message.clear()
         self._of_call.clear()
+        self._leading.clear()
         self._last = None
 
     def _tell(self, event: SessionEvent) -> None:
@@ -243,6 +248,8 @@ class View:
 
     def _add_speech(self, agent: str, id: str) -> SpeechItem:
         item = SpeechItem(id=id, seq=self.seq, asker=self._asker, agent=agent)
+        item.acts.update((act.id, act) for _, act in self._leading)
+        self._leading.clear()
         self._add(item)
         self._last = item
         return item
@@ -289,11 +296,13 @@ class View:
 
     def _hand_off(self, event: HandedOff) -> None:
         item = self._current.pop(event.agent, None) or self._last
-        if item is None:
-            item = self._add_speech(event.agent, f"h:{event.seq}")
-        own = item.agent == event.agent
+        own = item is not None and item.agent == event.agent
         title = event.target if own else f"{event.agent} \u2192 {event.target}"
-        item.leaves.append(Activity(id=f"h:{event.seq}", kind="handoff", title=title))
+        told = Activity(id=f"h:{event.seq}", kind="handoff", title=title)
+        if item is None:
+            self._leading.append((event.agent, told))
+            return
+        item.leaves.append(told)
         if own:
             item.growing = False
 

@@ -174,11 +174,20 @@ async def test_a_hand_off_without_words_is_told_by_the_last_message(tmp_path: Pa
     assert board.texts == ["a: [b: done][b \u2192 c: done]Hello.", "c: Me."]
 
 
-async def test_a_hand_off_that_nothing_came_before_begins_a_message(tmp_path: Path) -> None:
+async def test_a_hand_off_that_nothing_came_before_is_told_in_the_next_message(
+    tmp_path: Path,
+) -> None:
     board = await shown(
         tmp_path, BEGIN, handed("triage", "b"), started("b"), said("b", "m", "Hi."), DONE
     )
-    assert board.texts == ["triage: [b: done]", "b: Hi."]
+    assert board.texts == ["b: [triage \u2192 b: done]Hi."]
+
+
+async def test_a_hand_off_to_the_people_with_nothing_said_has_a_message_of_its_own(
+    tmp_path: Path,
+) -> None:
+    board = await shown(tmp_path, BEGIN, handed("triage", "user"), DONE)
+    assert board.texts == ["triage: [triage \u2192 user: done]"]
 
 
 async def test_a_tool_call_is_told_before_its_agent_says_anything(tmp_path: Path) -> None:
