@@ -257,7 +257,7 @@ def _buttons(request: InputRequested) -> list[Block]:
 
 
 def _verdicts(request: InputRequested) -> list[Block]:
-    always = _button("Always", action_id("always"), request.request)
+    always = _button("Approve for this thread", action_id("always"), request.request)
     return [
         _button("Approve", action_id("approve"), request.request, style="primary"),
         *([always] if request.always else []),

@@ -67,7 +67,7 @@ async def test_an_approval_shows_the_call_whole_and_what_can_be_said_to_it(desk:
     assert "clerk wants to use pay." in shown.text
     assert APPROVAL.arguments in shown.text
     assert "<@U0BOB>" in shown.text
-    assert shown.buttons == ("Approve", "Always", "Deny", "Deny with a note")
+    assert shown.buttons == ("Approve", "Approve for this thread", "Deny", "Deny with a note")
     kinds = [
         action.kind
         for action in actions_of(desk)
@@ -78,7 +78,7 @@ async def test_an_approval_shows_the_call_whole_and_what_can_be_said_to_it(desk:
 
 async def test_what_may_not_be_allowed_for_ever_has_no_button_for_that(desk: Desk) -> None:
     await desk.surface.post(desk.place, part(Card(request=replace(APPROVAL, always=False))))
-    assert "Always" not in desk.shown()[0].buttons
+    assert "Approve for this thread" not in desk.shown()[0].buttons
 
 
 async def test_arguments_hide_nothing(desk: Desk) -> None:
@@ -156,7 +156,7 @@ async def test_a_card_elsewhere_is_for_deciding_without_the_conversation(desk: D
     assert "Bob said" not in shown.text + shown.fallback
     assert APPROVAL.arguments in shown.text
     assert link in shown.text
-    assert shown.buttons == ("Approve", "Always", "Deny", "Deny with a note")
+    assert shown.buttons == ("Approve", "Approve for this thread", "Deny", "Deny with a note")
     assert await desk.surface.find(away, "k1", 0.0) == message
     await desk.surface.edit(away, message, part(replace(card, outcome="approved", by="Bob")))
     shown = desk.slack.messages("random")[-1]
