@@ -34,7 +34,9 @@ _OPTIONS: Mapping[str, Sequence[tuple[int, str, str, bool]]] = {
         (TEXT, "id", "Which request; may be left out where only one is open", False),
         (TEXT, "note", "Why, for the team", False),
     ),
-    "queue": ((TEXT, "what", "What to do with the messages that wait", False),),
+    "queue": ((TEXT, "what", "drop N, first N or mode NAME; what waits is shown without", False),),
+    "again": ((TEXT, "number", "Which message", True),),
+    "revoke": ((TEXT, "tool", "Which tool", True),),
 }
 
 

@@ -106,6 +106,8 @@ async def test_status_and_stop_are_answered_to_their_person_alone(
         await all_told(gateway)
         used = await alice.slash(thread_of(asked), "status")
         await discord.until(lambda: used.response and used.response.content)
+        queue = await alice.slash(thread_of(asked), "queue", what="drop 3")
+        await discord.until(lambda: queue.response and queue.response.content)
         stopped = await alice.slash(thread_of(asked), "stop")
         await discord.until(lambda: stopped.response and stopped.response.content)
     assert response_of(used).content == "The team 'demo' has nothing to do."
