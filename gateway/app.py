@@ -111,6 +111,7 @@ def limits_of(config: Config) -> Limits:
         attachments=config.attachments,
         budgets=tuple(config.budgets),
         prices=config.prices,
+        timezone=config.policies.timezone,
     )
 
 

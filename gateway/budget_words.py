@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from gateway.counting import CalendarWindow, window_end, window_start
+from gateway.local_time import local_time
 from gateway.untrusted import plain_name
 
 if TYPE_CHECKING:
@@ -32,14 +32,16 @@ def used_up(held: Held, what: str, limit: float, asker: Author) -> str:
     budget = held.budget
     said = f"{_whose(budget, held.name, asker)} {_FOR[budget.window]} is used up"
     goes_on = KEPT.format("" if what == "seconds" else ", or /retry,")
-    return f"{said} ({_amount(what, limit)}). {_whole_again(budget, held.ends)} {goes_on}"
+    return (
+        f"{said} ({_amount(what, limit)}). {_whole_again(budget, held.ends, held.zone)} {goes_on}"
+    )
 
 
 def nearly_used(held: Held, what: str, used: float, limit: float, asker: Author) -> str:
     """How much of a budget is gone, once most of it is."""
     budget = held.budget
     said = f"{_whose(budget, held.name, asker)} {_FOR[budget.window]} is used to"
-    whole_again = _whole_again(budget, held.ends)
+    whole_again = _whole_again(budget, held.ends, held.zone)
     return (
         f"{said} {used / limit:.0%}: {_plain(what, used)} of {_amount(what, limit)}. {whole_again}"
     )
@@ -57,12 +59,12 @@ def _whose(budget: Budget, name: str, asker: Author) -> str:
             return "The budget of this workspace"
 
 
-def _whole_again(budget: Budget, ends: float) -> str:
+def _whole_again(budget: Budget, ends: float, zone: str) -> str:
     if budget.window == "turn":
         return "An operator can raise it."
-    at = datetime.fromtimestamp(ends, UTC)
-    when = f"on {at:%Y-%m-%d}" if budget.window == "month" else f"at {at:%H:%M}"
-    return f"It is whole again {when} UTC; an operator can raise it."
+    at = local_time(ends, zone)
+    day = f"on {at:%Y-%m-%d} " if budget.window == "month" else ""
+    return f"It is whole again {day}at {at:%H:%M %Z}; an operator can raise it."
 
 
 def _amount(what: str, value: float) -> str:
@@ -86,9 +88,11 @@ def usage_text(
     *,
     now: float,
     everybody: bool,
+    zone: str,
 ) -> str:
     """What `/usage` answers: what the thread and the person have used, what is left of their
-    `budgets`, each with the name it is counted for, and what `everybody` has used.
+    `budgets`, each with the name it is counted for, and what `everybody` has used. Times are in the
+    `zone`.
     """
     lines: list[str] = []
     if thread := names["thread"]:
@@ -97,7 +101,7 @@ def usage_text(
     for budget, name in budgets:
         if budget.window != "turn":
             used = spent(budget.per, name, window_start(budget.window, now))
-            lines += _left(budget, used, window_end(budget.window, now))
+            lines += _left(budget, used, window_end(budget.window, now), zone)
     if everybody:
         lines += _by_window("Everybody", spent, None, "", now)
     return "\n".join(lines)
@@ -109,12 +113,12 @@ def _by_window(who: str, spent: Spent, scope: Scope | None, name: str, now: floa
         yield f"{who}, {said}: {_used(spent(scope, name, window_start(window, now)))}."
 
 
-def _left(budget: Budget, used: Used, ends: float) -> Iterator[str]:
+def _left(budget: Budget, used: Used, ends: float, zone: str) -> Iterator[str]:
     """How much of a budget is used, a line for each of its limits."""
     whose = "Your budget" if budget.per == "person" else f"Budget of this {budget.per}"
     for what, value, limit in amounts(budget, used.tokens, used.cost, used.turns):
         said = f"{_plain(what, value)} of {_amount(what, limit)}"
-        yield f"{whose} {_FOR[budget.window]}: {said}. {_whole_again(budget, ends)}"
+        yield f"{whose} {_FOR[budget.window]}: {said}. {_whole_again(budget, ends, zone)}"
 
 
 def _used(used: Used) -> str:

@@ -66,11 +66,14 @@ class _Sum:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A budget that a turn is held to, and what is counted against it, for whom."""
+    """A budget that a turn is held to, and what is counted against it, for whom; people are told
+    times in the `zone`.
+    """
 
     budget: Budget
     name: str
     sum: _Sum
+    zone: str
 
     def roll(self, now: float) -> None:
         """Take the sum into the window of this moment."""
@@ -94,7 +97,8 @@ _Key: TypeAlias = tuple[Scope, str, CalendarWindow]
 class Ledger:
     """What is counted against the budgets of one gateway.
 
-    `read` sums what the store has; `exempt` says who has no budget as a person.
+    `read` sums what the store has; `exempt` says who has no budget as a person; people are told
+    times in the `zone`.
     """
 
     def __init__(
@@ -106,6 +110,7 @@ class Ledger:
         exempt: Callable[[Author], bool],
         clock: Callable[[], float],
         vitals: Vitals,
+        zone: str = "",
     ) -> None:
         self._read = read
         self._exempt = exempt
@@ -114,10 +119,11 @@ class Ledger:
         """Seconds since the epoch."""
         self._sums: OrderedDict[_Key, _Sum] = OrderedDict()
         self._unpriced: set[str] = set()
-        self.use(budgets, prices or {})
+        self.use(budgets, prices or {}, zone)
 
-    def use(self, budgets: Iterable[Budget], prices: Mapping[str, Price]) -> None:
+    def use(self, budgets: Iterable[Budget], prices: Mapping[str, Price], zone: str) -> None:
         """Hold turns that begin from now on to these budgets."""
+        self._zone = zone
         self._budgets = tuple(budgets)
         self._prices = prices
 
@@ -125,7 +131,7 @@ class Ledger:
         """The meter of a turn that is about to run. Raises GatewayError where the store does."""
         names = _names(work.thread, work.asker)
         held = [
-            Held(budget, name, await self._sum(budget, name, work.used))
+            Held(budget, name, await self._sum(budget, name, work.used), self._zone)
             for budget, name in self._budgets_of(names, work.asker)
         ]
         return Meter(self, names, work, held)
@@ -136,7 +142,9 @@ class Ledger:
         budgets = list(self._budgets_of(names, asker)) if thread else []
         now = self.clock()
         return TellUsage(
-            tell=lambda spent: usage_text(spent, names, budgets, now=now, everybody=everybody)
+            tell=lambda spent: usage_text(
+                spent, names, budgets, now=now, everybody=everybody, zone=self._zone
+            )
         )
 
     def _budgets_of(

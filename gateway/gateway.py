@@ -112,6 +112,10 @@ class Limits:
     """How much may be used over time."""
     prices: Mapping[str, Price] = field(default_factory=dict[str, Price])
     """What models cost, by their names at the provider."""
+    timezone: str = ""
+    """Where times are told in, such as "Europe/Berlin", and where people are of whom it is not
+    known; "" for this machine's.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,6 +170,7 @@ class Gateway:
             exempt=lambda author: self._access.is_operator(author),
             clock=clock,
             vitals=self.vitals,
+            zone=self._limits.timezone,
         )
         self._sessions = Sessions(
             store,
@@ -392,6 +397,9 @@ class Gateway:
         self._check_open()
         if message.attachments:
             message = replace(message, attachments=tuple(map(by_content, message.attachments)))
+        if self._limits.timezone and not message.author.timezone:
+            there = replace(message.author, timezone=self._limits.timezone)
+            message = replace(message, author=there)
         new = self._new_thread_for(message)
         return await self._store.accept(
             message,
@@ -577,7 +585,7 @@ class Gateway:
         self._teams, self._access, self._limits = teams, access, limits
         self._dispatcher.limit = limits.parallel_turns
         self._dispatcher.crowd_limits = limits.crowd_turns
-        self._ledger.use(limits.budgets, limits.prices)
+        self._ledger.use(limits.budgets, limits.prices, limits.timezone)
         await self._sessions.use(teams, self._terms())
         await self._review()
 

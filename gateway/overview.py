@@ -6,7 +6,6 @@ import json
 import time
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import suppress
-from datetime import datetime
 from pathlib import Path
 
 from gateway.client import ThreadInfo
@@ -16,6 +15,7 @@ from gateway.conversation import LOCAL_OPERATOR, InboundMessage
 from gateway.errors import Closing, NotFound
 from gateway.events import SessionEvent
 from gateway.export import markdown
+from gateway.local_time import local_time
 from gateway.pairing import hashed
 from gateway.render.sanitize import sanitize
 from gateway.store.protocols import (
@@ -84,11 +84,13 @@ async def transcript(store: SessionReader, thread: ThreadInfo) -> str:
     return sanitize(markdown(thread, events))
 
 
-def audit_table(rows: Sequence[AuditRow]) -> str:
-    """Who decided what about a thread's requests and grants, one per line."""
+def audit_table(rows: Sequence[AuditRow], zone: str = "") -> str:
+    """Who decided what about a thread's requests and grants, one per line, with times in the zone
+    ("": this machine's).
+    """
     lines = [
         (
-            f"{datetime.fromtimestamp(row.at).astimezone():%Y-%m-%d %H:%M:%S}",
+            f"{local_time(row.at, zone):%Y-%m-%d %H:%M:%S}",
             row.what,
             row.person or "-",
             row.request or "-",
@@ -206,13 +208,15 @@ def _person(person: Person) -> str:
     return " ".join(sanitize(f"{person.id}  {person.name}").split())
 
 
-async def owner_status(store: SqliteStore) -> tuple[bool, str]:
-    """Whether a process owns the store, and the figures that are known either way."""
+async def owner_status(store: SqliteStore, zone: str = "") -> tuple[bool, str]:
+    """Whether a process owns the store, and the figures that are known either way; times are in
+    the zone ("": this machine's).
+    """
     try:
         status = await (await SocketClient.connect(store.folder)).status()
     except Closing:
         return False, f"Parley is not running.\n{_counts(await store.counts())}"
-    since = datetime.fromtimestamp(status["since"]).astimezone()
+    since = local_time(status["since"], zone)
     return True, (
         f"Parley runs as process {status['pid']} since {since:%Y-%m-%d %H:%M}, "
         f"{_number(status['running'], 'turn')} running.\n"

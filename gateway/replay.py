@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from datetime import datetime
 from typing import Any
 
 from gateway.events import SessionEvent, dump_event
+from gateway.local_time import local_time
 from gateway.render.sanitize import sanitize
 
 _PLACE = {"thread", "seq", "at", "turn", "kind"}
@@ -15,16 +15,17 @@ LONGEST = 200
 
 
 class Replay:
-    """Lines in the order of the events given."""
+    """Lines in the order of the events given, with times in the zone ("": this machine's)."""
 
-    def __init__(self) -> None:
+    def __init__(self, zone: str = "") -> None:
+        self._zone = zone
         self._before: float | None = None
 
     def line(self, event: SessionEvent) -> str:
         """The event: time of day, seconds since the one before, its number, turn, kind and rest."""
         gap = 0.0 if self._before is None else event.at - self._before
         self._before = event.at
-        at = datetime.fromtimestamp(event.at).astimezone()
+        at = local_time(event.at, self._zone)
         clock = at.strftime("%Y-%m-%d %H:%M:%S.") + f"{at.microsecond // 1000:03}"
         head = f"{clock} {gap:+9.3f}s {event.seq:>5} {event.turn or '-':12} {event.kind:16}"
         return f"{head} {_shown(event)}".rstrip()

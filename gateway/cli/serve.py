@@ -73,7 +73,8 @@ def status(ctx: click.Context, config: Path | None) -> None:
     from gateway.config import load_config
     from gateway.overview import owner_status
 
-    store = store_of(load_config(config, references=False))
-    running, text = asyncio.run(owner_status(store))
+    loaded = load_config(config, references=False)
+    zone = loaded.config.policies.timezone
+    running, text = asyncio.run(owner_status(store_of(loaded), zone))
     click.echo(text)
     ctx.exit(ExitCode.DONE if running else ExitCode.FAILED)

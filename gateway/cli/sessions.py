@@ -83,9 +83,9 @@ def replay(config: Path | None, session: str) -> None:
     from gateway.replay import Replay
 
     async def write() -> None:
-        store = _store(config)
+        store, zone = _store_and_zone(config)
         thread = await find_thread(store, session)
-        lines = Replay()
+        lines = Replay(zone)
         async for event in stored_events(store, thread.id):
             click.echo(lines.line(event))
 
@@ -103,9 +103,9 @@ def audit(config: Path | None, session: str) -> None:
     from gateway.overview import audit_table, find_thread
 
     async def shown() -> str:
-        store = _store(config)
+        store, zone = _store_and_zone(config)
         rows = await store.audit((await find_thread(store, session)).id)
-        return audit_table(rows) if rows else "Nothing was asked or decided here."
+        return audit_table(rows, zone) if rows else "Nothing was asked or decided here."
 
     click.echo(asyncio.run(shown()))
 
@@ -169,7 +169,13 @@ def _delete_person(store: SqliteStore, person: str, *, yes: bool) -> None:
 
 
 def _store(config: Path | None) -> SqliteStore:
+    return _store_and_zone(config)[0]
+
+
+def _store_and_zone(config: Path | None) -> tuple[SqliteStore, str]:
+    """The store, and the time zone that times are told in."""
     from gateway.app import store_of
     from gateway.config import load_config
 
-    return store_of(load_config(config, references=False))
+    loaded = load_config(config, references=False)
+    return store_of(loaded), loaded.config.policies.timezone

@@ -163,7 +163,9 @@ class Policies(Section):
     """
 
     timezone: str = ""
-    """Time zone of dates and times, such as "Europe/Berlin"; this machine's if empty."""
+    """Time zone in which people are told times, such as "Europe/Berlin", and of people of whom no
+    other is known; this machine's if empty.
+    """
 
     local_code: bool = False
     """Teams that other people can reach may execute code on this machine, outside of a container.

@@ -98,7 +98,7 @@ class World:
 async def world(folder, teams, *budgets: Budget, clock: Clock | None = None, **limits):
     clock = clock or Clock()
     teams = teams if isinstance(teams, ScriptedTeams) else ScriptedTeams(teams)
-    more = Limits(budgets=budgets, **limits)
+    more = Limits(budgets=budgets, **{"timezone": "UTC", **limits})
     store = SqliteStore(folder, clock=clock)
     async with Gateway(store, teams, access=Everybody(), limits=more, clock=clock) as gateway:
         yield World(gateway, clock)
@@ -226,7 +226,7 @@ async def test_cost_follows_the_prices_and_is_told_at_four_fifths(tmp_path):
         assert told(await here.say(root="1")) == []
         assert told(await here.say(root="2")) == [
             "The budget of this workspace for this month is used to 93%: 1.40 of a cost of 1.50."
-            " It is whole again on 2027-02-01 UTC; an operator can raise it."
+            " It is whole again on 2027-02-01 at 00:00 UTC; an operator can raise it."
         ]
         assert told(await here.say(root="3")) == []  # beyond it
         assert "is used up (a cost of 1.50)" in told(await here.say(root="4"))[0]

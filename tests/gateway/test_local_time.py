@@ -1,0 +1,85 @@
+"""Times that people are told are those of the time zone in the config."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from gateway.config import Budget
+from gateway.conversation import Author, ConversationKey, InboundMessage
+from gateway.events import TurnStarted
+from gateway.gateway import Gateway, Limits
+from gateway.local_client import LocalClient
+from gateway.local_time import local_time
+from gateway.overview import audit_table, owner_status
+from gateway.replay import Replay
+from gateway.store import SqliteStore
+from gateway.store.protocols import AuditRow
+from tests.gateway.scripted import ScriptedTeams, ends, solo, until
+
+NOON = datetime(2026, 7, 1, 12, 0, tzinfo=UTC).timestamp()
+KOLKATA = "Asia/Kolkata"  # half an hour off: no machine's zone by chance
+KEY = ConversationKey(platform="slack", workspace="T1", channel="C1", root="1")
+
+
+@pytest.mark.parametrize(
+    ("zone", "said"),
+    [(KOLKATA, "17:30 IST"), ("UTC", "12:00 UTC"), ("Europe/Berlin", "14:00 CEST")],
+)
+def test_a_time_is_told_in_the_zone(zone, said):
+    assert f"{local_time(NOON, zone):%H:%M %Z}" == said
+
+
+def test_without_a_zone_it_is_the_machine_s():
+    assert local_time(NOON, "") == datetime.fromtimestamp(NOON).astimezone()
+
+
+def test_a_replay_and_an_audit_are_told_in_the_zone():
+    event = TurnStarted(thread="t", at=NOON, seq=1, turn="u")
+    assert Replay(KOLKATA).line(event).startswith("2026-07-01 17:30:00.000")
+    row = AuditRow(
+        at=NOON,
+        person="a",
+        what="asked",
+        request="r",
+        kind="approval",
+        tool="",
+        arguments_hash="",
+        outcome="",
+        place="",
+    )
+    assert "2026-07-01 17:30:00" in audit_table([row], KOLKATA)
+
+
+async def test_the_status_is_told_in_the_zone(tmp_path):
+    store = SqliteStore(tmp_path)
+    async with Gateway(store, ScriptedTeams(lambda: solo("one")), clock=lambda: NOON):
+        assert "since 2026-07-01 17:30" in (await owner_status(store, KOLKATA))[1]
+
+
+async def test_a_budget_says_when_it_is_whole_again_in_the_zone(tmp_path):
+    limits = Limits(budgets=[Budget(per="thread", turns=1)], timezone=KOLKATA)
+    store = SqliteStore(tmp_path, clock=lambda: NOON)
+    teams = ScriptedTeams(lambda: solo("one", "two"))
+    async with Gateway(store, teams, limits=limits, clock=lambda: NOON) as gateway:
+        client = LocalClient(gateway)
+        thread = (await client.create_thread()).id
+        await client.send(thread, "go")
+        await until(client, thread, ends)
+        seq = (await client.thread(thread)).last_seq
+        await client.send(thread, "on")
+        events = await until(client, thread, ends, seq)
+        usage = (await client.send(thread, "/usage")).reply
+    assert any("at 05:30 IST" in getattr(event, "text", "") for event in events)
+    assert "at 05:30 IST" in usage
+
+
+@pytest.mark.parametrize(("own", "known"), [("", KOLKATA), ("Europe/Berlin", "Europe/Berlin")])
+async def test_a_person_of_whom_no_zone_is_known_is_in_the_config_s(tmp_path, own, known):
+    author = Author(id="slack:T1:staff", name="Ann", timezone=own)
+    message = InboundMessage(key=KEY, author=author, text="what time is it?")
+    store = SqliteStore(tmp_path)
+    teams = ScriptedTeams(lambda: solo("one"))
+    async with Gateway(store, teams, limits=Limits(timezone=KOLKATA)) as gateway:
+        await gateway.accept(message)
+        rows = await store.write(lambda c: c.execute("SELECT timezone FROM inbox").fetchall())
+    assert [row["timezone"] for row in rows] == [known]
