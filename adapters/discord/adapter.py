@@ -38,7 +38,7 @@ LOG = logging.getLogger("adapters.discord")
 
 SEEN = "seen"
 """Name of the mark that says until when everything was heard."""
-NOTE_SECONDS = 5.0
+NOTE_SECONDS = 15.0
 FIRST_WAIT, LONGEST_WAIT = 1.0, 60.0
 
 

@@ -29,7 +29,7 @@ STREAM_SECONDS = 10.0
 """After which a text counts as no longer growing."""
 
 MOST_RESERVED = 3
-"""Calls of a bucket that edits leave to what must not wait."""
+"""Calls of a bucket that edits leave to what must not wait; at most half of them all."""
 
 MOST_BUCKETS = 1000
 
@@ -49,6 +49,7 @@ class Rank(IntEnum):
 class Bucket:
     """One rate limit. Times are those of `monotonic`."""
 
+    limit: int = 1
     remaining: int = 1
     reset_at: float = 0.0
     streams: dict[str, float] = field(default_factory=dict[str, float])
@@ -99,6 +100,7 @@ class Bucket:
         """Take in what the headers of an answer say."""
         now = monotonic()
         try:
+            self.limit = int(headers["X-RateLimit-Limit"])
             self.remaining = int(headers["X-RateLimit-Remaining"])
             self.reset_at = now + float(headers["X-RateLimit-Reset-After"]) + MARGIN
         except (KeyError, ValueError):
@@ -116,7 +118,7 @@ class Bucket:
         now = monotonic()
         for stream in [name for name, at in self.streams.items() if now - at > STREAM_SECONDS]:
             del self.streams[stream]
-        return min(max(len(self.streams), 1), MOST_RESERVED)
+        return min(max(len(self.streams), 1), MOST_RESERVED, self.limit // 2)
 
     async def _enter(self, rank: Rank) -> None:
         self._tickets += 1
