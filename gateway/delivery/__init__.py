@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, cast
 from gateway.adapter import AuthError
 from gateway.delivery.clock import Clock, SystemClock
 from gateway.delivery.writer import Writer
-from gateway.errors import Closing, GatewayError, NotFound
+from gateway.errors import Closing, GatewayError, NotFound, StoreFull, StoreUnwritable
 from gateway.surface import TextSurface
 
 if TYPE_CHECKING:
@@ -31,6 +31,8 @@ FOREIGN = 1000
 """Threads of other platforms that are remembered."""
 TRIES = 5
 """How often in a row a thread's writer may fail before it is left until something happens there."""
+LONGEST_DELAY = 60.0
+"""Seconds between two tries while the store takes nothing."""
 
 
 @asynccontextmanager
@@ -58,6 +60,10 @@ async def delivering(
         if len(alone) == 1:
             raise alone[0] from errors
         raise
+
+
+class _StoreRefuses(Exception):
+    """The store took nothing; its cause says why."""
 
 
 class _Writers:
@@ -90,11 +96,18 @@ class _Writers:
         self._tasks[thread] = group.create_task(self._write(thread), name=f"writes {thread}")
 
     async def _write(self, thread: str) -> None:
-        failures = 0
+        failures, delay = 0, 1.0
         try:
             while failures < TRIES:
                 self._again.discard(thread)
-                if not await self._write_once(thread):
+                try:
+                    written = await self._write_once(thread)
+                except _StoreRefuses as refused:  # that is no fault of the thread's, and passes
+                    LOG.warning("thread %s: told later: %s", thread, refused.__cause__)
+                    delay = min(LONGEST_DELAY, delay * 2)
+                    await self._clock.sleep(delay)
+                    continue
+                if not written:
                     failures += 1
                     await self._clock.sleep(2.0**failures)
                 elif thread in self._again:
@@ -108,7 +121,7 @@ class _Writers:
 
     async def _write_once(self, thread: str) -> bool:
         """Write what is not told; False if that failed. One thread's mishap does not end the
-        others, but refused credentials end all.
+        others, but refused credentials end all. Raises _StoreRefuses.
         """
         try:
             found = await self._gateway.store.thread(thread)
@@ -121,6 +134,9 @@ class _Writers:
         except (BaseExceptionGroup, GatewayError) as error:
             if any(isinstance(leaf, AuthError) for leaf in _leaves(error)):
                 raise
+            for leaf in _leaves(error):
+                if isinstance(leaf, StoreFull | StoreUnwritable):
+                    raise _StoreRefuses from leaf
             LOG.exception("thread %s: it could not be written to its platform", thread)
             if _being_cancelled():
                 raise asyncio.CancelledError from error

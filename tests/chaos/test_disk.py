@@ -5,18 +5,21 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from gateway.access import OperatorsOnly
 from gateway.conversation import Author, ConversationKey, InboundMessage
+from gateway.delivery import delivering
 from gateway.errors import GatewayError
 from gateway.events import MessageFinished, SessionEvent, TurnFinished
 from gateway.gateway import Gateway
 from gateway.local_client import LocalClient
 from gateway.store import SqliteStore
 from tests.chaos.sqlite_layer import OK, dynamic, watched
+from tests.fakes.scripted_surface import Board, SteppedClock, Surface
 from tests.gateway.scripted import Door, ScriptedTeams, calls, model, of, solo, until
 
 pytestmark = [
@@ -133,3 +136,25 @@ async def test_a_turn_that_a_disk_stops_goes_on_when_it_takes_something_again(
         events = await until_done(gateway, thread, 1)
         assert done == ["slow"]  # its result was lost with the disk, and it is not run again
         assert [event.text for event in of(MessageFinished, events)] == ["All is well."]
+
+
+@MOODS
+async def test_what_a_disk_keeps_from_being_shown_is_shown_once_it_takes_something_again(
+    tmp_path: Path, disk: Moody, mood: int
+) -> None:
+    board, clock = Board(), SteppedClock()
+    platform = Surface(board)
+    asked = replace(message(1), key=replace(message(1).key, platform=platform.platform))
+    async with gateway_on(tmp_path, ScriptedTeams(lambda: solo("All is well."))) as gateway:
+        thread = (await gateway.accept(asked)).thread
+        await until_done(gateway, thread, 1)
+        disk.mood = mood
+        async with delivering(gateway, platform, clock=clock):
+            for _ in range(30):  # far more often than a fault of our own is tried again
+                await asyncio.sleep(0.005)
+                clock.advance(60)
+            assert board.posted == []
+            disk.mood = OK
+            while board.said() != "All is well.":
+                await asyncio.sleep(0.005)
+                clock.advance(60)
