@@ -136,7 +136,7 @@ class Acting:
             quotes=quotes,
         )
         if not event.guild:
-            await self._known.spots.note_direct(key.channel)
+            self._known.spots.hears_direct(key.channel)
         return await self._hearing.accept(message)
 
     def _quoted(self, foreign: Foreign, key: ConversationKey, event: Event) -> Quote:

@@ -86,7 +86,7 @@ class Hearing:
     async def take(self, message: InboundMessage, said: Said) -> Receipt:
         """Hand in a message; `said` is the last that it is made of."""
         if message.direct:
-            await self._known.spots.note_direct(message.key.channel)
+            self._known.spots.hears_direct(message.key.channel)
         elif message.key.channel == said.channel:
             self._known.spots.begins(message.key, message.text, said.sender.id)
         receipt = await self.accept(message)
@@ -98,6 +98,8 @@ class Hearing:
         receipt = await self._gateway.accept(message)
         if receipt.thread:
             self._ours.put(str(message.key), True)
+            if message.direct:
+                await self._known.spots.keep_direct(message.key, receipt.thread)
         return receipt
 
     async def hear_edit(self, said: Said, me: Me) -> None:

@@ -54,8 +54,7 @@ class Replies:
                 await asyncio.wait([working], timeout=SOON if self._working <= MANY else 0)
                 late = not working.done()
                 if late:
-                    kind = DEFER_UPDATE if update else DEFER
-                    await self._first(event, kind, {"flags": EPHEMERAL})
+                    await self._notice(event, DEFER_UPDATE if update else DEFER)
             text = working.result()
         finally:
             self._working -= 1
@@ -65,6 +64,13 @@ class Replies:
             await self.original(event, text)
         elif text:
             await self._whisper(event, text)
+
+    async def _notice(self, event: Event, kind: int) -> None:
+        """Say that it was noticed. Too late, the work goes on: it was wanted."""
+        try:
+            await self._first(event, kind, {"flags": EPHEMERAL})
+        except (Refused, Unclear, Unreachable) as error:
+            LOG.warning("interaction %s: its person is told that it failed: %s", event.id, error)
 
     async def begin(self, event: Event, *, hidden: bool) -> str:
         """Show that something comes; the id of the message in which it will stand."""

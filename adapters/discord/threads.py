@@ -45,8 +45,10 @@ class Marks(Protocol):
         """All that is kept for a platform."""
         ...
 
-    async def mark(self, platform: str, name: str, value: str) -> None:
-        """Keep a text under a name, instead of an earlier one."""
+    async def mark(
+        self, platform: str, name: str, value: str, *, of: ConversationKey | None = None
+    ) -> None:
+        """Keep a text under a name, instead of an earlier one, as long as a conversation is."""
         ...
 
 
@@ -79,8 +81,8 @@ class Spots:
         self._known = Recent[Spot](10_000)
         self._private: dict[str, str] = {}
         self._roots: dict[str, str] = {}
-        self.direct: set[str] = set()
-        """Direct channels in which somebody has written."""
+        self.direct: dict[str, str] = {}
+        """Direct channels in which somebody has written, with the thread that they have last."""
         self._begun = Recent[Beginning](1_000)
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
@@ -91,13 +93,17 @@ class Spots:
             if kind == "thread":
                 self._remember(what, value)
             elif kind == "direct":
-                self.direct.add(what)
+                self.direct[what] = value
 
-    async def note_direct(self, channel: str) -> None:
+    def hears_direct(self, channel: str) -> None:
         """Somebody writes in a direct channel: Discord lists none of them."""
-        if channel not in self.direct:
-            await self._marks.mark(PLATFORM, f"direct:{channel}", "")
-            self.direct.add(channel)
+        self.direct.setdefault(channel, "")
+
+    async def keep_direct(self, key: ConversationKey, thread: str) -> None:
+        """What was written in a direct channel was taken, into a thread."""
+        if self.direct.get(key.channel) != thread:
+            await self._marks.mark(PLATFORM, f"direct:{key.channel}", thread, of=key)
+            self.direct[key.channel] = thread
 
     def root_of(self, thread: str) -> str:
         """The root of the conversation that stands in a thread."""
@@ -192,7 +198,7 @@ class Spots:
             },
         )
         channel = str(thread["id"])
-        await self._marks.mark(PLATFORM, f"thread:{key.root}", channel)
+        await self._marks.mark(PLATFORM, f"thread:{key.root}", channel, of=key)
         self._remember(key.root, channel)
         if begun and begun.asker:
             await self._rest.call("PUT", f"/channels/{channel}/thread-members/{begun.asker}")

@@ -4,6 +4,8 @@ import asyncio
 from functools import partial
 from pathlib import Path
 
+import pytest
+
 from adapters.discord.simulator import DiscordSimulator, MessageFlag
 from gateway.config import Route
 from teams import Swarm
@@ -59,7 +61,7 @@ async def test_an_answer_streams_by_edits_and_a_hand_off_begins_another_message(
         asked = await alice.mentions(general, "how many?")
         await discord.until(lambda: asked.thread and said(discord, asked.thread))
         assert said(discord, thread_of(asked))[0].startswith("**ann**")
-        assert any(typing.channel is asked.thread for typing in discord.typing)
+        await discord.until(lambda: any(each.channel is asked.thread for each in discord.typing))
         go_on.set()
         await discord.until(lambda: "seven" in "".join(said(discord, thread_of(asked))))
         await all_told(gateway)
@@ -153,6 +155,39 @@ async def test_a_private_thread_is_for_its_author(
         await all_told(gateway)
         assert len(await gateway.store.threads()) == 1
     assert discord.threads(general) == [thread]
+
+
+@pytest.mark.parametrize("where", ["direct", "private thread"])
+async def test_where_somebody_has_written_is_forgotten_with_them_and_not_with_a_thread(
+    discord: DiscordSimulator, tmp_path: Path, where: str
+) -> None:
+    general, alice = discord.channel("general"), discord.person("alice")
+    config = config_of(discord, threads="private")
+    async with serving(discord, tmp_path, lambda: solo("One.", "Two."), config=config) as gateway:
+
+        async def kept() -> list[str]:
+            names = await gateway.store.marks("discord")
+            return [name for name in names if name.startswith(("direct:", "thread:"))]
+
+        place = alice.direct
+        if where == "direct":
+            await alice.says(place, "hello")
+        else:
+            await alice.mentions(general, "hello")
+            await discord.until(lambda: discord.threads(general))
+            (place,) = discord.threads(general)
+        await discord.until(lambda: said(discord, place) == ["**solo**\nOne."])
+        await all_told(gateway)
+        assert len(await kept()) == 1
+        (first,) = await gateway.threads()
+        await alice.says(place, "!forget")
+        await discord.until(lambda: "deleted" in str(said(discord, place)[1:]))
+        await all_told(gateway)
+        (second,) = await gateway.threads()
+        assert first.id != second.id
+        assert len(await kept()) == 1
+        await gateway.delete_person(f"discord:{alice.id}")
+        assert await kept() == []
 
 
 async def test_a_post_in_a_forum_is_a_conversation(

@@ -7,7 +7,7 @@ from pydantic import SecretStr
 
 from adapters.discord.commands import payloads, sync
 from adapters.discord.rest import Rest
-from adapters.discord.simulator import Channel, DiscordSimulator, Message, Slow
+from adapters.discord.simulator import Channel, DiscordSimulator, Message, Refuses, Slow
 from gateway.commands import command_infos
 from gateway.config import Route
 from gateway.registry import ToolRule
@@ -245,6 +245,24 @@ async def test_clicks_are_noticed_in_time_while_everything_else_is_slow(
             await discord.answered(each)
         discord.faults.clear()
     assert discord.missed_interactions == []
+
+
+async def test_a_click_that_discord_gave_up_waiting_for_counts_nevertheless(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    general, alice = discord.channel("general"), discord.person("alice")
+    operators = [f"discord:{alice.id}"]
+    async with serving(discord, tmp_path, ringing(), operators=operators) as gateway:
+        asked = await alice.mentions(general, "ring it")
+        await discord.until(lambda: asked.thread)
+        card = await card_in(discord, thread_of(asked))
+        gone = Refuses(404, 10062, "Unknown interaction")
+        discord.faults.plan(gone, path="/callback", times=-1)
+        await alice.clicks(card, "Approve")
+        await discord.until(lambda: "approved" in card.content)
+        discord.faults.clear()
+        await discord.until(lambda: said(discord, thread_of(asked))[-1].endswith("It rang."))
+        await all_told(gateway)
 
 
 async def test_who_may_not_write_may_not_use_commands_either(

@@ -28,7 +28,9 @@ class NoMarks:
     async def marks(self, platform: str) -> dict[str, str]:
         return {}
 
-    async def mark(self, platform: str, name: str, value: str) -> None: ...
+    async def mark(
+        self, platform: str, name: str, value: str, *, of: ConversationKey | None = None
+    ) -> None: ...
 
 
 class DiscordHarness:
