@@ -65,6 +65,8 @@ class AgentTools:
                 f"Agent {agent!r} has a workbench, but its model does not support function calling."
             )
         self.states = ToolStates(self.workbenches)
+        # What the model was told last: asking again for each call would be a request to a server.
+        self._told: list[frozenset[str]] = [frozenset() for _ in self.workbenches]
 
     def traits(self, name: str) -> ToolTraits:
         """What the tool with this name promises."""
@@ -73,7 +75,7 @@ class AgentTools:
 
     async def has(self, name: str) -> bool:
         """Whether there is such a tool, as far as can be told: a workbench may fail to say."""
-        if name in self.handoffs or any(tool.name == name for tool in self.own):
+        if name in self.handoffs or any(name in told for told in self._told):
             return True
         try:
             lists = [await workbench.list_tools() for workbench in self.workbenches]
@@ -84,8 +86,10 @@ class AgentTools:
     async def schemas(self) -> list[ToolSchema | BaseTool[Any, Any]]:
         """What the model is told it can call."""
         found: list[ToolSchema | BaseTool[Any, Any]] = []
-        for workbench in self.workbenches:
-            found += await workbench.list_tools()
+        for at, workbench in enumerate(self.workbenches):
+            listed = await workbench.list_tools()
+            self._told[at] = frozenset(tool["name"] for tool in listed)
+            found += listed
         return [*found, *self._handoff_tools.values()]
 
     async def execute(
@@ -100,9 +104,9 @@ class AgentTools:
             return arguments
         if (handoff := self.handoffs.get(call.name)) is not None:
             return text_result(call.name, handoff.message)
-        for workbench in self.workbenches:
+        for workbench, told in zip(self.workbenches, self._told, strict=True):
             try:
-                if any(tool["name"] == call.name for tool in await workbench.list_tools()):
+                if call.name in told or await _lists(workbench, call.name):
                     return await _call(workbench, call, arguments, token, emit)
             except InputRequired:
                 raise
@@ -131,6 +135,10 @@ class AgentTools:
             raise ValueError(
                 f"Agent {agent!r} has {kind}, but its model does not support function calling."
             )
+
+
+async def _lists(workbench: Workbench, name: str) -> bool:
+    return any(tool["name"] == name for tool in await workbench.list_tools())
 
 
 def _by_tool_name(handoffs: Sequence[Handoff | str]) -> dict[str, Handoff]:

@@ -253,7 +253,7 @@ async def test_a_workbench_that_raises_anything_fails_only_the_call(
     class Broken(StaticWorkbench):
         async def list_tools(self) -> Any:
             listed[0] += 1
-            if place == "list_tools" and listed[0] == 3:
+            if place == "list_tools" and listed[0] in (2, 3):
                 raise raised
             return await super().list_tools()
 
@@ -262,12 +262,29 @@ async def test_a_workbench_that_raises_anything_fails_only_the_call(
                 raise raised
             return await super().call_tool(*args, **options)
 
-    model = ScriptedModel(calls(("add", {"a": 1})), "sorry")
+    # What was listed for the model is called at once; for another tool the list is asked again.
+    wanted = "late" if place == "list_tools" else "add"
+    model = ScriptedModel(calls((wanted, {"a": 1})), "sorry")
     agent = AssistantAgent(
         "a", model, workbench=Broken([FunctionTool(add, "")]), max_tool_iterations=2
     )
     assert texts(await agent.run(task="hi"))[-1] == "sorry"
     assert model.messages()[-1]["content"][0]["is_error"] is True
+
+
+async def test_a_workbench_is_asked_for_its_list_once_for_each_request_to_the_model():
+    class Counting(StaticWorkbench):
+        listed = 0
+
+        async def list_tools(self) -> Any:
+            self.listed += 1
+            return await super().list_tools()
+
+    workbench = Counting([FunctionTool(add, "")])
+    model = ScriptedModel(calls(("add", {"a": 1}), ("add", {"a": 2})), "done")
+    agent = AssistantAgent("a", model, workbench=workbench, max_tool_iterations=2)
+    await agent.run(task="hi")
+    assert workbench.listed == len(model.requests) == 2
 
 
 @pytest.mark.parametrize("answer", [None, "text", {"result": []}])
