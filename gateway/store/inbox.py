@@ -307,7 +307,7 @@ class Acceptance:
     def _forget(self, decision: Forget) -> Accepted:
         old, key = self.met.thread, self.message.key
         assert old is not None  # the judge forgets what is there
-        delete_thread(self.connection, old.id)
+        delete_thread(self.connection, old.id, goes_on=True)
         if key.is_local:
             key = ConversationKey.local(self._new.id)
         thread = create_thread(self.connection, self._new, key, "", self.now)

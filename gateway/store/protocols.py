@@ -836,8 +836,14 @@ class SessionStore(SessionReader, Protocol):
         """What a platform's adapter keeps from one run to the next, by its names."""
         ...
 
-    async def mark(self, platform: str, name: str, value: str) -> None:
-        """Keep a text for a platform's adapter, instead of an earlier one of this name."""
+    async def mark(
+        self, platform: str, name: str, value: str, *, of: ConversationKey | None = None
+    ) -> None:
+        """Keep a text for a platform's adapter, instead of an earlier one of this name.
+
+        What is known `of` a conversation is deleted with its last thread, and not kept if it has
+        none.
+        """
         ...
 
     async def rate(self, thread: str, part: str, person: str, *, good: bool) -> None:

@@ -306,9 +306,12 @@ class SqliteStore:
         rows = await self._rows("SELECT name, value FROM marks WHERE platform = ?", (platform,))
         return {row["name"]: row["value"] for row in rows}
 
-    async def mark(self, platform: str, name: str, value: str) -> None:
-        """Keep a text for a platform's adapter, instead of an earlier one of this name."""
-        await self.write(lambda c: _mark(c, platform, name, value))
+    async def mark(
+        self, platform: str, name: str, value: str, *, of: ConversationKey | None = None
+    ) -> None:
+        """Keep a text for a platform's adapter; see SessionStore."""
+        conversation = None if of is None else str(of)
+        await self.write(lambda c: _mark(c, platform, name, value, conversation))
 
     async def rate(self, thread: str, part: str, person: str, *, good: bool) -> None:
         """Keep what a person says about a part of a thread's answer. Raises NotFound."""
@@ -552,10 +555,14 @@ def _connect(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def _mark(connection: sqlite3.Connection, platform: str, name: str, value: str) -> None:
+def _mark(
+    connection: sqlite3.Connection, platform: str, name: str, value: str, conversation: str | None
+) -> None:
     connection.execute(
-        "INSERT OR REPLACE INTO marks (platform, name, value) VALUES (?, ?, ?)",
-        (platform, name, value),
+        "INSERT OR REPLACE INTO marks (platform, name, value, conversation)"
+        " SELECT :platform, :name, :value, :conversation WHERE :conversation IS NULL"
+        " OR EXISTS (SELECT 1 FROM threads WHERE key = :conversation)",
+        {"platform": platform, "name": name, "value": value, "conversation": conversation},
     )
 
 

@@ -20,11 +20,22 @@ THREADS_OF = """
 """In which a person has written, asked or answered."""
 
 
-def delete_thread(connection: sqlite3.Connection, thread: str) -> None:
-    """Remove a thread and every row that hangs on it. Raises NotFound."""
-    if connection.execute("DELETE FROM threads WHERE id = ?", (thread,)).rowcount == 0:
+def delete_thread(connection: sqlite3.Connection, thread: str, *, goes_on: bool = False) -> None:
+    """Remove a thread and every row that hangs on it. Raises NotFound.
+
+    `goes_on`: another thread takes its conversation over, with what adapters keep of that.
+    """
+    key = connection.execute("SELECT key FROM threads WHERE id = ?", (thread,)).fetchone()
+    if key is None:
         raise NotFound(f"There is no thread {thread!r}.")
+    connection.execute("DELETE FROM threads WHERE id = ?", (thread,))
     usage.forget_thread(connection, thread)
+    if not goes_on:
+        connection.execute(
+            "DELETE FROM marks WHERE conversation = :key"
+            " AND NOT EXISTS (SELECT 1 FROM threads WHERE key = :key)",
+            {"key": key["key"]},
+        )
 
 
 def last_status(connection: sqlite3.Connection, thread: str) -> TurnStatus | None:

@@ -202,3 +202,20 @@ async def test_a_crash_in_main_leaves_no_thread_that_holds_the_process(tmp_path)
     )
     async with asyncio.timeout(8):
         assert await process.wait() == 1
+
+
+async def test_what_adapters_keep_of_a_conversation_goes_with_its_last_thread(tmp_path):
+    place = ConversationKey(platform="x", channel="C1", root="1")
+    second = NewThread(id="t2", team="demo", definition="d")
+    store = SqliteStore(tmp_path)
+    async with store.own():
+        await store.mark("x", "of nothing", "1", of=place)
+        await store.create_thread(NEW, key=place)
+        await store.mark("x", "of the conversation", "1", of=place)
+        await store.mark("x", "of all", "1")
+        await store.write(lambda c: c.execute("UPDATE threads SET current = 0"))  # as /new does
+        await store.create_thread(second, key=place)
+        await store.delete_thread("t2")
+        assert await store.marks("x") == {"of the conversation": "1", "of all": "1"}
+        assert await store.expire(1e12) == ["t1"]
+        assert await store.marks("x") == {"of all": "1"}
