@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from gateway.client import ThreadInfo
 from gateway.events import (
@@ -23,10 +23,18 @@ from gateway.events import (
 )
 
 
-def markdown(thread: ThreadInfo, events: Iterable[SessionEvent]) -> str:
-    """The transcript. Messages keep their own Markdown; what the gateway adds is in quotes."""
+def markdown(
+    thread: ThreadInfo, events: Iterable[SessionEvent], feedback: Mapping[str, int] | None = None
+) -> str:
+    """The transcript. Messages keep their own Markdown; what the gateway adds is in quotes.
+
+    `feedback`: how many have called an answer "good" or "bad".
+    """
     title = " ".join(thread.title.split()) or thread.id
     parts = [f"# {title}", f"Team: {thread.team}"]
+    if feedback:
+        rated = ", ".join(f"{count} {word}" for word, count in sorted(feedback.items()))
+        parts.append(f"Answers that people have rated: {rated}")
     for event in events:
         parts += _parts(event)
     return "\n\n".join(parts) + "\n"

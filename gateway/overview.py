@@ -81,7 +81,7 @@ def old_state(state: OldState) -> str:
 async def transcript(store: SessionReader, thread: ThreadInfo) -> str:
     """The thread as Markdown for people to read."""
     events = [event async for event in stored_events(store, thread.id)]
-    return sanitize(markdown(thread, events))
+    return sanitize(markdown(thread, events, await store.feedback(thread.id)))
 
 
 def audit_table(rows: Sequence[AuditRow], zone: str = "") -> str:
@@ -235,6 +235,8 @@ def _counts(counts: Counts) -> str:
     undelivered = {name: n for name, n in counts.outbox.items() if name != "delivered"}
     if undelivered:
         lines.append(f"Not on their platform{_listed(undelivered)}.")
+    if counts.feedback:
+        lines.append(f"Answers that people have rated{_listed(counts.feedback)}.")
     if any(counts.tokens.values()):
         used = ", ".join(_used(when, counts) for when in counts.tokens)
         lines.append(f"Models: {used}.")

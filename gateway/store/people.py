@@ -15,6 +15,12 @@ from gateway.store.rows import find_thread
 MAX_TRIES = 5
 """Wrong codes after which those that wait are void."""
 
+COUNT_FEEDBACK = """
+    SELECT 'feedback' AS name, CASE good WHEN 0 THEN 'bad' ELSE 'good' END AS value, COUNT(*) AS n
+    FROM feedback WHERE :thread IN ('', thread) GROUP BY value
+"""
+"""What people said of the answers of a thread, or of all."""
+
 
 def is_paired(connection: sqlite3.Connection, person: str) -> bool:
     """Whether an operator has let the person in."""

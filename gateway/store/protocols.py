@@ -720,6 +720,8 @@ class Counts:
     """Those that models read and wrote "today" and "this month", in UTC."""
     cost: Mapping[str, float] = field(default_factory=dict[str, float])
     """What they cost, by the same."""
+    feedback: Mapping[str, int] = field(default_factory=dict[str, int])
+    """How many have called an answer "good" or "bad"."""
 
 
 class SessionReader(Protocol):
@@ -779,6 +781,10 @@ class SessionReader(Protocol):
 
     async def counts(self) -> Counts:
         """Figures over all threads."""
+        ...
+
+    async def feedback(self, thread: str) -> Mapping[str, int]:
+        """How many have called an answer of the thread "good" or "bad"."""
         ...
 
     async def untold(self, platform: str) -> list[str]:

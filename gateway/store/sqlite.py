@@ -444,9 +444,10 @@ class SqliteStore:
             "SELECT 'refused' AS name, reason AS value, COUNT(*) AS n FROM inbox"
             " WHERE outcome = 'refused' GROUP BY reason"
         )
-        queries = [refused, *(group(*names) for names in groups)]
-        rows = await self._rows(" UNION ALL ".join(queries), ())
-        found: dict[str, dict[str, int]] = {"refused": {}, **{table: {} for table, _ in groups}}
+        queries = [refused, people.COUNT_FEEDBACK, *(group(*names) for names in groups)]
+        rows = await self._rows(" UNION ALL ".join(queries), {"thread": ""})
+        names = ("refused", "feedback", *(table for table, _ in groups))
+        found: dict[str, dict[str, int]] = {name: {} for name in names}
         for row in rows:
             found[row["name"]][row["value"]] = row["n"]
         used = {
@@ -462,7 +463,13 @@ class SqliteStore:
             tokens={name: each.tokens for name, each in used.items()},
             cost={name: each.cost for name, each in used.items()},
             outbox=found["outbox"],
+            feedback=found["feedback"],
         )
+
+    async def feedback(self, thread: str) -> Mapping[str, int]:
+        """How many have called an answer of the thread "good" or "bad"."""
+        rows = await self._rows(people.COUNT_FEEDBACK, {"thread": thread})
+        return {row["value"]: row["n"] for row in rows}
 
     async def untold(self, platform: str) -> list[str]:
         """The threads of a platform of which something is not told there yet."""

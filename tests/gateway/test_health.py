@@ -88,6 +88,8 @@ async def test_figures_are_in_prometheus_format_and_have_neither_ids_nor_texts(t
         thread = (await client.create_thread(title=SECRET)).id
         await turn(client, thread, f"say {SECRET}")
         await client.send(thread, "/status")
+        for n, good in enumerate((True, True, False)):
+            await gateway.store.rate(thread, "part", f"chat:person {n}", good=good)
         gateway.vitals.frame("scripted")
         bodies = [await get(path) for path in ("/metrics", "/readyz", "/healthz")]
     lines = bodies[0][2].splitlines()
@@ -97,6 +99,8 @@ async def test_figures_are_in_prometheus_format_and_have_neither_ids_nor_texts(t
         'parley_messages_accepted_total{outcome="command"} 1',
         'parley_turns_total{ended="done"} 1',
         'parley_threads{state="idle"} 1',
+        'parley_feedback{verdict="good"} 2',
+        'parley_feedback{verdict="bad"} 1',
         'parley_adapter_connected{adapter="scripted"} 1',
     ):
         assert line in lines

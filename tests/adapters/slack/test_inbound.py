@@ -10,6 +10,7 @@ import pytest
 from adapters.slack.inbound.interactions import ASK_TEAM
 from adapters.slack.simulator import SlackSimulator
 from gateway.conversation import ConversationKey
+from gateway.overview import owner_status, transcript
 from tests.adapters.slack.serving import EVERYWHERE, served
 
 KEY = ConversationKey(platform="slack", workspace="T0HOME", channel="C0GENERAL")
@@ -304,11 +305,16 @@ async def test_thumbs_are_kept_and_go_with_their_person(tmp_path: Path) -> None:
         for button in ("Good answer", "Bad answer"):
             await ann.clicks(answer.ts, button)
             await run.settled()
+        (thread,) = await run.store.threads()
+        assert (await run.gateway.status()).counts.feedback == {"bad": 1}
+        assert "Answers that people have rated (1 bad)." in (await owner_status(run.store))[1]
+        assert "Answers that people have rated: 1 bad" in await transcript(run.store, thread)
         rows = "SELECT person, good FROM feedback"
         kept = await run.store.write(lambda c: [tuple(row) for row in c.execute(rows)])
         assert kept == [("slack:T0HOME:U0ANN", 0)]
         await run.gateway.delete_person("slack:T0HOME:U0ANN")
         assert await run.store.write(lambda c: c.execute(rows).fetchall()) == []
+        assert (await run.gateway.status()).counts.feedback == {}
 
 
 @pytest.mark.parametrize("mention", ["always", "mention"])
