@@ -1,7 +1,7 @@
 """The log: what Parley did, and the details of errors under the ids that people are told.
 
 A person reads lines, of `parley chat` and `run`; programs read JSON, of `parley serve`. Neither has
-what people and models say.
+what people and models say, but where an error's own text quotes it.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ from teams.core import EVENT_LOGGER_NAME, TRACE_LOGGER_NAME
 _FORMAT = "%(asctime)s %(levelname)-7s %(name)s  %(message)s"
 _BYTES = 5_000_000
 _BACKUPS = 3
+OWN = ("adapters", "gateway", "teams")
+"""The loggers of Parley itself."""
 
 _WORK: ContextVar[tuple[str, str]] = ContextVar("parley_work", default=("", ""))
 
@@ -101,7 +103,11 @@ def log_json(file: Path | None, level: str) -> None:
 
 
 def _begin(handler: logging.Handler, level: str) -> None:
-    logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
+    debug = level == "debug"
+    logging.basicConfig(level="INFO" if debug else level.upper(), handlers=[handler], force=True)
+    # SDKs write whatever they send and receive at this level: it is for Parley's own doings alone.
+    for name in OWN:
+        logging.getLogger(name).setLevel(logging.DEBUG if debug else logging.NOTSET)
     # Whatever people and models say is worth an event of the engine's to those who listen in
     # Python; in the log it has no place.
     for name in (EVENT_LOGGER_NAME, TRACE_LOGGER_NAME):

@@ -15,7 +15,7 @@ import aiohttp
 from slack_sdk.errors import SlackApiError, SlackClientError
 from slack_sdk.web.async_client import AsyncWebClient
 
-from adapters.slack.client import REVOKED, SlackClients
+from adapters.slack.client import REVOKED, SDK_LOG, SlackClients
 from gateway.errors import GatewayError
 from gateway.surface import MessageGone, RateLimited, Rejected, Unclear, Unreachable
 
@@ -125,7 +125,7 @@ class Calls:
                 session=known.session,
                 team_id=known.default_params.get("team_id"),
                 retry_handlers=[],
-                logger=LOG,
+                logger=SDK_LOG,
             )
         return made
 

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from adapters.slack.installs import Installs
 
 LOG = logging.getLogger("adapters.slack")
+SDK_LOG = logging.getLogger("slack_sdk")
+"""For what the SDK says itself: at level debug that is all it sends and receives."""
 
 CALL_SECONDS = 20
 REVOKED = frozenset(
@@ -116,7 +118,7 @@ class SlackClients:
             session=self.session,
             team_id=team or None,
             retry_handlers=[AsyncRateLimitErrorRetryHandler(max_retry_count=1)],
-            logger=LOG,
+            logger=SDK_LOG,
         )
 
     async def of(self, team: str, *, enterprise: str = "") -> AsyncWebClient:

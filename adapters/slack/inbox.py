@@ -54,7 +54,7 @@ def bolt_app(config: Config, clients: SlackClients, take: Take) -> AsyncApp:
 
     app = AsyncApp(
         name="parley",
-        logger=logging.getLogger("adapters.slack.bolt"),
+        logger=logging.getLogger("slack_bolt"),
         client=clients.bare(),
         authorize=cast("Any", authorize),  # Bolt takes None, too
         signing_secret="unused",

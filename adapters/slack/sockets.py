@@ -25,7 +25,7 @@ from slack_sdk.socket_mode.async_client import AsyncBaseSocketModeClient
 from slack_sdk.socket_mode.request import SocketModeRequest
 from slack_sdk.web.async_client import AsyncWebClient
 
-from adapters.slack.client import code_of
+from adapters.slack.client import SDK_LOG, code_of
 from gateway.adapter import AuthError
 from gateway.surface import RateLimited, Unreachable
 
@@ -64,7 +64,7 @@ class _Socket(SocketModeClient):
     def __init__(
         self, app_token: str, web: AsyncWebClient, handle: Handler, heard: Callable[[], None]
     ) -> None:
-        super().__init__(app_token, logger=LOG, web_client=web, ping_interval=PING_EVERY)
+        super().__init__(app_token, logger=SDK_LOG, web_client=web, ping_interval=PING_EVERY)
         self.socket_mode_request_listeners.append(handle)
         self.greeted = asyncio.Event()
         self.lost = asyncio.Event()

@@ -116,10 +116,13 @@ class HealthConfig(Section):
 
 
 class LoggingConfig(Section):
-    """What is written down about Parley's own doings; never what people or models say."""
+    """What is written down about Parley's own doings, at no level what people or models say, but
+    where an error's own text quotes it.
+    """
 
     level: Literal["debug", "info", "warning", "error"] = "info"
-    """How much."""
+    """How much. "debug" is for Parley's own doings alone, not for those of the libraries it uses.
+    """
 
     file: ConfigPath | None = None
     """Where. If not given, parley.log beside the store; `parley serve` writes to standard error."""
