@@ -8,14 +8,16 @@ from typing import Any
 import pytest
 
 from gateway.access import RoutedAccess
-from gateway.config import Route
-from gateway.conversation import Author, ConversationKey, InboundMessage
+from gateway.config import Attachments, Budget, Route
+from gateway.conversation import Attachment, Author, ConversationKey, InboundMessage
+from gateway.errors import StoreFull
 from gateway.events import Notice, dump_event
-from gateway.gateway import Gateway
+from gateway.gateway import Gateway, Limits
 from gateway.local_client import LocalClient
 from gateway.logging import log_to
 from gateway.redaction import REDACTION
 from gateway.store import SqliteStore
+from gateway.surface import Rejected, Unclear, Unreachable
 from teams.models import (
     BadCredentials,
     ContextOverflow,
@@ -25,7 +27,9 @@ from teams.models import (
     RateLimited,
 )
 from teams.tools import FunctionTool, ToolTraits
-from tests.gateway.scripted import ScriptedTeams, calls, ends, model, of, solo, until
+from tests.fakes.scripted_surface import Board, SteppedClock, Surface
+from tests.gateway.delivered import all_told, say, served
+from tests.gateway.scripted import ScriptedTeams, calls, ends, model, of, solo, turn, until
 
 SECRET = "canary-s3cret-0123456789"
 TEXT = "canary text of a person"
@@ -128,6 +132,77 @@ async def test_no_fault_lets_a_secret_out(tmp_path, log, fault):
     for notice in of(Notice, events):
         assert notice.incident in written
         assert "Error" not in notice.text
+
+
+def only_the_store_may_have(text: str, store: SqliteStore, log: Path) -> None:
+    """The log has neither the text nor the secret, the disk not the secret."""
+    written = log.read_text()
+    assert text not in written
+    assert SECRET not in written
+    kept = b"".join(path.read_bytes() for path in store.folder.rglob("*") if path.is_file())
+    assert SECRET.encode() not in kept
+
+
+async def test_a_full_store_says_nothing_of_what_it_does_not_take(tmp_path, log):
+    store = SqliteStore(tmp_path / "store")
+    route = Route(adapter="chat", channels=["C1"], users=["ann"])
+    teams = ScriptedTeams(lambda: solo("never"))
+    async with Gateway(store, teams, access=RoutedAccess([route])) as gateway:
+        await store.write(lambda c: c.execute("PRAGMA max_page_count = 1"))
+        with pytest.raises(StoreFull) as raised:
+            await gateway.accept(InboundMessage(key=KEY, author=ANN, text=TEXT * 1000))
+        logging.getLogger("gateway").error("not taken", exc_info=raised.value)
+    only_the_store_may_have(TEXT, store, log)
+    kept = b"".join(path.read_bytes() for path in store.folder.rglob("*") if path.is_file())
+    assert TEXT.encode() not in kept
+
+
+@pytest.mark.parametrize("error", [Rejected, Unclear, Unreachable, RuntimeError])
+async def test_a_delivery_that_fails_lets_no_secret_out(tmp_path, log, error):
+    board, clock = Board(), SteppedClock()
+    board.fail("post", error(f"refused with {SECRET} by the platform"))
+    store = SqliteStore(tmp_path)
+    async with served(tmp_path, Surface(board), lambda: solo(TEXT), clock=clock) as gateway:
+        thread = await say(gateway, TEXT)
+        await all_told(gateway, clock)
+        events = await gateway.store.events(thread)
+    assert SECRET not in b"\n".join(map(dump_event, events)).decode()
+    assert SECRET not in str(board.texts)
+    assert not board.faults  # it was met
+    only_the_store_may_have(TEXT, store, log)
+
+
+async def test_a_file_that_is_refused_is_kept_nowhere(tmp_path, log):
+    store = SqliteStore(tmp_path / "store")
+    limits = Limits(attachments=Attachments(types=["image/*"]))
+    route = Route(adapter="chat", channels=["C1"], users=["ann"])
+    file = Attachment(name="a.txt", media_type="text/plain", data=f"{TEXT} in a file".encode())
+    teams = ScriptedTeams(lambda: solo("never"))
+    async with Gateway(store, teams, access=RoutedAccess([route]), limits=limits) as gateway:
+        receipt = await gateway.accept(
+            InboundMessage(key=KEY, author=ANN, text=TEXT, attachments=(file,))
+        )
+    assert receipt.outcome == "refused"
+    assert TEXT not in receipt.reply
+    only_the_store_may_have(TEXT, store, log)
+    kept = b"".join(path.read_bytes() for path in store.folder.rglob("*") if path.is_file())
+    assert TEXT.encode() not in kept
+
+
+async def test_a_budget_s_end_quotes_nobody(tmp_path, log):
+    store = SqliteStore(tmp_path / "store")
+    limits = Limits(budgets=[Budget(per="thread", turns=1)])
+    shared = model(TEXT, "never")
+    teams = ScriptedTeams(lambda: solo(shared))
+    async with Gateway(store, teams, limits=limits) as gateway:
+        client = LocalClient(gateway)
+        thread = (await client.create_thread()).id
+        await turn(client, thread, TEXT)
+        events = await turn(client, thread, f"{TEXT} again")
+    (notice,) = of(Notice, events)
+    assert "is used up" in notice.text
+    assert "canary" not in notice.text
+    only_the_store_may_have(TEXT, store, log)
 
 
 async def test_people_read_one_sentence_and_the_log_the_rest(tmp_path, log):
