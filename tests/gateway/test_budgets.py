@@ -2,6 +2,7 @@
 
 import asyncio
 from contextlib import asynccontextmanager
+from typing import Any
 
 import pytest
 
@@ -77,7 +78,9 @@ class World:
         self.clock = clock
         self.seen: dict[str, int] = {}
 
-    async def say(self, text: str = "go", *, author: Author = ANN, root: str = "1", workspace="T1"):
+    async def say(
+        self, text: str = "go", *, author: Author = ANN, root: str = "1", workspace: str = "T1"
+    ) -> Any:
         """What happens until the turn has ended."""
         receipt = await self.gateway.accept(
             InboundMessage(
@@ -95,10 +98,11 @@ class World:
 
 
 @asynccontextmanager
-async def world(folder, teams, *budgets: Budget, clock: Clock | None = None, **limits):
+async def world(folder, teams, *budgets: Budget, clock: Clock | None = None, **limits: Any):
     clock = clock or Clock()
     teams = teams if isinstance(teams, ScriptedTeams) else ScriptedTeams(teams)
-    more = Limits(budgets=budgets, **{"timezone": "UTC", **limits})
+    given: dict[str, Any] = {"timezone": "UTC", **limits}
+    more = Limits(budgets=budgets, **given)
     store = SqliteStore(folder, clock=clock)
     async with Gateway(store, teams, access=Everybody(), limits=more, clock=clock) as gateway:
         yield World(gateway, clock)
@@ -189,7 +193,9 @@ async def test_each_scope_counts_for_itself_over_all_threads(tmp_path, budget, s
         assert outcome(await here.say(root="1")) == "done"
         assert outcome(await here.say(root="2")) == "failed"
         if shared_by:
-            other = {"author": BEN} if "author" in shared_by else {"workspace": "T2"}
+            other: dict[str, Any] = (
+                {"author": BEN} if "author" in shared_by else {"workspace": "T2"}
+            )
             assert outcome(await here.say(root="3", **other)) == "done"
 
 

@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 from textwrap import dedent
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -31,7 +32,7 @@ agents.a = {}
 """
 
 
-def load(folder: Path, text: str, **options: bool) -> LoadedConfig:
+def load(folder: Path, text: str, **options: Any) -> LoadedConfig:
     path = folder / "config.toml"
     path.write_text(dedent(text))
     return load_config(path, **options)

@@ -17,7 +17,7 @@ from gateway.conversation import LOCAL_OPERATOR, Author, ConversationKey, Inboun
 from gateway.events import InputRequested, MessageFinished, ToolFinished
 from gateway.gateway import Gateway
 from gateway.local_client import LocalClient
-from gateway.registry import ToolRule
+from gateway.registry import ToolAction, ToolRule
 from gateway.store import SqliteStore
 from gateway.team_factory import TeamFactory
 from teams import RoundRobinGroupChat
@@ -222,7 +222,7 @@ async def test_a_tool_of_an_mcp_server_runs_only_where_it_is_allowed(tmp_path, w
         read_timeout_seconds=20,
     )
 
-    async def outcome(action: str, **attached: Any) -> str:
+    async def outcome(action: ToolAction, **attached: Any) -> str:
         adder = AssistantAgent("adder", model(calls("add", add='{"a": 1, "b": 2}')), **attached)
         teams = ScriptedTeams(lambda: group(adder), rules={"add": ToolRule(action=action)})
         async with opened(tmp_path / action, teams) as client:

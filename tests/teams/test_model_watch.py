@@ -5,7 +5,7 @@ from contextlib import aclosing
 import pytest
 
 from teams.base import TeamError, run_hooks
-from teams.models import ChatCompletionClient, RequestUsage, UserMessage
+from teams.models import ChatCompletionClient, CreateResult, RequestUsage, UserMessage
 from teams.models.cache import ChatCompletionCache
 from tests.fakes.deep_teams import DEEP, alone, call, model, nested, round_robin
 
@@ -64,6 +64,7 @@ async def test_an_answer_out_of_a_cache_is_not_counted_and_one_through_it_once(s
                     answer = [piece async for piece in pieces][-1]
             else:
                 answer = await cache.create(question)
+            assert isinstance(answer, CreateResult)
             assert answer.content == "one"
     assert len(watch.counted) == 1
 
