@@ -14,6 +14,7 @@ from typing import TypeAlias, TypeVar
 
 from gateway.delivery.clock import Clock
 from gateway.delivery.parts import Wanted
+from gateway.redaction import REDACTION
 from gateway.store.protocols import OutboxRow, SessionStore
 from gateway.surface import (
     Content,
@@ -152,13 +153,13 @@ class Sender:
 
     async def _pending(self, row: OutboxRow, reason: str) -> OutboxRow:
         """Note that it does not stand there, as far as is known."""
-        row = replace(row, status="pending", reason=reason)
+        row = replace(row, status="pending", reason=REDACTION.all(reason))
         await self._store.put_part(row)
         return row
 
     async def _failed(self, row: OutboxRow, error: Rejected) -> Failed:
         LOG.error("a message can't be shown: %s", error)
-        row = replace(row, status="failed", reason=str(error))
+        row = replace(row, status="failed", reason=REDACTION.all(str(error)))
         await self._store.put_part(row)
         return Failed(row, error.gone)
 
