@@ -5,13 +5,25 @@ import logging
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from gateway.access import Allowed, OperatorsOnly
+from gateway.access import Allowed, OperatorsOnly, RoutedAccess
+from gateway.client import Answer
+from gateway.config import Budget, Route
 from gateway.control import SocketClient
-from gateway.conversation import LOCAL_OPERATOR, Attachment, Author, ConversationKey, InboundMessage
+from gateway.conversation import (
+    LOCAL_OPERATOR,
+    Attachment,
+    Author,
+    Click,
+    ConversationKey,
+    InboundMessage,
+    Quote,
+)
+from gateway.delivery import delivering
 from gateway.events import InputRequested, TurnFinished
 from gateway.gateway import Gateway, Limits
 from gateway.local_client import LocalClient
@@ -24,6 +36,8 @@ from teams.agents import BaseChatAgent
 from teams.base import Response
 from teams.core import EVENT_LOGGER_NAME, TRACE_LOGGER_NAME
 from teams.messages import TextMessage
+from tests.fakes.scripted_surface import Board, Surface
+from tests.gateway.delivered import all_told
 from tests.gateway.scripted import ScriptedTeams, calls, ends, model, of, opened, solo, turn, until
 
 DAY = 86400.0
@@ -203,6 +217,102 @@ async def test_what_is_deleted_leaves_no_trace_on_the_disk(tmp_path, own_log, ho
         assert [each.id for each in await client.threads()] != [thread]
     assert SECRET.encode() not in everything_on_disk(tmp_path)
     assert "nothing had happened" in (tmp_path / "parley.log").read_text() or how != "age"
+
+
+PLACE = ConversationKey(platform="scripted", workspace="T1", channel="C1", root="1")
+DORA = Author(id="scripted:T1:DORACANARY", name="Doracanary")
+EMIL = Author(id="scripted:T1:EMIL", name="Emil")
+EVERYWHERE = {
+    "adapter": "scripted",
+    "channels": ["C1", "C2"],
+    "users": ["DORACANARY", "EMIL"],
+}
+TRACES = (
+    *("inbox", "turns", "events", "checkpoints", "tool_calls", "requests", "supports", "grants"),
+    *("audit", "outbox", "deliveries", "feedback", "usage", "marks", "pairing_codes"),
+)
+"""The tables in which somebody leaves a trace who works with a team on a platform."""
+
+
+async def dora_has_left_traces(gateway: Gateway, board: Board) -> str:
+    """A thread of hers, with a word in it; what two approve for good, told on the platform."""
+    said = await gateway.accept(
+        InboundMessage(key=PLACE, author=DORA, text=f"tell {SECRET}", dedupe=("said",))
+    )
+    client = LocalClient(gateway)
+    asked = of(InputRequested, await until(client, said.thread, ends))[0]
+    for author in (DORA, EMIL):
+        click = Click(request=asked.request, answer=Answer(kind="approve_always"))
+        await gateway.accept(InboundMessage(key=PLACE, author=author, event="click", click=click))
+    await until(client, said.thread, lambda e: ends(e) and e.outcome == "done")
+    await all_told(gateway, platform="scripted")
+    assert SECRET in str(board.texts)
+    await gateway.store.rate(said.thread, "part", DORA.id, good=True)
+    await gateway.store.mark("scripted", f"thread of {DORA.id}", "C1", of=PLACE)
+    for place, direct in (
+        (replace(PLACE, channel="C9"), False),
+        (
+            ConversationKey(platform="scripted", workspace="T1", channel="D1", user="DORACANARY"),
+            True,
+        ),
+    ):
+        refused = InboundMessage(key=place, author=DORA, text=SECRET, direct=direct)
+        assert (await gateway.accept(refused)).outcome == "refused"
+    return said.thread
+
+
+async def tables_with(store: SqliteStore, *texts: str) -> set[str]:
+    """The tables in which a row has one of the texts."""
+
+    def found(connection: sqlite3.Connection) -> set[str]:
+        names = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+        return {
+            name
+            for (name,) in names.fetchall()
+            for row in connection.execute(f"SELECT * FROM {name}").fetchall()
+            if any(text in repr(tuple(row)) for text in texts)
+        }
+
+    return await store.write(found)
+
+
+@pytest.mark.parametrize("how", ["thread", "person"])
+async def test_what_is_deleted_of_a_platform_leaves_no_trace_of_its_person(tmp_path, how):
+    async def tell(text: str) -> str:
+        """Tell."""
+        return text
+
+    shared = model(calls("tell", tell=f'{{"text": "{SECRET}"}}'), f"It is {SECRET}.", *["ok"] * 5)
+    rule = ToolRule(action="ask", quorum=2, approvers=(DORA.id, EMIL.id))
+    teams = ScriptedTeams(lambda: solo(shared, tools=[tell]), rules={"tell": rule})
+    routes = [EVERYWHERE, {"adapter": "scripted", "dm": True, "pairing": True}]
+    access = RoutedAccess([Route.model_validate(each) for each in routes])
+    store, board = SqliteStore(tmp_path), Board()
+    limits = Limits(budgets=[Budget(per="person", tokens=100_000)])
+    async with (
+        Gateway(store, teams, access=access, limits=limits) as gateway,
+        delivering(gateway, Surface(board)),
+    ):
+        thread = await dora_has_left_traces(gateway, board)
+        assert await tables_with(store, thread, DORA.id, DORA.name, SECRET) >= {*TRACES}
+        elsewhere = replace(PLACE, channel="C2")
+        quote = Quote(text="about lunch", author=DORA.name)
+        await gateway.accept(
+            InboundMessage(key=elsewhere, author=EMIL, text="see this", quotes=(quote,))
+        )
+        await all_told(gateway, platform="scripted")
+        if how == "thread":
+            await gateway.delete_thread(thread)
+            assert await tables_with(store, thread, SECRET) == set()
+        else:
+            assert await gateway.delete_person(DORA.id) == [thread]
+            assert await tables_with(store, thread, DORA.id, SECRET) == set()
+            # What others quoted is theirs, with the name that stood there.
+            assert await tables_with(store, DORA.name) <= {"inbox", "events", "checkpoints"}
+    kept = everything_on_disk(tmp_path)
+    assert thread.encode() not in kept
+    assert SECRET.encode() not in kept
+    assert how == "thread" or b"DORACANARY" not in kept
 
 
 async def test_threads_that_are_used_or_wait_are_kept(tmp_path):
