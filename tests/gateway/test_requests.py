@@ -363,6 +363,27 @@ async def test_approvals_are_given_in_a_channel_that_does_not_see_the_thread(tmp
 # --- grants ---
 
 
+async def test_a_grant_ends_with_its_thread_when_a_new_one_begins_in_the_conversation(tmp_path):
+    office = Office(
+        tmp_path, calls("send"), "done", calls("send"), "done", rule=ToolRule(action="ask")
+    )
+    async with office.open():
+        request = await office.ask()
+        await office.click(BOSSES[0], request.request, ALWAYS)
+        await office.finished()
+        listed = InboundMessage(key=KEY, author=ANN, text="/grants")
+        assert "send" in (await office.gateway.accept(listed)).reply
+        fresh = await office.gateway.accept(InboundMessage(key=KEY, author=ANN, text="/new"))
+        assert (await office.gateway.accept(listed)).reply.startswith("Nothing was approved")
+        office.thread = ""
+        again = await office.ask("go again")
+        assert office.thread == fresh.thread
+        await office.click(BOSSES[0], again.request, APPROVE)
+        await office.finished()
+        assert (await office.gateway.accept(listed)).reply.startswith("Nothing was approved")
+    assert len(office.sent) == 2
+
+
 async def test_a_grant_is_listed_and_taken_back_also_from_a_turn_that_runs(tmp_path):
     door = Door()
     office = Office(
