@@ -25,7 +25,7 @@ from adapters.discord.threads import PLATFORM, Spots
 from adapters.discord.webhooks import Webhooks
 from gateway.adapter import AuthError
 from gateway.delivery import delivering
-from gateway.errors import StoreFull
+from gateway.errors import GatewayError
 from gateway.surface import RateLimited, Rejected, Unreachable
 
 if TYPE_CHECKING:
@@ -160,7 +160,7 @@ class _Bot:
             if until > noted:
                 try:
                     await self._gateway.store.mark(PLATFORM, SEEN, str(until))
-                except StoreFull as error:
+                except GatewayError as error:
                     LOG.warning("until when all was heard is not noted: %s", error)
             await asyncio.sleep(NOTE_SECONDS if until > noted else FIRST_WAIT)
             noted = until
@@ -171,11 +171,13 @@ class _Bot:
         while True:
             try:
                 await sync(self._rest, self._gateway.store, self._me.application, wanted)
-            except (Unreachable, RateLimited, StoreFull) as error:
-                LOG.warning("Discord was not told of the commands: %s", error)
+            except AuthError:
+                raise
             except Rejected as error:
                 LOG.error("Discord does not take the commands: %s", error)  # noqa: TRY400 (the text says it all)
                 return
+            except GatewayError as error:
+                LOG.warning("Discord was not told of the commands: %s", error)
             else:
                 return
             await asyncio.sleep(wait)
