@@ -60,7 +60,7 @@ from gateway.store.protocols import (
 from gateway.store.rows import crowds_of, new_id
 from gateway.succession import Fate, affected
 from gateway.terms import Terms
-from gateway.upkeep import Trust, Upkeep
+from gateway.upkeep import Trust, Upkeep, steadily
 from gateway.vitals import Vitals
 from gateway.watch import watch
 
@@ -148,7 +148,7 @@ class Gateway:
         limits: Limits | None = None,
         tokens: TokenStore | None = None,
         clock: Callable[[], float] = time.time,
-        steady: Callable[[], float] = time.monotonic,
+        steady: Callable[[], float] = steadily,
     ) -> None:
         self._store = store
         self._tokens = tokens

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sys
 import time
 from collections.abc import Awaitable, Callable
 
@@ -20,15 +21,22 @@ DOUBT = 6 * 3600.0
 """Seconds for which a clock that jumped ahead is not believed: somebody may put it right."""
 
 
+def steadily() -> float:
+    """Seconds that never jump, and go on while the machine sleeps where that can be told: what was
+    slept through is no jump.
+    """
+    if sys.platform == "linux":
+        return time.clock_gettime(time.CLOCK_BOOTTIME)
+    return time.monotonic()
+
+
 class Trust:
     """Whether the time of day can be believed far enough to delete, or to deny, by it.
 
     `clock` is the time of day, `steady` never jumps; both in seconds.
     """
 
-    def __init__(
-        self, clock: Callable[[], float], steady: Callable[[], float] = time.monotonic
-    ) -> None:
+    def __init__(self, clock: Callable[[], float], steady: Callable[[], float] = steadily) -> None:
         self._clock = clock
         self._steady = steady
         self._offset = clock() - steady()
