@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import random
 import time
@@ -17,7 +16,7 @@ from adapters.slack.calls import Calls
 from adapters.slack.client import SlackClients
 from adapters.slack.config import Config
 from adapters.slack.http import EVENTS, Requests, listening
-from adapters.slack.inbound.catch_up import CatchUp
+from adapters.slack.inbound.catch_up import UNSTORED, CatchUp
 from adapters.slack.inbound.drafts import Drafts
 from adapters.slack.inbound.history import History
 from adapters.slack.inbound.intake import Intake
@@ -38,6 +37,10 @@ LOG = logging.getLogger("adapters.slack")
 ALIVE = "alive"
 """The mark of when the app was last connected, in seconds since the epoch."""
 MARK_EVERY = 30.0
+OVERLAP = 10.0
+"""Seconds before that mark from which on it is looked for what was missed: what arrived just then
+may not have been stored, and Slack's clock is another one.
+"""
 FIRST_WAIT, LONGEST_WAIT = 1.0, 60.0
 
 
@@ -112,6 +115,8 @@ class _Service:
         self._clock = clock
         self._fatal: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._looking = asyncio.Lock()
+        self._behind = False
+        """Whether the store did not take something since the last mark."""
         calls = Calls(clients)
         history = History(calls)
         drafts = Drafts(gateway, calls, config, history)
@@ -186,6 +191,9 @@ class _Service:
     async def _take(self, found: Inbound) -> dict[str, Any] | None:
         try:
             return await self._intake.take(found)
+        except (*UNSTORED, TimeoutError):
+            self._behind = True
+            raise
         except AuthError as error:
             if not self._fatal.done():
                 self._fatal.set_exception(error)
@@ -203,21 +211,38 @@ class _Service:
     async def _missed(self) -> None:
         """Look for what was said since the app was last connected; never at the first start."""
         async with self._looking:
-            alive = (await self._gateway.store.marks(PLATFORM)).get(ALIVE, "")
-            if alive:
-                await self._catch_up.run(float(alive))
-            await self._gateway.store.mark(PLATFORM, ALIVE, f"{self._clock():.3f}")
+            self._behind, began = False, self._clock()
+            try:
+                alive = (await self._gateway.store.marks(PLATFORM)).get(ALIVE, "")
+                if alive:
+                    await self._catch_up.run(float(alive) - OVERLAP)
+                await self._alive_at(began)
+            except UNSTORED:
+                self._behind = True
+                raise
 
     async def _mark(self) -> None:
-        """Note now and then that the app is connected."""
+        """Note now and then that the app is connected. If anything was not stored meanwhile, look
+        for it instead: Slack may have given up delivering it.
+        """
         while True:
             await asyncio.sleep(MARK_EVERY)
             connected = self._sockets is None or self._sockets.standing > 0
             if self._sockets is None:
                 self._heard()  # Slack sends no heartbeat here: silence is no sign of anything
-            if connected and not self._looking.locked():
-                with contextlib.suppress(GatewayError):
-                    await self._gateway.store.mark(PLATFORM, ALIVE, f"{self._clock():.3f}")
+            if not connected or self._looking.locked():
+                continue
+            if self._behind:
+                self._look_back()
+                continue
+            try:
+                await self._alive_at(self._clock())
+            except GatewayError as error:
+                LOG.warning("%s", error)
+                self._behind = True
+
+    async def _alive_at(self, at: float) -> None:
+        await self._gateway.store.mark(PLATFORM, ALIVE, f"{at:.3f}")
 
     def _installed(self, install: Install) -> None:
         self._clients.found(install.workspace(install.id), install.token)

@@ -21,7 +21,7 @@ from adapters.slack.inbound.history import History
 from adapters.slack.inbound.payload import Payload
 from adapters.slack.inbound.values import PLATFORM, Draft
 from gateway.conversation import ConversationKey, InboundMessage
-from gateway.errors import GatewayError
+from gateway.errors import GatewayError, StoreError, StoreFull
 from gateway.gateway import Gateway
 
 LOG = logging.getLogger("adapters.slack")
@@ -34,6 +34,9 @@ MOST_MISSED = 50
 CHANNELS, THREADS = 10, 20
 """Places that are looked at, those first in which something happened last."""
 LOOKED_AT = 200
+
+UNSTORED = (StoreError, StoreFull)
+"""What a disk that takes nothing comes to."""
 
 MISSED = "I was away when {count} written here. Shall I answer now?"
 CANT_READ = "Slack does not let me read the thread just now. Try again in a minute."
@@ -68,7 +71,10 @@ class CatchUp:
         self._clock = clock
 
     async def run(self, since: float) -> None:
-        """Hand in what was missed since then, and offer an answer where it is long ago."""
+        """Hand in what was missed since then, and offer an answer where it is long ago.
+
+        Raises StoreError and StoreFull if that can't be stored: then it is still missed.
+        """
         now = self._clock()
         since = max(since, now - OLDEST)
         if now - since < GAP:
@@ -140,6 +146,8 @@ class CatchUp:
                 said = [each for each in messages if each.event != "command"]
                 if said:  # a command of then is about nothing of now
                     await self._gateway.accept(collected(said))
+            except UNSTORED:
+                raise
             except GatewayError as error:
                 LOG.warning("what was missed in a thread was not taken: %s", error)
         return len(drafts)
