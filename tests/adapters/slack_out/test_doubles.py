@@ -1,0 +1,73 @@
+"""Where nobody can tell whether a message arrived, it is sent again, and the second one says so."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from adapters.slack.simulator import Limited, Refused, Reset, Shown, SlackSimulator
+from tests.adapters.slack_out.desk import passing
+from tests.adapters.slack_out.running import one, running
+from tests.gateway.scripted import model, solo
+
+DELIVERY = Path(__file__).resolve().parents[3] / "docs" / "delivery.md"
+WORDS = [f"word{n}" for n in range(40)]
+
+
+def the_mark() -> str:
+    """What docs/delivery.md says that the second one says."""
+    slack = DELIVERY.read_text().split("### Slack", 1)[1].split("### Discord", 1)[0]
+    found = re.search(r"The mark: \*(.+?)\*", slack, re.DOTALL)
+    assert found is not None
+    return " ".join(found[1].split())
+
+
+def words(shown: Shown) -> list[str]:
+    return [word for word in shown.text.split() if word in WORDS]
+
+
+@pytest.mark.parametrize("method", ["chat.postMessage", "chat.startStream"])
+async def test_a_message_that_can_not_be_looked_up_is_sent_again_with_the_mark(
+    tmp_path: Path, method: str
+) -> None:
+    async with SlackSimulator() as slack:
+        streams = method == "chat.startStream"
+        said = " ".join(WORDS)
+
+        def team():
+            return one(slack.clock, said) if streams else solo(model(said))
+
+        slack.fail(method, Reset(applied=True))
+        slack.fail("conversations.replies", Refused("missing_scope"), times=99)
+        async with running(slack, tmp_path, team) as run, passing(slack):
+            asked = await run.ask("alice", "write it")
+            await slack.until(
+                lambda: len(run.shown(asked)) == 2 and words(run.shown(asked)[1]) == WORDS, within=9
+            )
+            await slack.until(lambda: not slack.open_streams and not slack.busy, within=9)
+            first, second = run.shown(asked)
+        assert the_mark() not in first.text
+        assert second.text.count(the_mark()) == 1
+        assert words(first) == WORDS[: len(words(first))]
+        assert words(second) == WORDS
+
+
+async def test_where_reading_is_scarce_one_waits_and_the_others_bear_the_mark(
+    tmp_path: Path,
+) -> None:
+    async with SlackSimulator() as slack:
+        slack.fail("chat.postMessage", Reset(applied=True), times=2)
+        slack.fail("conversations.replies", Limited(60), times=2)
+        async with (
+            running(slack, tmp_path, lambda: solo(model(*["Yes."] * 2))) as run,
+            passing(slack),
+        ):
+            asked = [await run.ask(name, "well?") for name in ("alice", "bob")]
+            await slack.until(lambda: slack.calls("conversations.replies")[2:], within=9)
+            await slack.until(lambda: not slack.busy, within=9)
+            shown = sorted((run.shown(each) for each in asked), key=len)
+        assert [[the_mark() in each.text for each in thread] for thread in shown] == [
+            [False],
+            [False, True],
+        ]
+        assert all("Yes." in each.text for thread in shown for each in thread)
