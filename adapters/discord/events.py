@@ -1,7 +1,8 @@
 """The events of the gateway connection, taken in the order of their channels.
 
 Each frame is read on its own: one that can't be read, or fails to be taken, is logged and ends
-nothing.
+nothing. While the store takes nothing, what was said is kept and tried again. What there is no room
+for, or fails for longer, is read from Discord's history when the next connection begins.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import math
 import time
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, Protocol
@@ -16,7 +18,7 @@ from weakref import WeakValueDictionary
 
 from adapters.discord.inbound import Me, Payload
 from gateway.adapter import AuthError
-from gateway.errors import Closing, GatewayError, NotFound
+from gateway.errors import Closing, GatewayError, NotFound, StoreFull, StoreUnwritable
 from gateway.surface import Rejected
 
 LOG = logging.getLogger("adapters.discord")
@@ -24,7 +26,11 @@ LOG = logging.getLogger("adapters.discord")
 DISPATCH, HELLO = 0, 10
 
 WAITS = (1.0, 3.0, 10.0, 30.0, 60.0)
-"""Seconds before each further try to take an event."""
+"""Seconds before each further try to take an event; the last of them over and over while the store
+takes nothing.
+"""
+HELD = 5_000
+"""Events that are kept at a time, for later tries."""
 AGAIN = frozenset(
     {
         "READY",
@@ -92,6 +98,7 @@ class Events:
         self._since = heard_at
         self._number = 0
         self._open: dict[int, float] = {}
+        self._lost = math.inf
         self._ready_at = -TOGETHER
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self.heard_at = heard_at
@@ -100,7 +107,7 @@ class Events:
     @property
     def taken_until(self) -> float:
         """Until when everything was taken that was to be."""
-        return min(self._open.values(), default=self.heard_at)
+        return min(self._lost, self.heard_at, *self._open.values())
 
     def frame(self, text: str) -> None:
         """Take a frame."""
@@ -127,7 +134,7 @@ class Events:
         """Of several connections that begin at once, all have missed what the first has."""
         now = time.monotonic()
         if now - self._ready_at > TOGETHER:
-            self._since = self.taken_until
+            self._since, self._lost = self.taken_until, math.inf
         self._ready_at = now
 
     def _dispatch(self, event: str, data: Payload) -> None:
@@ -154,13 +161,22 @@ class Events:
                 return
 
     def _begin(self, event: str, channel: str, work: Work, since: float | None = None) -> None:
+        at = self.heard_at if since is None else since
+        if event in AGAIN and len(self._open) >= HELD:
+            self._lose(event, at)
+            return
         self._number += 1
-        self._open[self._number] = self.heard_at if since is None else since
+        self._open[self._number] = at
         taking = self._take(event, channel, work, self._number)
         try:
             self._group.create_task(taking, name=f"takes {event}")
         except RuntimeError:  # the adapter ends, and the connection does not know of it yet
             taking.close()
+
+    def _lose(self, event: str, at: float) -> None:
+        if self._lost == math.inf:
+            LOG.error("from %s on, what was said is read with the next connection", event)
+        self._lost = min(self._lost, at)
 
     async def _take(self, event: str, channel: str, work: Work, number: int) -> None:
         try:
@@ -170,6 +186,8 @@ class Events:
             raise
         except GatewayError as error:
             LOG.error("%s was not taken: %s", event, error)  # noqa: TRY400 (the text says it all)
+            if event in AGAIN and not isinstance(error, NotFound | Rejected):
+                self._lose(event, self._open[number])
         except Exception:  # whatever Discord sends ends no more than its own event
             LOG.exception("%s can't be read", event)
         # Not where it was cancelled: then it is read again at the next start.
@@ -177,17 +195,22 @@ class Events:
 
     async def _persist(self, event: str, work: Work) -> None:
         """Do the work, again where it failed for now: Discord does not tell an event twice."""
-        for wait in WAITS if event in AGAIN else ():
+        tried = 0
+        while True:
             try:
                 await work()
             except (AuthError, Closing, NotFound, Rejected):
                 raise
             except GatewayError as error:
+                refusing = isinstance(error, StoreFull | StoreUnwritable)
+                if event not in AGAIN or (tried >= len(WAITS) and not refusing):
+                    raise
+                wait = WAITS[min(tried, len(WAITS) - 1)]
                 LOG.warning("%s was not taken, again in %g s: %s", event, wait, error)
                 await asyncio.sleep(wait)
+                tried += 1
             else:
                 return
-        await work()
 
 
 def own_roles(me: Me, roles: frozenset[str]) -> Me:

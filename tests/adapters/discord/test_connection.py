@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from adapters.discord import Config, build
+from adapters.discord import Config, build, events
 from adapters.discord.connection import Connection, client_of
 from adapters.discord.simulator import DiscordSimulator, Fails, Refuses
 from gateway.access import RoutedAccess
@@ -102,6 +102,37 @@ async def test_a_lost_session_is_caught_up_with_over_rest(
         await discord.until(lambda: len(said(discord, alice.direct)) == 2)
         await all_told(gateway)
     assert len(said(discord, thread_of(new))) == 1
+
+
+@pytest.mark.timeout(30)  # a connection begins five seconds after another, twice
+async def test_a_history_that_can_not_be_read_for_long_is_read_with_the_next_connection(
+    discord: DiscordSimulator,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setattr(events, "WAITS", (0.01, 0.02))
+    monkeypatch.setattr(events, "TOGETHER", 0.0)
+    general, alice, ahead = discord.channel("general"), discord.person("alice"), 0.0
+    async with serving(
+        discord, tmp_path, lambda: solo("One.", "Two."), clock=lambda: time.time() + ahead
+    ) as gateway:
+        await alice.says(alice.direct, "hello")
+        await discord.until(lambda: said(discord, alice.direct))
+        discord.faults.plan(
+            Fails(503), method="GET", path="/channels/{channel_id}/messages", times=-1
+        )
+        discord.gateway.invalidate()
+        await discord.until(lambda: not discord.gateway.open_sessions)
+        lost = await alice.mentions(general, "lost?")
+        await discord.until(lambda: "GUILD_CREATE was not taken: " in caplog.text, seconds=15)
+        discord.faults.clear()
+        ahead = 600.0  # what follows is heard, so that nothing but the loss says where to begin
+        await alice.says(alice.direct, "am I heard?")
+        await discord.until(lambda: len(said(discord, alice.direct)) == 2)
+        discord.gateway.invalidate()
+        await discord.until(lambda: lost.thread and said(discord, lost.thread), seconds=15)
+        await all_told(gateway)
 
 
 async def test_an_event_that_ends_the_library_does_not_end_the_bot(

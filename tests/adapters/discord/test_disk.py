@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from adapters.discord import adapter
+from adapters.discord import adapter, events
 from adapters.discord.simulator import DiscordSimulator, Slow
 from tests.adapters.discord.serving import all_told, said, serving, thread_of
 from tests.chaos.sqlite_layer import OK, watched
-from tests.chaos.test_disk import MOODS, Moody, pytestmark
+from tests.chaos.test_disk import FULL, MOODS, Moody, pytestmark
 from tests.gateway.scripted import solo
 
 __all__ = ["pytestmark"]
@@ -58,3 +59,55 @@ async def test_a_disk_that_takes_nothing_for_a_while_ends_neither_the_bot_nor_wh
         await all_told(gateway)
         assert {"seen", "commands"} <= set(await gateway.store.marks("discord"))
     assert said(discord, thread_of(asked)) == said(discord, bob.direct) == ["**solo**\nHere."]
+
+
+async def test_what_is_said_while_a_disk_takes_nothing_is_kept_longer_than_all_waits(
+    discord: DiscordSimulator,
+    tmp_path: Path,
+    disk: Moody,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setattr(events, "WAITS", (0.01, 0.02))
+    general, alice = discord.channel("general"), discord.person("alice")
+    async with serving(discord, tmp_path / "store", lambda: solo("Here.")) as gateway:
+        disk.mood = FULL
+        asked = await alice.mentions(general, "are you here?")
+        await logged(caplog, "MESSAGE_CREATE was not taken, again", 10)
+        disk.mood = OK
+        await discord.until(lambda: asked.thread and said(discord, asked.thread), seconds=8)
+        await all_told(gateway)
+
+
+@pytest.mark.timeout(30)  # a connection begins five seconds after another
+async def test_what_there_is_no_room_for_is_read_when_the_next_connection_begins(
+    discord: DiscordSimulator,
+    tmp_path: Path,
+    disk: Moody,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setattr(events, "WAITS", (0.01, 0.02))
+    monkeypatch.setattr(events, "TOGETHER", 0.0)
+    alice, bob, ahead = discord.person("alice"), discord.person("bob"), 0.0
+    async with serving(
+        discord, tmp_path / "store", lambda: solo("One.", "Two."), clock=lambda: time.time() + ahead
+    ) as gateway:
+        await alice.says(alice.direct, "hello")
+        await discord.until(lambda: len(said(discord, alice.direct)) == 1)
+        await all_told(gateway)
+        monkeypatch.setattr(events, "HELD", 1)
+        disk.mood = FULL
+        await bob.says(bob.direct, "this is kept")
+        await logged(caplog, "MESSAGE_CREATE was not taken, again")
+        await alice.says(alice.direct, "and now?")
+        await logged(caplog, "read with the next connection")
+        monkeypatch.setattr(events, "HELD", 100)
+        disk.mood = OK
+        ahead = 600.0  # what follows is heard, so that nothing but the loss says where to begin
+        await bob.says(bob.direct, "am I heard?")
+        await discord.until(lambda: said(discord, bob.direct), seconds=8)
+        discord.gateway.invalidate()
+        await discord.until(lambda: len(said(discord, alice.direct)) == 2, seconds=15)
+        await all_told(gateway)
+    assert said(discord, alice.direct)[1].endswith("Two.")
