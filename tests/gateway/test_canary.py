@@ -14,7 +14,7 @@ from gateway.errors import StoreFull
 from gateway.events import Notice, dump_event
 from gateway.gateway import Gateway, Limits
 from gateway.local_client import LocalClient
-from gateway.logging import log_to
+from gateway.logging import OWN, log_to
 from gateway.redaction import REDACTION
 from gateway.store import SqliteStore
 from gateway.surface import Rejected, Unclear, Unreachable
@@ -50,6 +50,8 @@ def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     for handler in root.handlers:
         handler.close()
     root.handlers[:], root.level = handlers, level
+    for name in OWN:
+        logging.getLogger(name).setLevel(logging.NOTSET)
     logging.captureWarnings(capture=False)
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pydantic import SecretStr
 
 from gateway.config import ModelConfig, load_config
-from gateway.logging import log_to
+from gateway.logging import OWN, log_to
 from gateway.redaction import HIDDEN, REDACTION, Redaction, secrets_of, secrets_of_environment
 
 SECRET = "correct horse/battery+staple"
@@ -28,6 +28,8 @@ def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     for handler in root.handlers:
         handler.close()
     root.handlers[:], root.level = handlers, level
+    for name in OWN:
+        logging.getLogger(name).setLevel(logging.NOTSET)
     logging.captureWarnings(capture=False)
 
 
