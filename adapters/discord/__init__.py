@@ -26,7 +26,7 @@ def build(config: Config) -> Adapter:
 
 async def check(config: Config, routes: Sequence[Route]) -> Checked:
     """What `parley check` has to say about these settings."""
-    from adapters.discord.check import check  # it loads what it asks Discord with
+    from adapters.discord.checking import check  # it loads what it asks Discord with
 
     return await check(config, routes)
 

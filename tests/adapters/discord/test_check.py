@@ -2,6 +2,7 @@
 
 from pydantic import SecretStr
 
+import adapters.discord
 from adapters.discord import check
 from adapters.discord.simulator import DiscordSimulator
 from gateway.config import Route
@@ -20,6 +21,12 @@ async def test_a_bot_that_may_do_all_it_needs_is_shown_with_its_invite(
     checked = await check(config_of(discord), routes)
     assert checked.problems == ()
     assert f"client_id={discord.bot.id}&scope=bot+applications.commands" in checked.text
+
+
+async def test_it_can_be_asked_as_often_as_one_likes(discord: DiscordSimulator) -> None:
+    for _ in range(2):
+        assert callable(adapters.discord.check)  # no module has taken the name
+        assert (await adapters.discord.check(config_of(discord), [])).problems == ()
 
 
 async def test_what_it_lacks_in_a_channel_is_named(discord: DiscordSimulator) -> None:
