@@ -16,7 +16,7 @@ from adapters.slack.inbound.files import Files, Unfetched
 from adapters.slack.inbound.history import History
 from adapters.slack.inbound.payload import Payload, ts_at
 from adapters.slack.inbound.people import People
-from adapters.slack.inbound.text import as_command, mentioned, plain
+from adapters.slack.inbound.text import as_command, asks_for_help, mentioned, plain
 from adapters.slack.inbound.values import Draft, Foreign, RemoteFile
 from gateway.commands import parse_command
 from gateway.conversation import Author, ConversationKey, InboundMessage, Quote
@@ -133,13 +133,16 @@ class Drafts:
             quoting = group.create_task(self.quotes(message.key, foreign), name="slack quotes")
         attachments, missing = fetching.result()
         text = as_command(plain(message.text, names, me=self.me(team).user), self.commands)
+        quotes = quoting.result()
+        if message.event == "message" and asks_for_help(text, alone=not quotes):
+            text = "/help"
         is_command = message.event == "message" and parse_command(text) is not None
         return replace(
             message,
             event="command" if is_command else message.event,
             text="\n".join(filter(None, [text, *map(_note, missing)])),
             attachments=tuple(attachments),
-            quotes=quoting.result(),
+            quotes=quotes,
         )
 
     async def _names(

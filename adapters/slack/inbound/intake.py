@@ -97,7 +97,7 @@ class Intake:
         self._uninstalled = uninstalled
         self._replies = Replies(calls, config, drafts.commands, lambda: gateway.live_links)
         self._dialogs = Dialogs(gateway, calls, drafts)
-        self._slash = SlashCommands(gateway, calls, drafts)
+        self._slash = SlashCommands(gateway, calls, drafts, config.command)
         self._turns = Turns()
 
     async def take(self, found: Inbound) -> dict[str, Any] | None:

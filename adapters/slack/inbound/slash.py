@@ -16,9 +16,15 @@ from gateway.surface import Rejected
 
 LOG = logging.getLogger("adapters.slack")
 
-ANYWHERE = frozenset({"approve", "deny", "help", "usage"})
-"""Commands that mean the same wherever they are typed; the others are about a thread."""
+ALONE = frozenset({"help", "usage"})
+"""Commands that mean the same wherever they are typed; with more behind them they are questions."""
+ANYWHERE = frozenset({"approve", "deny"})
+"""Those that take words, and name what they are about; all others are about a thread."""
 
+HELP = (
+    "{command} and what you want to know begins a thread here. Reply in the thread to go on; these "
+    "are commands there:"
+)
 IN_ITS_THREAD = "Write /{name} in the thread that it is about."
 NOT_HERE = "I can't write in this channel. Invite me into it, then try again."
 NOT_NOW = "Slack did not take that just now. Try again in a moment."
@@ -27,8 +33,9 @@ NOT_NOW = "Slack did not take that just now. Try again in a moment."
 class SlashCommands:
     """Takes what was typed behind the slash command."""
 
-    def __init__(self, gateway: Gateway, calls: Calls, drafts: Drafts) -> None:
+    def __init__(self, gateway: Gateway, calls: Calls, drafts: Drafts, command: str) -> None:
         self._gateway = gateway
+        self._help = HELP.format(command=command)
         self._calls = calls
         self._drafts = drafts
 
@@ -36,11 +43,14 @@ class SlashCommands:
         """What is answered to its author alone. Raises GatewayError if nothing was taken."""
         text = text.lstrip("/!") or "help"
         name, *more = text.split(maxsplit=1)
+        name = name.lower()
         message = await self._drafts.by_author(draft)
-        if name.lower() in ANYWHERE & self._drafts.commands:
-            return (await self._gateway.accept(replace(message, text=f"/{text}"))).reply
-        if name.lower() in self._drafts.commands and not more:
-            return IN_ITS_THREAD.format(name=name.lower())
+        if name in (ANYWHERE if more else ANYWHERE | ALONE) & self._drafts.commands:
+            reply = (await self._gateway.accept(replace(message, text=f"/{text}"))).reply
+            helped = name == "help" and await self._gateway.may(message)
+            return f"{self._help}\n{reply}" if helped else reply
+        if name in self._drafts.commands and not more:
+            return IN_ITS_THREAD.format(name=name)
         text = await self._drafts.plain(message.key.workspace, text)
         message = replace(message, event="message", text=text)
         if await self._gateway.may(message):

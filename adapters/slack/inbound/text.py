@@ -52,6 +52,13 @@ def as_command(text: str, commands: Collection[str]) -> str:
     return f"/{text[1:]}" if found and found[1].lower() in commands else text
 
 
+def asks_for_help(text: str, *, alone: bool) -> bool:
+    """Whether somebody wants to know what can be typed: they said `help`, or, if nothing came
+    along (`alone`), nothing but the bot's name.
+    """
+    return text.rstrip(" .!?").lower() == "help" or (alone and not text)
+
+
 def _shown(token: str, names: Mapping[str, str]) -> str:
     target, _, label = token.partition("|")
     match target[:1]:

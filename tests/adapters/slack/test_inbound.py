@@ -242,6 +242,53 @@ async def test_the_slash_command_begins_a_thread_in_the_channel(tmp_path: Path) 
         assert len([each for each in slack.messages("general") if not each.thread_ts]) == 1
 
 
+@pytest.mark.parametrize("typed", ["", "help", "Help", "/help"])
+async def test_the_slash_command_alone_says_what_it_is_for(tmp_path: Path, typed: str) -> None:
+    async with SlackSimulator(rates=False) as slack, served(slack, tmp_path) as run:
+        helped = await slack.person("ann").commands("general", "/parley", typed)
+        first, *rest = (await helped.answered())["text"].split("\n")
+        assert first.startswith("/parley and what you want to know begins a thread here.")
+        assert "!stop  stop what the team is doing" in rest
+        assert not [line for line in rest if line.startswith("/")]
+        assert await run.inbox("kind") == ["command"]
+
+
+@pytest.mark.parametrize("typed", ["help me to write a letter", "usage of commas?"])
+async def test_a_question_that_begins_like_a_command_is_a_question(
+    tmp_path: Path, typed: str
+) -> None:
+    async with SlackSimulator(rates=False) as slack, served(slack, tmp_path) as run:
+        await slack.person("ann").commands("general", "/parley", typed)
+        await run.until(lambda: run.asked)
+        assert said(run) == typed
+
+
+@pytest.mark.parametrize("where", ["mention", "direct", "thread"])
+@pytest.mark.parametrize("word", ["help", "Help!", ""])
+async def test_help_alone_is_answered_with_what_can_be_typed(
+    tmp_path: Path, where: str, word: str
+) -> None:
+    async with SlackSimulator(rates=False) as slack, served(slack, tmp_path) as run:
+        ann = slack.person("ann")
+        begun = await ann.asks("general", "hello")
+        await run.until(lambda: run.asked)
+        match where:
+            case "mention":
+                await ann.asks("general", word)
+            case "direct":
+                await ann.tells(word or slack.bot.mention)
+            case _:
+                await ann.asks("general", word, thread=begun)
+        shown = lambda: [  # noqa: E731
+            *slack.private(ann),
+            *(each for each in slack.messages(ann.direct) if each.author != ann.id),
+        ]
+        await run.until(shown)
+        assert "!stop  stop what the team is doing" in shown()[0].text
+        assert await run.inbox("kind") == ["message", "command"]
+        assert run.asked == 1
+
+
 async def test_the_slash_command_says_when_the_bot_is_not_in_the_channel(tmp_path: Path) -> None:
     async with SlackSimulator(rates=False) as slack, served(slack, tmp_path) as run:
         ann = slack.person("ann")
