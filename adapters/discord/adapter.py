@@ -126,7 +126,7 @@ class _Bot:
         self._catch_up = CatchUp(rest, self._hearing, clock)
         webhooks = Webhooks(rest, me.application) if config.webhooks else None
         self._surface = DiscordSurface(
-            rest, self._spots, me.user, lambda: gateway.live_links, webhooks
+            rest, self._spots, me.user, lambda: gateway.live_links, webhooks, clock=clock
         )
         self._connection = Connection(
             lambda frame: client_of(config, shards, frame),

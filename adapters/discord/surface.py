@@ -59,8 +59,8 @@ class DiscordSurface:
 
         async with DiscordSurface(rest, spots, user, live_links) as surface: ...
 
-    `user` is the bot's own id; with `webhooks`, agents write under their own names. Leaving it ends
-    its typing.
+    `user` is the bot's own id; with `webhooks`, agents write under their own names. `clock` gives
+    the seconds since the epoch. Leaving it ends its typing.
     """
 
     def __init__(
@@ -70,7 +70,10 @@ class DiscordSurface:
         user: str,
         live_links: Callable[[], Collection[str]],
         webhooks: Webhooks | None = None,
+        *,
+        clock: Callable[[], float] = time.time,
     ) -> None:
+        self._clock = clock
         self._rest = rest
         self._spots = spots
         self._user = user
@@ -153,7 +156,7 @@ class DiscordSurface:
         """
         if seen := self._seen.get(key):
             return seen
-        if self._webhooks is None and time.time() - since < NONCE_SECONDS:
+        if self._webhooks is None and self._clock() - since < NONCE_SECONDS:
             return None
         spot = await self._spots.find(place.key)
         messages = await self._rest.call(
@@ -180,7 +183,7 @@ class DiscordSurface:
             if nonce := str(message.get("nonce") or ""):
                 return nonce == key
             # While Discord knows the nonce, the same one again makes no second message.
-            return False if time.time() - since < NONCE_SECONDS else None
+            return False if self._clock() - since < NONCE_SECONDS else None
         return self._webhooks.wrote(message, key) if self._webhooks else False
 
     def _id_of(self, message: Mapping[str, Any]) -> str:

@@ -1,8 +1,11 @@
 """What every text surface has to do, done by Discord's; and what is Discord's own."""
 
+import asyncio
 import re
+import time
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from pydantic import SecretStr
@@ -10,15 +13,22 @@ from pydantic import SecretStr
 from adapters.discord.rest import Rest
 from adapters.discord.simulator import Cut, DiscordSimulator, Fails, Message, TooMany
 from adapters.discord.simulator.components import walk
-from adapters.discord.surface import DiscordSurface
+from adapters.discord.surface import NONCE_SECONDS, DiscordSurface
 from adapters.discord.threads import Spots
-from gateway.conversation import ConversationKey
+from gateway.access import OperatorsOnly
+from gateway.conversation import Author, ConversationKey, InboundMessage
+from gateway.delivery import delivering
 from gateway.events import InputRequested
-from gateway.surface import Card, Document, Part, Place, Speech
+from gateway.gateway import Gateway
+from gateway.store import SqliteStore
+from gateway.surface import Card, Document, Line, Part, Place, Speech
 from tests.adapters.discord.serving import own, said, thread_of
 from tests.contract.text_surface import Seen, TextSurfaceContract
+from tests.fakes.scripted_surface import SteppedClock
+from tests.gateway.scripted import ScriptedTeams, solo
 
 TRIES = 3
+TWICE = "-# This may stand here twice."
 POST = "/channels/{channel_id}/messages"
 
 
@@ -41,8 +51,8 @@ class DiscordHarness:
         alice, bob = discord.person("alice"), discord.person("bob")
         self.people = (f"discord:{alice.id}", f"discord:{bob.id}")
         self.channel = discord.channel("general")
-        spots = Spots(rest, "public", NoMarks())
-        self.surface = DiscordSurface(rest, spots, str(discord.bot.id), lambda: ())
+        self.rest, self.spots = rest, Spots(rest, "public", NoMarks())
+        self.surface = DiscordSurface(rest, self.spots, str(discord.bot.id), lambda: ())
 
     async def begin(self) -> None:
         asked = await self.discord.person("alice").mentions(self.channel, "hello")
@@ -223,3 +233,44 @@ async def test_a_question_too_long_for_a_message_is_a_file_too(harness: DiscordH
     (shown,) = own(harness.discord, thread_of(harness.asked))
     assert "This one." in shown.content
     assert [each.content.decode() for each in shown.attachments] == [question]
+
+
+@pytest.mark.parametrize("late", [True, False], ids=["nonce forgotten", "nonce known"])
+async def test_what_may_stand_there_twice_says_so_once_discord_knows_the_nonce_no_more(
+    harness: DiscordHarness, tmp_path: Path, late: bool
+) -> None:
+    discord, clock = harness.discord, SteppedClock(time.time())
+    surface = DiscordSurface(
+        harness.rest, harness.spots, str(discord.bot.id), lambda: (), clock=clock.time
+    )
+    teams = ScriptedTeams(lambda: solo("All is well."))
+    access = OperatorsOnly(harness.people)
+    asked = InboundMessage(
+        key=harness.place.key,
+        author=Author(id=harness.people[0], name="alice"),
+        text="hello",
+        dedupe=(harness.place.key.dedupe("create", "1"),),
+    )
+    async with Gateway(SqliteStore(tmp_path), teams, access=access) as gateway, surface:
+        await harness.surface.post(harness.place, Part(key="first", content=Line(text="First.")))
+        harness.lose_answer()
+        await gateway.accept(asked)
+        async with delivering(gateway, surface, clock=clock):
+            await discord.until(
+                lambda: sum(map(_is_post, discord.calls("POST"))) == 1 + TRIES, seconds=8
+            )
+            other = Part(key="other", content=Line(text="Meanwhile."))
+            await harness.surface.post(harness.place, other)
+            if late:
+                discord.advance(NONCE_SECONDS + 60)
+                clock.advance(NONCE_SECONDS + 60)
+                for each in own(discord, thread_of(harness.asked)):
+                    each.nonce = None  # nowhere does Discord promise nonces in a history
+            async with asyncio.timeout(8):
+                while await gateway.store.untold("discord"):
+                    clock.advance(1.0)
+                    await asyncio.sleep(0.01)
+    first, answer, meanwhile, *again = said(discord, thread_of(harness.asked))
+    assert (first, answer) == ("-# First.", "**solo**\nAll is well.")
+    assert meanwhile == "-# Meanwhile."
+    assert again == ([f"**solo**\nAll is well.\n{TWICE}"] if late else [])
