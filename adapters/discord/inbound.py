@@ -106,8 +106,8 @@ def parse_message(payload: Payload, me: Me) -> Said | None:
     """
     author = mapping(payload["author"])
     own = author["id"] == me.user or payload.get("application_id") == me.application
-    hidden = int(payload.get("flags") or 0) & EPHEMERAL
-    if own or hidden or int(payload.get("type") or 0) not in SAID:
+    hidden = whole(payload.get("flags") or 0) & EPHEMERAL
+    if own or hidden or whole(payload.get("type") or 0) not in SAID:
         return None
     sender = parse_sender(author, payload.get("member"), webhook="webhook_id" in payload)
     names = {
@@ -136,7 +136,7 @@ def parse_message(payload: Payload, me: Me) -> Said | None:
         files += parse_files(answered)
     roles = {str(role) for role in listed(payload, "mention_roles")}
     return Said(
-        id=str(int(payload["id"])),
+        id=str(whole(payload["id"])),
         channel=str(payload["channel_id"]),
         guild=str(payload.get("guild_id") or ""),
         sender=sender,
@@ -172,7 +172,9 @@ def parse_removed(payload: Payload) -> Removed:
 def parse_sender(user: Payload, member: Any = None, *, webhook: bool = False) -> Sender:
     """Who that is. Raises KeyError for what is no user."""
     known = cast("Payload", member) if isinstance(member, Mapping) else None
-    guest = known is not None and bool(known.get("pending") or int(known.get("flags") or 0) & GUEST)
+    guest = known is not None and bool(
+        known.get("pending") or whole(known.get("flags") or 0) & GUEST
+    )
     return Sender(
         id=str(user["id"]),
         name=_name(user, known),
@@ -189,7 +191,7 @@ def parse_files(message: Payload) -> Iterator[FileRef]:
             id=str(each.get("id", "")),
             name=str(each.get("filename", "file")),
             url=str(each.get("url", "")),
-            size=int(each.get("size") or 0),
+            size=whole(each.get("size") or 0),
             media_type=str(each.get("content_type") or "").partition(";")[0].strip().lower(),
         )
 
@@ -235,7 +237,7 @@ def _moment(found: re.Match[str]) -> str:
 
 def _answered(payload: Payload) -> Payload | None:
     """The message that it replies to, if Discord gives it."""
-    if int(mapping(payload.get("message_reference") or {}).get("type") or 0) == FORWARD:
+    if whole(mapping(payload.get("message_reference") or {}).get("type") or 0) == FORWARD:
         return None
     found = payload.get("referenced_message")
     return mapping(found) if found else None
@@ -279,6 +281,14 @@ def mapping(value: Any) -> Payload:
     if not isinstance(value, Mapping):
         raise TypeError(f"expected an object, found {type(value).__name__}")
     return cast("Payload", value)
+
+
+def whole(value: Any) -> int:
+    """The value as a whole number. Raises TypeError or ValueError."""
+    try:
+        return int(value)
+    except OverflowError as error:  # JSON as Python reads it has an infinity
+        raise ValueError("expected a whole number") from error
 
 
 def objects(payload: Payload, key: str) -> Sequence[Payload]:

@@ -15,6 +15,7 @@ from adapters.discord.inbound import (
     mapping,
     objects,
     parse_sender,
+    whole,
 )
 
 PING, COMMAND, COMPONENT, AUTOCOMPLETE, MODAL = 1, 2, 3, 4, 5
@@ -83,7 +84,7 @@ def parse_interaction(payload: Payload) -> Interaction | None:
 
     Raises KeyError, TypeError or ValueError for what is no interaction.
     """
-    kind = int(payload["type"])
+    kind = whole(payload["type"])
     if kind not in (COMMAND, COMPONENT, MODAL):
         return None
     event, data = _event(payload), mapping(payload["data"])
@@ -95,7 +96,7 @@ def parse_interaction(payload: Payload) -> Interaction | None:
     if kind == MODAL:
         action = parse_action(str(data.get("custom_id", "")))
         return Filled(event=event, action=action, text=_text(data), message=on, chain=chain)
-    if int(data.get("type") or SLASH) == ON_MESSAGE:
+    if whole(data.get("type") or SLASH) == ON_MESSAGE:
         return _pointed(event, data)
     options = objects(data, "options")
     given = {str(each["name"]): _value(each.get("value")) for each in options}
@@ -106,7 +107,7 @@ def _event(payload: Payload) -> Event:
     member = mapping(payload["member"]) if payload.get("member") else None
     user = mapping(member["user"] if member else payload["user"])
     return Event(
-        id=str(int(payload["id"])),
+        id=str(whole(payload["id"])),
         token=str(payload["token"]),
         application=str(payload["application_id"]),
         channel=str(payload["channel_id"]),

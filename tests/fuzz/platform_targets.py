@@ -97,12 +97,12 @@ def _slack_click(payload: Any) -> None:
 
 def _discord(given: tuple[int, list[Edit]]) -> None:
     kind, edits = given
-    with suppress(KeyError, TypeError, ValueError, AttributeError):
+    with suppress(KeyError, TypeError, ValueError):
         said = discord.parse_message(edited(DISCORD_MESSAGE, edits), MY_DISCORD)
         if said is not None:
             assert said.id.isdigit()
             assert said.sender.id != MY_DISCORD.user
-    with suppress(KeyError, TypeError, ValueError, AttributeError):
+    with suppress(KeyError, TypeError, ValueError):
         discord_interactions.parse_interaction(edited({**DISCORD_CLICK, "type": kind}, edits))
 
 

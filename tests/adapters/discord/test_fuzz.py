@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, cast
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -117,6 +119,33 @@ def test_messages(payload: dict[str, Any]) -> None:
 def test_interactions(payload: dict[str, Any]) -> None:
     with suppress(KeyError, TypeError, ValueError):
         parse_interaction(payload)
+
+
+ODD = (None, True, 1.5, float("inf"), "", "x", [], [1], {}, {"a": 1})
+"""JSON as Python reads it: `Infinity` is a number, too."""
+
+
+@pytest.mark.parametrize(
+    ("payload", "parse"),
+    [
+        (MESSAGE, lambda payload: parse_message(payload, ME)),
+        ({"ids": ["1"], "channel_id": "2", "guild_id": "3"}, parse_removed),
+        *((each, parse_interaction) for each in (CLICK, TYPED, POINTED, FORM)),
+    ],
+    ids=["message", "removal", "click", "command", "menu", "form"],
+)
+def test_no_odd_value_anywhere_raises_anything_but_what_is_documented(
+    payload: dict[str, Any], parse: Callable[[Any], object]
+) -> None:
+    for place in filter(None, places(payload)):
+        for odd in ODD:
+            spoilt: Any = copy.deepcopy(payload)
+            target = spoilt
+            for key in place[:-1]:
+                target = target[key]
+            target[place[-1]] = odd
+            with suppress(KeyError, TypeError, ValueError):
+                parse(spoilt)
 
 
 @given(st.text() | st.from_regex(r"g:(approve|menu|choice|command):.{0,90}", fullmatch=True))
