@@ -54,7 +54,7 @@ class Delivery:
         """The event inside, or the payload itself."""
         return self.payload.get("event", self.payload)
 
-    async def answered(self, within: float = 5.0) -> Json:
+    async def answered(self, within: float = 30.0) -> Json:
         """Wait for the acknowledgement, and return what came with it.
 
         Raises TimeoutError after `within` seconds of real time, or when it was given up.

@@ -135,7 +135,7 @@ class SlackSimulator(Record):
         """Let calls of a method fail ("*" is every method), after `skip` that do not."""
         self.world.faults.order(method, fault, skip=skip, times=times)
 
-    async def until(self, condition: Callable[[], object], within: float | None = 5.0) -> None:
+    async def until(self, condition: Callable[[], object], within: float | None = 30.0) -> None:
         """Wait until a condition holds. Raises TimeoutError after `within` real seconds."""
         await self.world.until(condition, within)
 

@@ -99,7 +99,7 @@ class World:
         """Wait until something changes."""
         await self._change.wait()
 
-    async def until(self, condition: Callable[[], object], within: float | None = 5.0) -> None:
+    async def until(self, condition: Callable[[], object], within: float | None = 30.0) -> None:
         """Wait until a condition holds. Raises TimeoutError after `within` real seconds."""
         async with asyncio.timeout(within):
             while not condition():

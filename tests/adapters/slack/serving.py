@@ -22,7 +22,7 @@ from teams.base import Team
 from teams.models.replay import ReplayChatCompletionClient
 from tests.gateway.scripted import ScriptedTeams, model, solo
 
-PATIENCE = 8.0
+PATIENCE = 40.0
 OPERATOR = "slack:T0HOME:U0BOSS"
 EVERYWHERE: dict[str, Any] = {
     "adapter": "slack",

@@ -45,7 +45,7 @@ def test_every_setting_of_the_page_loads(tmp_path: Path, block: str) -> None:
     assert "slack" in load_config(path).adapters
 
 
-@pytest.mark.timeout(40)  # four processes, one after the other
+@pytest.mark.timeout(120)  # four processes, one after the other
 async def test_the_way_from_nothing_to_a_running_bot(tmp_path: Path) -> None:
     assert COMMANDS == ["parley slack manifest --name Parley", "parley check", "parley serve"]
     async with SlackSimulator(clock=RealClock(), installed=False) as slack:
@@ -80,9 +80,9 @@ async def test_the_way_from_nothing_to_a_running_bot(tmp_path: Path) -> None:
         assert "Home (T0HOME)" in await output(COMMANDS[1])
         serving = await run(COMMANDS[2])
         try:
-            await slack.until(lambda: len(slack.sockets.live) == 2, within=15)
+            await slack.until(lambda: len(slack.sockets.live) == 2, within=60)
             asked = await ann.asks("general", "hello")
-            await slack.until(lambda: slack.messages("general", asked)[1:], within=10)
+            await slack.until(lambda: slack.messages("general", asked)[1:], within=40)
         finally:
             serving.terminate()
             written, _ = await serving.communicate()

@@ -1,10 +1,20 @@
 """A simulated workspace, and the surface that writes to it with the real SDK."""
 
 from collections.abc import AsyncGenerator
+from pathlib import Path
 
 import pytest
 
 from tests.adapters.slack_out.desk import Desk, at_desk
+
+HERE = Path(__file__).parent
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Time limits are for what hangs, not for a machine with much to do."""
+    for item in items:
+        if HERE in item.path.parents and item.get_closest_marker("timeout") is None:
+            item.add_marker(pytest.mark.timeout(60))
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ async def test_calls_for_a_thousand_tokens(tmp_path: Path, per_second: int, most
         passing(slack, 1 / per_second),
     ):
         asked = await run.ask("alice", "write it")
-        await slack.until(lambda: run.finished(asked), within=9)
+        await slack.until(lambda: run.finished(asked), within=40)
         made = Counter(call.method for call in slack.calls())
     assert made["chat.startStream"] == made["chat.stopStream"] == 1
     assert made["chat.update"] == 0
@@ -39,7 +39,7 @@ async def test_with_twenty_streams_the_appends_are_shared_and_stay_below_the_tie
         passing(slack, 0.2),
     ):
         asked = [await run.ask("alice", f"write {n}") for n in range(12)]
-        await slack.until(lambda: all(map(run.finished, asked)), within=9)
+        await slack.until(lambda: all(map(run.finished, asked)), within=40)
         appends = slack.calls("chat.appendStream")
         assert len(appends) > 60
         assert not [call for call in slack.calls() if call.error]

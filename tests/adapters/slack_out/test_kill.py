@@ -17,7 +17,7 @@ from adapters.slack.simulator.state import Message
 from gateway.conversation import ConversationKey
 from tests.adapters.slack_out.child import WORDS
 
-pytestmark = [pytest.mark.chaos, pytest.mark.timeout(60)]
+pytestmark = [pytest.mark.chaos, pytest.mark.timeout(200)]
 
 ROOT = Path(__file__).resolve().parents[3]
 NEVER = 100_000.0
@@ -48,7 +48,7 @@ class Process:
     def kill(self) -> None:
         """As kill -9 does: it takes leave of nobody."""
         self._process.kill()
-        self._process.communicate(timeout=10)
+        self._process.communicate(timeout=40)
 
 
 def said(shown: list[Shown]) -> list[str]:
@@ -88,12 +88,12 @@ async def test_nothing_is_lost_or_silently_doubled(
 
         slack.fail(method, Delay(NEVER, applied=applied), skip=skip)
         with Process(slack, tmp_path, asked) as first:
-            await slack.until(lambda: any(call.fault for call in slack.calls(method)), within=20)
+            await slack.until(lambda: any(call.fault for call in slack.calls(method)), within=60)
             first.kill()
         slack.world.faults.clear()
         with Process(slack, tmp_path, asked):
-            await slack.until(there(lambda each: "Approve" in each.buttons), within=30)
-            await slack.until(lambda: not slack.open_streams, within=10)
+            await slack.until(there(lambda each: "Approve" in each.buttons), within=90)
+            await slack.until(lambda: not slack.open_streams, within=40)
         doubles = [each for each in shown() if "may appear twice" in each.text]
         assert said(shown()) == WORDS
         cards = [each for each in shown() if "Approve" in each.buttons and each not in doubles]

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
 
 import aiohttp
 import pytest
@@ -13,6 +14,15 @@ from slack_sdk.web.async_client import AsyncWebClient
 from adapters.slack.simulator import SlackSimulator
 from adapters.slack.simulator.sdk_check import sdk_complaints
 from tests.fakes.slack_types import untyped
+
+HERE = Path(__file__).parent
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Time limits are for what hangs, not for a machine with much to do."""
+    for item in items:
+        if HERE in item.path.parents and item.get_closest_marker("timeout") is None:
+            item.add_marker(pytest.mark.timeout(60))
 
 
 @pytest.fixture

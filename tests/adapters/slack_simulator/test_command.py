@@ -9,7 +9,7 @@ import pytest
 
 from tests.fakes.pty_process import PtyProcess
 
-pytestmark = pytest.mark.timeout(60)
+pytestmark = pytest.mark.timeout(120)
 
 ROOT = Path(__file__).parents[3]
 
@@ -27,7 +27,7 @@ class Terminal:
 
     async def shows(self, text: str) -> None:
         assert self.process.stdout is not None
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             while text not in self.shown:
                 line = await self.process.stdout.readline()
                 assert line, self.shown
@@ -57,7 +57,7 @@ async def test_the_demo_team_answers_where_there_is_no_config(tmp_path: Path) ->
         terminal.types("@parley what is 3*4?")
         await terminal.shows("**12**")
         terminal.types("/quit")
-        assert await asyncio.wait_for(terminal.process.wait(), 20) == 0
+        assert await asyncio.wait_for(terminal.process.wait(), 60) == 0
     finally:
         if terminal.process.returncode is None:
             terminal.process.kill()
