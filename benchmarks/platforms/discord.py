@@ -97,10 +97,13 @@ async def calls(streams: int) -> Figures:
             late = time.perf_counter() - ended
         made = discord.calls()
         edits = [call for call in made if call.method == "PATCH" and "/messages/" in call.route]
+        threads = {call.parameters["channel_id"] for call in edits}
+        places = [discord.world.channels[int(thread)] for thread in threads]
         posts = [call for call in made if (call.method, call.route[-9:]) == POST]
         return {
             "calls": [(len(edits) + len(posts)) / streams],
             "edits": [len(edits) / streams],
+            "most a minute": [float(max(map(discord.edits_per_minute, places), default=0))],
             "refused": [float(len(discord.avoidable_429s))],
             "late": [late],
         }

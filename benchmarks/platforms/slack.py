@@ -87,7 +87,7 @@ async def calls(streams: int) -> Figures:
         return {
             "calls": [sum(made[m] for m in made if m.startswith(("chat.", "agents."))) / streams],
             "appends": [made["chat.appendStream"] / streams],
-            "most appends a minute": [float(slack.per_minute("chat.appendStream"))],
+            "most a minute": [float(slack.per_minute("chat.appendStream"))],
             "refused": [float(refused)],
             "late": [late],
         }

@@ -91,7 +91,7 @@ def _calls(streams: int) -> list[Row]:
     return [
         row("calls per 1,000 tokens, 100 a second", both("calls")),
         row("  of these pieces of text", {SLACK: "appends", DISCORD: "edits"}),
-        row("  most appends a minute", {SLACK: "most appends a minute"}, at_most=100),
+        row("  most of these in a minute, of a workspace or a channel", both("most a minute"), 100),
         row("  refused for their rate", both("refused"), at_most=0),
         row("  whole text shown after its end", both("late"), at_most=5),
     ]
