@@ -76,7 +76,7 @@ def icon(agent: str) -> str:
 
 def heading(speech: Speech, *, named: bool) -> str:
     """What stands before the text: the agent's name, where the message does not carry it."""
-    if named or not speech.first:
+    if named:
         return ""
     return f"**{_escaped(label(speech.agent, 80))}**\n\n"
 

@@ -71,6 +71,10 @@ async def test_without_leave_to_choose_a_name_the_text_begins_with_it() -> None:
         await desk.surface.post(desk.place, says("Goodbye.", key="k2", growing=False))
         assert desk.texts[0].startswith("**writer**\n\nHello.")
         assert desk.texts[1].startswith("**writer**\n\nGoodbye.")
+        await desk.surface.post(desk.place, says("P.S.", key="k3", first=False, growing=False))
+        await desk.surface.post(desk.place, says("P.P.S. ", key="k4", first=False))
+        assert desk.texts[2].startswith("**writer**\n\nP.S.")
+        assert desk.texts[3].startswith("**writer**\n\nP.P.S.")
 
 
 async def test_a_text_that_was_changed_is_set_right_at_the_end(desk: Desk) -> None:
