@@ -14,6 +14,7 @@ from collections.abc import AsyncGenerator, Callable, Collection
 from contextlib import asynccontextmanager
 
 from adapters.slack.blocks import (
+    UNSURE,
     arguments_attached,
     arguments_shown,
     card_blocks,
@@ -44,6 +45,8 @@ from gateway.surface import (
     Rejected,
     Speech,
     TextLimits,
+    Unclear,
+    Unreachable,
     Use,
 )
 
@@ -59,6 +62,10 @@ LEAVE = 2.0
 UPDATE_GAP = 1.5
 """Seconds between two updates of a message that is not streamed."""
 REMEMBERED = 1000
+EARLIER = 900.0
+"""Seconds for which a file may be one that an earlier run has sent: so long after the start it is
+looked for, and so far back from there.
+"""
 
 
 class SlackSurface:
@@ -88,6 +95,7 @@ class SlackSurface:
         self._posting: set[str] = set()
         """Places whose next message could not be posted for want of a token."""
         self._attached: OrderedDict[str, None] = OrderedDict()
+        self._started = self._clock.time()
 
     @property
     def platform(self) -> str:
@@ -141,7 +149,7 @@ class SlackSurface:
             case Document() as document:
                 return await self._files.post(place, part, document)
             case Card() as card:
-                attached = await self._attach(place, card)
+                attached = await self._attach(place, part, card)
                 blocks = card_blocks(part, card, self._sender.own, attached=attached)
             case Line() as line:
                 blocks = line_blocks(part, line, self._sender.own)
@@ -240,19 +248,33 @@ class SlackSurface:
             looks=name_of(speech, named=named),
         )
 
-    async def _attach(self, place: Place, card: Card) -> str:
+    async def _attach(self, place: Place, part: Part, card: Card) -> str:
         """Show arguments that are too long for the card in a file before it; its name."""
         request = card.request
         if not arguments_attached(request):
             return ""
         name, here = _file_name(request), f"{place.key} {request.request}"
         if here not in self._attached:
-            data = arguments_shown(request).encode()
-            await self._files.upload(place, request.request, name, data, "")
+            if not await self._stands(place, request.request):
+                data, said = arguments_shown(request).encode(), UNSURE if part.unsure else ""
+                await self._files.upload(place, request.request, name, data, said)
             self._attached[here] = None
             while len(self._attached) > REMEMBERED:
                 self._attached.popitem(last=False)
         return name
+
+    async def _stands(self, place: Place, request: str) -> bool:
+        """Whether an earlier run has sent a request's file, as far as can be known: cards do not
+        wait for that.
+        """
+        if self._clock.time() - self._started > EARLIER:
+            return False
+        try:
+            found = await self._lookup.find(place, request, self._started - EARLIER)
+        except (RateLimited, Unclear, Unreachable) as error:
+            LOG.info("whether a file stands there can't be known: %s", error)
+            return False
+        return found is not None and found.startswith(PREFIX)
 
 
 def _file_name(request: InputRequested) -> str:

@@ -109,6 +109,23 @@ async def test_a_file_before_a_card_is_sent_once_however_often_the_card_is_tried
     assert [bool(each.files) for each in desk.shown()] == [True, False]
 
 
+@pytest.mark.parametrize("readable", [True, False])
+async def test_a_file_whose_card_was_lost_with_the_process_is_not_sent_twice_silently(
+    desk: Desk, *, readable: bool
+) -> None:
+    request = replace(APPROVAL, arguments=json.dumps({"text": "x" * 9000}))
+    desk.slack.fail("chat.postMessage", Refused("fatal_error"))
+    with pytest.raises(Unclear):
+        await desk.surface.post(desk.place, part(Card(request=request)))
+    if not readable:
+        desk.slack.fail("conversations.replies", Refused("missing_scope"), times=9)
+    await desk.restarted().post(desk.place, part(Card(request=request), unsure=not readable))
+    shown = [bool(each.files) for each in desk.shown()]
+    assert shown == ([True, False] if readable else [True, True, False])
+    marked = ["may appear twice" in text for text in desk.texts]
+    assert marked == ([False, False] if readable else [False, True, True])
+
+
 async def test_few_options_are_buttons_and_many_are_a_menu(desk: Desk) -> None:
     await desk.surface.post(desk.place, part(Card(request=CHOICE)))
     assert desk.shown()[0].buttons == ("a", "b")
