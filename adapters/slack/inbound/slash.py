@@ -6,6 +6,7 @@ import logging
 from dataclasses import replace
 
 from adapters.slack.calls import Calls
+from adapters.slack.inbound.catch_up import UNSTORED
 from adapters.slack.inbound.drafts import Drafts
 from adapters.slack.inbound.text import escaped
 from adapters.slack.inbound.values import Draft
@@ -27,6 +28,7 @@ HELP = (
 )
 IN_ITS_THREAD = "Write /{name} in the thread that it is about."
 NOT_HERE = "I can't write in this channel. Invite me into it, then try again."
+NOT_STORED = "I can't take that: nothing can be stored here just now. Try again in some minutes."
 NOT_NOW = "Slack did not take that just now. Try again in a moment."
 
 
@@ -40,7 +42,16 @@ class SlashCommands:
         self._drafts = drafts
 
     async def take(self, draft: Draft, text: str) -> str:
-        """What is answered to its author alone. Raises GatewayError if nothing was taken."""
+        """What is answered to its author alone: Slack delivers no command again, so that nothing
+        could be stored is said, too. Raises GatewayError for what else went wrong.
+        """
+        try:
+            return await self._take(draft, text)
+        except UNSTORED as error:
+            LOG.warning("a slash command was not taken: %s", error)
+            return NOT_STORED
+
+    async def _take(self, draft: Draft, text: str) -> str:
         text = text.lstrip("/!") or "help"
         name, *more = text.split(maxsplit=1)
         name = name.lower()
@@ -60,6 +71,7 @@ class SlashCommands:
     async def _ask(self, user: str, message: InboundMessage) -> str:
         """Begin a thread with the question; there it stands as what its author has asked."""
         key = message.key
+        await self._gateway.store.probe()  # else it would stand there, and nobody would answer it
         try:
             posted = await self._calls.write(
                 key.workspace,

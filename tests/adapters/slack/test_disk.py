@@ -67,3 +67,23 @@ async def test_what_a_disk_did_not_take_for_longer_than_slack_tries_is_taken_onc
                 await run.until(lambda: all(delivery.acked for delivery in repeated))
                 said = Counter(filter(None, await run.inbox("text")))
                 assert said == Counter(["hello", "still there?", "a new one"])
+
+
+@MOODS
+async def test_whoever_uses_the_slash_command_is_told_that_nothing_can_be_stored(
+    tmp_path: Path, mood: int
+) -> None:
+    disk = Moody(tmp_path)
+    async with SlackSimulator(rates=False) as slack:
+        ann = slack.person("ann")
+        with watched(disk):
+            async with served(slack, tmp_path) as run:
+                disk.mood = mood
+                for typed in ("who is on call?", "usage"):
+                    asked = await ann.commands("general", "/parley", typed)
+                    assert "nothing can be stored" in (await asked.answered())["text"]
+                assert slack.messages("general") == []
+                disk.mood = OK
+                await ann.commands("general", "/parley", "who is on call?")
+                await run.taken(1)
+                await run.until(lambda: slack.messages("general")[1:])
