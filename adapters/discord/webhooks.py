@@ -18,8 +18,11 @@ from adapters.discord.payloads import Message
 from adapters.discord.recent import Recent
 from adapters.discord.rest import Refused, Rest
 from adapters.discord.threads import Spot
+from gateway.adapter import AuthError
 from gateway.conversation import ConversationKey
+from gateway.errors import GatewayError
 from gateway.render.outbound import label
+from gateway.surface import Unreachable
 
 LOG = logging.getLogger("adapters.discord")
 
@@ -27,6 +30,7 @@ NAME = "Parley"
 LONGEST_NAME = 80
 AGAIN = 3600.0
 """Seconds after which a channel is asked again that had refused webhooks."""
+CUT_OFF = "-# The message above can't be changed any more; what it was to say follows anew."
 
 UNKNOWN_WEBHOOK = 10015
 MADE_BY_APPLICATION = 1
@@ -81,34 +85,63 @@ class Webhooks:
     async def post(
         self, hook: Hook, key: ConversationKey, spot: Spot, part: str, agent: str, message: Message
     ) -> str:
-        """Write as an agent; the id."""
+        """Write as an agent; the id. Raises Unreachable where no webhook can: the bot is to."""
         name = user_name(agent)
         self._sent.put(part, (name, message.content))
         body = {**message.body(), "username": name}
         del body["components"]
+        posted = await self._write(hook, key, spot, body)
+        if posted is None and (anew := await self.of(key)) is not None:
+            hook = anew
+            posted = await self._write(hook, key, spot, body)
+        if posted is None:
+            self._refused.put(key.channel, monotonic())
+            raise Unreachable("The webhook is gone.")
+        return f"{hook.id}/{posted['id']}"
+
+    async def _write(
+        self, hook: Hook, key: ConversationKey, spot: Spot, body: dict[str, Any]
+    ) -> Mapping[str, Any] | None:
+        """What was written; None if the webhook is gone."""
         query = {"wait": "true", **_thread(spot)}
         try:
-            posted = await self._rest.call(
-                "POST", hook.path, json=body, query=query, rank=Rank.POST
-            )
+            return await self._rest.call("POST", hook.path, json=body, query=query, rank=Rank.POST)
         except Refused as error:
-            if error.code == UNKNOWN_WEBHOOK:
-                self._known.forget(key.channel)
-            raise
-        return f"{hook.id}/{posted['id']}"
+            if error.code != UNKNOWN_WEBHOOK:
+                raise
+            self._known.forget(key.channel)
+            return None
 
     async def edit(
         self, key: ConversationKey, spot: Spot, message: str, body: dict[str, Any], rank: Rank
     ) -> bool:
-        """Let a message say something else; False if its webhook is gone."""
+        """Let a message say something else; False if its webhook is gone, which is said below."""
         hook, _, number = message.partition("/")
         current = await self.of(key)
-        if current is None or current.id != hook:
-            return False
-        kept = {name: value for name, value in body.items() if name != "components"}
-        path = f"{current.path}/messages/{number}"
-        await self._rest.call("PATCH", path, json=kept, query=_thread(spot), rank=rank)
-        return True
+        if current is not None and current.id == hook:
+            kept = {name: value for name, value in body.items() if name != "components"}
+            path = f"{current.path}/messages/{number}"
+            try:
+                await self._rest.call("PATCH", path, json=kept, query=_thread(spot), rank=rank)
+            except Refused as error:
+                if error.code != UNKNOWN_WEBHOOK:
+                    raise
+                self._known.forget(key.channel)
+            else:
+                return True
+        await self._tell_cut_off(spot, number)
+        return False
+
+    async def _tell_cut_off(self, spot: Spot, number: str) -> None:
+        """Say that a message, which stays, is not what the agent has said."""
+        nonce = {"nonce": f"c{number}", "enforce_nonce": True}
+        body = {**Message(content=CUT_OFF).body(), **nonce}
+        try:
+            await self._rest.call("POST", f"/channels/{spot.channel}/messages", json=body)
+        except AuthError:
+            raise
+        except GatewayError as error:
+            LOG.info("that a message is cut off can't be told: %s", error)
 
     def wrote(self, message: Mapping[str, Any], part: str) -> bool | None:
         """Whether this message is that part; None if nobody knows any more."""

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from adapters.discord.simulator import Cut, DiscordSimulator, Fails, Fault
-from adapters.discord.webhooks import user_name
+from adapters.discord.webhooks import CUT_OFF, user_name
 from tests.adapters.discord.serving import all_told, config_of, own, said, serving, thread_of
 from tests.adapters.discord.test_interactions import card_in, ringing
 from tests.fakes.scripted_model import ScriptedModel
@@ -57,6 +57,42 @@ async def test_what_nobody_heard_of_is_looked_up(
         await discord.until(lambda: asked.thread and said(discord, asked.thread), seconds=8)
         await all_told(gateway)
     assert said(discord, thread_of(asked)) == ["Hello."]
+
+
+async def test_a_webhook_that_goes_in_the_midst_of_an_answer_loses_nothing_of_it(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    general, alice, go_on = allowed(discord), discord.person("alice"), asyncio.Event()
+    model = ScriptedModel(["One ", go_on, "two."])
+    team, config = partial(solo, model, model_client_stream=True), config_of(discord, webhooks=True)
+    async with serving(discord, tmp_path, team, config=config) as gateway:
+        asked = await alice.mentions(general, "count")
+        await discord.until(lambda: asked.thread and said(discord, asked.thread))
+        discord.world.webhooks.clear()
+        go_on.set()
+        await discord.until(lambda: said(discord, thread_of(asked))[-1] == "One two.")
+        await all_told(gateway)
+    assert said(discord, thread_of(asked))[1:] == [CUT_OFF, "One two."]
+
+
+@pytest.mark.parametrize("allows", [True, False], ids=["made anew", "not allowed any more"])
+async def test_a_webhook_that_goes_between_turns_is_replaced(
+    allows: bool, discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    general, alice = allowed(discord), discord.person("alice")
+    config = config_of(discord, webhooks=True)
+    async with serving(discord, tmp_path, lambda: solo("One.", "Two."), config=config) as gateway:
+        asked = await alice.mentions(general, "count")
+        await discord.until(lambda: asked.thread and said(discord, asked.thread) == ["One."])
+        await all_told(gateway)
+        discord.world.webhooks.clear()
+        if not allows:
+            discord.deny(general, discord.bot, "manage_webhooks")
+        await alice.says(thread_of(asked), "go on")
+        await discord.until(lambda: said(discord, thread_of(asked))[-1].endswith("Two."))
+        await all_told(gateway)
+    shown = "Two." if allows else "**solo**\nTwo."
+    assert said(discord, thread_of(asked)) == ["One.", shown]
 
 
 async def test_without_the_permission_and_in_direct_messages_the_bot_writes_itself(
