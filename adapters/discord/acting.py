@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import assert_never
+from typing import Any, assert_never
 
 from adapters.discord.channels import conversation
 from adapters.discord.commands import as_typed
@@ -32,8 +33,14 @@ from gateway.render.outbound import markdown
 UNKNOWN = "This belongs to a question that is not known any more."
 GONE = "That message is not there any more."
 TAKEN = "The team answers."
+MORE = "More was said than can be read; what the team is still to answer, say again."
+NOT_TAKEN = "This was not taken."
 DENIED = "You may not write to this team."
 LOOK = "What do you say to this message?"
+
+PAGE = 100
+PAGES = 5
+"""Pages of messages that are read at a click."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,7 +126,7 @@ class Acting:
         key, _ = await self._where(event, root)
         author = await self._known.people.author(event.sender, event.guild)
         receipt = await self._accept(event, author, Doings(key=key, text=text, event=kind))
-        return receipt.reply or "Taken."
+        return receipt.reply or (NOT_TAKEN if receipt.outcome == "refused" else "Taken.")
 
     async def _accept(self, event: Event, author: Author, doing: Doings) -> Receipt:
         key = doing.key
@@ -214,32 +221,49 @@ class Acting:
         )
         if receipt.outcome == "answer":
             return receipt.reply
-        return receipt.reply or "This was not taken."
+        return receipt.reply or NOT_TAKEN
 
     async def _answer_missed(self, clicked: Clicked, first: str, me: Me) -> str:
         """Take what was missed from that message on, for somebody who may write there."""
         event = clicked.event
         try:
-            found = await self._known.rest.call(
-                "GET",
-                f"/channels/{event.channel}/messages",
-                query={"after": str(int(first) - 1), "limit": "100"},
-            )
+            found, all_read = await self._said_between(event, int(first), int(clicked.message))
         except (Refused, ValueError):
             return GONE
         parsed = (parse_message({**each, "guild_id": event.guild}, me) for each in found)
-        missed = [said for said in parsed if said and int(said.id) < int(clicked.message)]
-        missed.sort(key=lambda said: int(said.id))
+        missed = [said for said in parsed if said]
         if not missed or missed[0].id != first:
             return GONE
         key, _ = await self._hearing.where(missed[0])
         author = await self._known.people.author(event.sender, event.guild)
         if not self._gateway.allows(InboundMessage(key=key, author=author, direct=not event.guild)):
             return DENIED
+        taken = 0
         for said in missed:
             if (await self._hearing.where(said))[0] == key:
-                await self._hearing.hear(said, me)
-        return TAKEN
+                receipt = await self._hearing.hear(said, me)
+                taken += receipt is not None and receipt.outcome != "refused"
+        told = TAKEN if taken == 1 else f"The team answers {taken} messages."
+        return told if all_read else f"{told} {MORE}"
+
+    async def _said_between(
+        self, event: Event, first: int, end: int
+    ) -> tuple[list[Mapping[str, Any]], bool]:
+        """The messages of a channel from one on to another, in order, and whether that is all."""
+        found: list[Mapping[str, Any]] = []
+        after = first - 1
+        for _ in range(PAGES):
+            page = await self._known.rest.call(
+                "GET",
+                f"/channels/{event.channel}/messages",
+                query={"after": str(after), "limit": str(PAGE)},
+            )
+            page.sort(key=lambda message: int(message["id"]))
+            found += (each for each in page if int(each["id"]) < end)
+            if len(page) < PAGE or int(page[-1]["id"]) >= end:
+                return found, True
+            after = int(page[-1]["id"])
+        return found, False
 
     async def _where(self, event: Event, root: str) -> tuple[ConversationKey, bool]:
         known = self._known

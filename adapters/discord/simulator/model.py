@@ -82,12 +82,13 @@ class Role:
 
 @dataclass(slots=True, eq=False)
 class Member:
-    """A user in a guild."""
+    """A user in a guild; a `guest` was invited into a voice channel only."""
 
     user: User
     joined_at: float
     roles: list[Role] = field(default_factory=list[Role])
     nick: str | None = None
+    guest: bool = False
 
 
 @dataclass(slots=True, eq=False)

@@ -15,6 +15,9 @@ from adapters.discord.simulator.model import (
 )
 from adapters.discord.simulator.permissions import in_guild
 
+IS_GUEST = 1 << 4
+"""Flag of a member who was invited into a voice channel only."""
+
 
 def user(who: User) -> Json:
     """A user."""
@@ -43,7 +46,7 @@ def member_of(member: Member) -> Json:
         "avatar": None,
         "banner": None,
         "communication_disabled_until": None,
-        "flags": 0,
+        "flags": IS_GUEST if member.guest else 0,
         "joined_at": iso(member.joined_at),
         "nick": member.nick,
         "pending": False,

@@ -138,14 +138,15 @@ class DiscordSimulator:
         guild: Guild | None = None,
         bot: bool = False,
         member: bool = True,
+        guest: bool = False,
     ) -> Person:
-        """The person of that name, made if there is none: a member with these roles."""
+        """The person of that name, made if there is none: a member with these roles, or a guest."""
         if name not in self._people:
             self._people[name] = Person(self.world, self.world.user(name, bot=bot))
         person = self._people[name]
         guild = guild or self.home
         if member and person.id not in guild.members:
-            self.world.join(guild, person.user)
+            self.world.join(guild, person.user).guest = guest
         for role in roles:
             self.world.give(guild, person.user, role)
         return person

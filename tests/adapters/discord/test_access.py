@@ -1,0 +1,128 @@
+"""Who may decide and command: buttons, forms and commands meet the same authority."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from adapters.discord.simulator import DiscordSimulator, Message, Person
+from gateway.config import Route
+from gateway.gateway import Gateway
+from gateway.policy import NOT_ALLOWED
+from gateway.registry import ToolRule
+from tests.adapters.discord.serving import all_told, said, serving, thread_of
+from tests.adapters.discord.test_interactions import card_in, ready
+from tests.fakes.scripted_model import ScriptedModel, calls
+from tests.gateway.scripted import ScriptedTeams, solo
+
+NOT_YOURS = "This is not yours to answer."
+REFUSALS = {NOT_YOURS, NOT_ALLOWED, "This was not taken."}
+"""The last where somebody was told only lately that they may not write."""
+
+
+class Scene:
+    """A team that waits for an approval in a thread of Alice's, and people of every kind.
+
+    A role that a route lets in makes neither a guest nor another bot somebody who may.
+    """
+
+    def __init__(self, discord: DiscordSimulator) -> None:
+        staff = discord.role("staff")
+        self.people = {
+            "operator": discord.person("olga"),
+            "allowed": discord.person("alice", roles=[staff]),
+            "unlisted": discord.person("uma"),
+            "guest": discord.person("gus", roles=[staff], guest=True),
+            "bot": discord.person("robot", roles=[staff], bot=True),
+        }
+        self.model = ScriptedModel(calls(("ring", {"bell": "big"})), "It is done.")
+        self.rung: list[str] = []
+        self._discord = discord
+        self._route = Route(adapter="discord", channels=["*"], roles=[str(staff.id)])
+
+    @asynccontextmanager
+    async def waiting(self, folder: Path) -> AsyncGenerator[tuple[Gateway, Message]]:
+        """The gateway, and the card that asks."""
+
+        def ring(bell: str) -> str:
+            """Ring a bell."""
+            self.rung.append(bell)
+            return f"{bell} rung"
+
+        team = partial(solo, self.model, tools=[ring])
+        teams = ScriptedTeams(team, rules={"ring": ToolRule(action="ask")})
+        operators = [f"discord:{self.people['operator'].id}"]
+        discord = self._discord
+        async with serving(
+            discord, folder, teams, routes=[self._route], operators=operators
+        ) as gateway:
+            await ready(discord)
+            asked = await self.people["allowed"].mentions(discord.channel("general"), "ring it")
+            await discord.until(lambda: asked.thread)
+            card = await card_in(discord, thread_of(asked))
+            await all_told(gateway)
+            yield gateway, card
+            await all_told(gateway)
+
+
+async def act(discord: DiscordSimulator, who: Person, what: str, card: Message) -> None:
+    match what:
+        case "click":
+            await discord.answered(await who.clicks(card, "Approve"))
+        case "form":
+            opened = await discord.answered(await who.clicks(card, "Deny with a note\u2026"))
+            await discord.answered(await who.submits(opened, text="it is late"))
+        case "/approve":
+            request = card.components[0]["components"][0]["custom_id"].rpartition(":")[2]
+            await discord.answered(await who.slash(card.channel, "approve", id=request))
+        case _:
+            await discord.answered(await who.slash(card.channel, what.removeprefix("/")))
+
+
+def told(who: Person, card: Message) -> list[str]:
+    """What that person alone is shown."""
+    return [each.content for each in who.sees(card.channel) if each.visible_to is who.user]
+
+
+@pytest.mark.parametrize("who", ["allowed", "unlisted", "guest", "bot"])
+async def test_who_may_not_decides_and_commands_nothing(
+    who: str, discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    scene = Scene(discord)
+    actor, refusals = scene.people[who], list[str]()
+    denied = ["click", "form", "/approve"] + (["/status", "/stop"] if who != "allowed" else [])
+    async with scene.waiting(tmp_path) as (gateway, card):
+        for what in denied:
+            await act(discord, actor, what, card)
+            await discord.until(partial(lambda n: len(told(actor, card)) > n, len(refusals)))
+            *_, refusal = told(actor, card)
+            refusals.append(refusal)
+            await all_told(gateway)
+            assert refusal in REFUSALS, what
+            assert (len(scene.model.requests), scene.rung) == (1, []), what
+        await act(discord, scene.people["operator"], "click", card)  # it is open still
+        await discord.until(lambda: said(discord, card.channel)[-1].endswith("It is done."))
+    assert (len(scene.model.requests), scene.rung) == (2, ["big"])
+
+
+@pytest.mark.parametrize(
+    ("who", "what"),
+    [("operator", what) for what in ("click", "form", "/approve", "/stop")]
+    + [("allowed", "/stop")],
+)
+async def test_who_may_is_heard(
+    who: str, what: str, discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    scene = Scene(discord)
+    actor = scene.people[who]
+    async with scene.waiting(tmp_path) as (_, card):
+        await act(discord, actor, what, card)
+        await discord.until(lambda: not card.components)
+        if what != "/stop":
+            await discord.until(lambda: said(discord, card.channel)[-1].endswith("It is done."))
+    assert not REFUSALS.intersection(told(actor, card))
+    assert scene.rung == (["big"] if what in ("click", "/approve") else [])
