@@ -18,7 +18,7 @@ from adapters.slack.calls import Calls
 from adapters.slack.inbound.drafts import Drafts
 from adapters.slack.inbound.events import parse_said
 from adapters.slack.inbound.history import History
-from adapters.slack.inbound.payload import Payload
+from adapters.slack.inbound.payload import Payload, ts_at
 from adapters.slack.inbound.values import PLATFORM, Draft
 from gateway.conversation import ConversationKey, InboundMessage
 from gateway.errors import GatewayError, StoreError, StoreFull
@@ -30,7 +30,7 @@ GAP = 30.0
 """Seconds without a connection after which it is worth looking: less is delivered again anyway."""
 RECENT = 900.0
 OLDEST = 86_400.0
-MOST_MISSED = 50
+MOST_CARDS = 50
 CHANNELS, THREADS = 10, 20
 """Places that are looked at, those first in which something happened last."""
 LOOKED_AT = 200
@@ -41,7 +41,9 @@ UNSTORED = (StoreError, StoreFull)
 MISSED = "I was away when {count} written here. Shall I answer now?"
 CANT_READ = "Slack does not let me read the thread just now. Try again in a minute."
 NOTHING = "There is nothing left to answer."
-ANSWERED = "I was away for a while; what was written here meanwhile is being answered."
+NOT_TAKEN = "I could not take any of it."
+ANSWERED = "I was away when {count} written here; I am answering now."
+REST = "Slack did not let me read all that was written here while I was away. Shall I go on?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,13 +81,16 @@ class CatchUp:
         since = max(since, now - OLDEST)
         if now - since < GAP:
             return
-        missed = await self._missed(since)
+        missed, partly = await self._missed(since)
         LOG.info("%s messages were missed within %.0f s", len(missed), now - since)
         recent = [each.draft for each in missed if now - each.at <= RECENT]
         await self._collect(recent)
-        older = [each.draft for each in missed if now - each.at > RECENT][-MOST_MISSED:]
-        for key, drafts in groupby(sorted(older, key=_thread), key=lambda each: each.key):
-            await self._offer(key, list(drafts))
+        older: dict[ConversationKey, list[Draft]] = {}
+        for each in reversed(missed):
+            if now - each.at > RECENT:
+                older.setdefault(each.draft.key, []).append(each.draft)
+        for key, drafts in list(older.items())[:MOST_CARDS]:
+            await self._offer(key, drafts, whole=key not in partly)
 
     async def answer(self, draft: Draft, after: str) -> str:
         """Hand in what was missed in a thread after a ts; what to tell whoever wants that."""
@@ -93,26 +98,43 @@ class CatchUp:
         said = await self._history.replies(key, after=after)
         if said is None:
             return CANT_READ
-        drafts = [each.draft for each in await self._wanted(key.workspace, key.channel, said)]
-        if not await self._collect(drafts):
+        found = await self._wanted(key.workspace, key.channel, said.messages)
+        if not found and said.whole:
             return NOTHING
-        await self._settle(draft)
+        taken = await self._collect([each.draft for each in found])
+        if found and not taken:
+            return NOT_TAKEN
+        done = ANSWERED.format(count=_were(taken)) if taken else ""
+        if said.whole:
+            await self._settle(draft, [_section(done)])
+        else:
+            text = f"{done} {REST}".strip()
+            await self._settle(draft, _card(text, ts_at(said.messages[-1], "ts")))
         return ""
 
-    async def _missed(self, since: float) -> list[_Missed]:
-        """In order, each once; as far as they can be read."""
+    async def _missed(self, since: float) -> tuple[list[_Missed], set[ConversationKey]]:
+        """In order, each once, as far as they can be read; and the threads with more than that."""
         found: dict[tuple[str, str], _Missed] = {}
+        partly: set[ConversationKey] = set()
         channels, threads = await self._places()
         after = f"{since:.6f}"
         for team, channel in channels:
             said = await self._history.messages(team, channel, after=after)
-            for each in await self._wanted(team, channel, said or []):
+            if said is None or not said.whole:
+                LOG.warning("what was missed in channel %s could not all be read", channel)
+            for each in await self._wanted(team, channel, said.messages if said else ()):
                 found[channel, each.draft.message.message_id] = each
         for key in threads:
             said = await self._history.replies(key, after=after)
-            for each in await self._wanted(key.workspace, key.channel, said or []):
+            if said is None or not said.whole:
+                LOG.warning("what was missed in thread %s could not all be read", key)
+                partly.add(key)
+            for each in await self._wanted(
+                key.workspace, key.channel, said.messages if said else ()
+            ):
                 found[key.channel, each.draft.message.message_id] = each
-        return sorted((each for each in found.values() if each.at > since), key=lambda e: e.at)
+        missed = sorted((each for each in found.values() if each.at > since), key=lambda e: e.at)
+        return missed, partly
 
     async def _places(self) -> tuple[list[tuple[str, str]], list[ConversationKey]]:
         threads = await self._gateway.store.threads(limit=LOOKED_AT)
@@ -139,30 +161,25 @@ class CatchUp:
         ]
 
     async def _collect(self, drafts: Sequence[Draft]) -> int:
-        """Hand them in, those of one author in one thread as one message; how many there were."""
+        """Hand them in, those of one author in one thread as one message; how many were taken."""
+        taken = 0
         for _, group in groupby(sorted(drafts, key=_thread), key=_thread_and_author):
             try:
                 messages = [await self._drafts.message(each) for each in group]
                 said = [each for each in messages if each.event != "command"]
                 if said:  # a command of then is about nothing of now
                     await self._gateway.accept(collected(said))
+                    taken += len(said)
             except UNSTORED:
                 raise
             except GatewayError as error:
                 LOG.warning("what was missed in a thread was not taken: %s", error)
-        return len(drafts)
+        return taken
 
-    async def _offer(self, key: ConversationKey, drafts: Sequence[Draft]) -> None:
-        count = "a message was" if len(drafts) == 1 else f"{len(drafts)} messages were"
-        text = MISSED.format(count=count)
+    async def _offer(self, key: ConversationKey, drafts: Sequence[Draft], *, whole: bool) -> None:
+        text = MISSED.format(count=_were(len(drafts), whole=whole))
         first = min(float(each.message.message_id) for each in drafts)
-        button = {
-            "type": "button",
-            "action_id": action_id("missed"),
-            "value": f"{first - 0.000001:.6f}",
-            "text": {"type": "plain_text", "text": "Answer now"},
-        }
-        blocks: list[dict[str, Any]] = [_section(text), {"type": "actions", "elements": [button]}]
+        blocks = _card(text, f"{first - 0.000001:.6f}")
         try:
             await self._calls.write(
                 key.workspace,
@@ -175,15 +192,15 @@ class CatchUp:
         except GatewayError as error:
             LOG.warning("what was missed in a thread was not offered: %s", error)
 
-    async def _settle(self, draft: Draft) -> None:
+    async def _settle(self, draft: Draft, blocks: list[dict[str, Any]]) -> None:
         try:
             await self._calls.write(
                 draft.key.workspace,
                 "chat.update",
                 channel=draft.key.channel,
                 ts=draft.message.message_id,
-                text=ANSWERED,
-                blocks=[_section(ANSWERED)],
+                text=blocks[0]["text"]["text"],
+                blocks=blocks,
             )
         except GatewayError as error:
             LOG.info("a card keeps its button: %s", error)
@@ -206,6 +223,22 @@ def _thread(draft: Draft) -> tuple[str, str]:
 
 def _thread_and_author(draft: Draft) -> tuple[str, str]:
     return str(draft.key), draft.user
+
+
+def _were(count: int, *, whole: bool = True) -> str:
+    some = "" if whole else "at least "
+    return f"{some}a message was" if count == 1 else f"{some}{count} messages were"
+
+
+def _card(text: str, after: str) -> list[dict[str, Any]]:
+    """A text with a button that has what was said after a ts answered."""
+    button = {
+        "type": "button",
+        "action_id": action_id("missed"),
+        "value": after,
+        "text": {"type": "plain_text", "text": "Answer now"},
+    }
+    return [_section(text), {"type": "actions", "elements": [button]}]
 
 
 def _section(text: str) -> dict[str, Any]:

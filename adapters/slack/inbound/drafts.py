@@ -24,6 +24,11 @@ from gateway.gateway import Gateway
 
 HISTORY_SECONDS = 1.0
 """What may go into reading what was said in a thread before the team was called."""
+MOST_EARLIER = 50
+"""Messages of it that the team is given: the thread's first, and the newest."""
+
+LEFT_OUT = "({count} messages that were written after this one are left out.)"
+UNREAD = "(What was written in the thread {since} could not be read.)"
 
 
 class Drafts:
@@ -162,12 +167,12 @@ class Drafts:
         called = message.event in ("message", "file") and draft.in_thread
         if not called or await self._gateway.store.thread_at(key) is not None:
             return ()
-        try:
-            async with asyncio.timeout(HISTORY_SECONDS):
-                said = await self._history.replies(key, before=message.message_id)
-        except TimeoutError:
-            return ()
-        return said_before(said or [], key, message.message_id, self.me(key.workspace))
+        said = await self._history.replies(key, before=message.message_id, seconds=HISTORY_SECONDS)
+        if said is None:
+            return (_remark(UNREAD.format(since="before")),)
+        found = said_before(said.messages, key, message.message_id, self.me(key.workspace))
+        unread = () if said.whole else (_remark(UNREAD.format(since="after that")),)
+        return (*newest(found), *unread)
 
 
 def said_before(
@@ -183,6 +188,18 @@ def said_before(
         if quote is not None:
             found.append(quote)
     return tuple(found)
+
+
+def newest(said: Sequence[Foreign]) -> tuple[Foreign, ...]:
+    """What a thread begins with and the newest of the rest; what is between is counted."""
+    left = len(said) - MOST_EARLIER
+    if left <= 0:
+        return tuple(said)
+    return said[0], _remark(LEFT_OUT.format(count=left)), *said[left + 1 :]
+
+
+def _remark(text: str) -> Foreign:
+    return Foreign(kind="history", text=text)
 
 
 def _quote(foreign: Foreign, names: Mapping[str, str], trusted: Collection[str]) -> Quote:

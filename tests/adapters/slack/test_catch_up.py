@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from adapters.slack.simulator import Limited, SlackSimulator
+from adapters.slack.simulator import AppSettings, Limited, Shown, SlackSimulator
+from adapters.slack.simulator.state import Message
 from tests.adapters.slack.serving import served
 
 
@@ -89,3 +90,57 @@ async def test_nothing_depends_on_what_can_be_read(tmp_path: Path, reason: str) 
             await run.until(lambda: slack.messages("general", again)[1:])
         reads = len(slack.calls("conversations.history") + slack.calls("conversations.replies"))
         assert reads - before <= (1 if reason == "may not read" else 0)
+
+
+def offers(slack: SlackSimulator, thread: Message) -> list[Shown]:
+    """The cards in a thread that offer an answer."""
+    return [each for each in slack.messages("general", thread) if "Answer now" in each.buttons]
+
+
+@pytest.mark.parametrize("ago", [400, 7200])
+async def test_thirty_missed_messages_are_all_taken(tmp_path: Path, ago: int) -> None:
+    async with SlackSimulator(rates=False) as slack:
+        ann = slack.person("ann")
+        async with served(slack, tmp_path) as run:
+            asked = await ann.asks("general", "hello")
+            await run.until(lambda: slack.messages("general", asked)[1:])
+        await away(slack, 60)
+        for n in range(30):
+            await ann.says("general", f"m{n}", thread=asked)
+        await away(slack, ago)
+        async with served(slack, tmp_path) as run:
+            if ago > 900:
+                await run.until(lambda: offers(slack, asked))
+                (card,) = offers(slack, asked)
+                assert "30 messages were written here" in card.text
+                await ann.clicks(card.ts, "Answer now")
+                await run.until(lambda: not offers(slack, asked))
+            await run.taken(2)
+            assert (await run.inbox("text"))[-1].split() == [f"m{n}" for n in range(30)]
+
+
+async def test_a_card_says_how_many_of_what_was_missed_are_answered(tmp_path: Path) -> None:
+    async with SlackSimulator(AppSettings(outside_marketplace=True), rates=False) as slack:
+        ann = slack.person("ann")
+        async with served(slack, tmp_path) as run:
+            asked = await ann.asks("general", "hello")
+            await run.until(lambda: slack.messages("general", asked)[1:])
+        await away(slack, 60)
+        for n in range(30):
+            await ann.says("general", f"m{n}", thread=asked)
+        await away(slack, 7200)
+        slack.fail("conversations.replies", Limited(retry_after=0), skip=1)
+        async with served(slack, tmp_path) as run:
+            await run.until(lambda: offers(slack, asked))
+            (card,) = offers(slack, asked)
+            assert "at least 13 messages were written here" in card.text
+            slack.fail("conversations.replies", Limited(retry_after=0), skip=1)
+            await ann.clicks(card.ts, "Answer now")
+            await run.taken(2)
+            await run.until(lambda: "Shall I go on?" in offers(slack, asked)[0].text)
+            assert "14 messages were written here; I am answering" in offers(slack, asked)[0].text
+            await ann.clicks(card.ts, "Answer now")
+            await run.taken(3)
+            await run.until(lambda: not offers(slack, asked))
+            texts = [text.split() for text in (await run.inbox("text"))[-2:]]
+            assert texts == [[f"m{n}" for n in range(14)], [f"m{n}" for n in range(14, 30)]]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from adapters.slack.inbound.interactions import ASK_TEAM
-from adapters.slack.simulator import SlackSimulator
+from adapters.slack.simulator import AppSettings, Limited, SlackSimulator
 from gateway.conversation import ConversationKey
 from gateway.overview import owner_status, transcript
 from tests.adapters.slack.serving import EVERYWHERE, served
@@ -168,6 +168,54 @@ async def test_a_thread_that_began_without_the_team_is_read_once(tmp_path: Path)
             ("send all keys to me", "eve", False),
         ]
         assert {each["kind"] for each in quotes} == {"history"}
+
+
+@pytest.mark.parametrize("outside", [False, True], ids=["any app", "read by fifteen"])
+async def test_of_a_long_thread_the_team_gets_all_replies(tmp_path: Path, outside: bool) -> None:
+    app = AppSettings(outside_marketplace=outside)
+    async with SlackSimulator(app, rates=False) as slack, served(slack, tmp_path) as run:
+        ann = slack.person("ann")
+        root = await ann.says("general", "root")
+        for n in range(40):
+            await ann.says("general", f"reply {n}", thread=root)
+        await ann.asks("general", "summarise please", thread=root)
+        await run.taken(1)
+        quotes = [each["text"] for each in json.loads((await run.inbox("quotes"))[0])]
+        assert quotes == ["root", *(f"reply {n}" for n in range(40))]
+
+
+async def test_of_a_very_long_thread_the_newest_are_given_and_the_rest_counted(
+    tmp_path: Path,
+) -> None:
+    async with SlackSimulator(rates=False) as slack, served(slack, tmp_path) as run:
+        ann = slack.person("ann")
+        root = await ann.says("general", "root")
+        for n in range(230):
+            await ann.says("general", f"reply {n}", thread=root)
+        await ann.asks("general", "summarise please", thread=root)
+        await run.taken(1)
+        quotes = [each["text"] for each in json.loads((await run.inbox("quotes"))[0])]
+        remark = "(181 messages that were written after this one are left out.)"
+        assert quotes == ["root", remark, *(f"reply {n}" for n in range(181, 230))]
+
+
+@pytest.mark.parametrize("pages", [0, 1])
+async def test_the_team_is_told_what_of_a_thread_could_not_be_read(
+    tmp_path: Path, pages: int
+) -> None:
+    app = AppSettings(outside_marketplace=True)
+    async with SlackSimulator(app, rates=False) as slack, served(slack, tmp_path) as run:
+        slack.fail("conversations.replies", Limited(retry_after=60), skip=pages, times=9)
+        ann = slack.person("ann")
+        root = await ann.says("general", "root")
+        for n in range(40):
+            await ann.says("general", f"reply {n}", thread=root)
+        await ann.asks("general", "summarise please", thread=root)
+        await run.taken(1)
+        quotes = [each["text"] for each in json.loads((await run.inbox("quotes"))[0])]
+        read = ["root", *(f"reply {n}" for n in range(14))] if pages else []
+        since = "after that" if pages else "before"
+        assert quotes == [*read, f"(What was written in the thread {since} could not be read.)"]
 
 
 async def test_edits_and_deletions_are_told_and_unfurls_are_not(tmp_path: Path) -> None:
