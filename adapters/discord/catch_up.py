@@ -9,8 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
-from contextlib import aclosing
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -71,8 +70,8 @@ class CatchUp:
 
     async def _read(self, channel: Channel, since: float, me: Me) -> None:
         try:
-            async with self._reading, aclosing(self._history(channel, since - OVERLAP)) as history:
-                said = [one async for page in history for one in _parsed(page, channel, me)]
+            async with self._reading:
+                said = list(_parsed(await self._history(channel, since - OVERLAP), channel, me))
         except Refused as error:
             LOG.info("channel %s can't be caught up with: %s", channel.id, error)
             return
@@ -82,29 +81,28 @@ class CatchUp:
         for found in await self._meant(fresh, me):
             LOG.info("a message of channel %s is taken late", channel.id)
             await self._hearing.take(found.message, found.said[-1])
-        await self._offer(await self._meant(old[-MOST_MISSED:], me))
+        await self._offer((await self._meant(old, me, files=False))[-MOST_MISSED:])
 
-    async def _history(
-        self, channel: Channel, since: float
-    ) -> AsyncGenerator[Sequence[Mapping[str, Any]]]:
-        after = snowflake(since)
+    async def _history(self, channel: Channel, since: float) -> list[Mapping[str, Any]]:
+        """What was said there since then, in order; of too much, the newest."""
+        after, found = snowflake(since), list[Mapping[str, Any]]()
+        query = {"limit": str(PAGE)}
         for _ in range(PAGES):
-            page = await self._rest.call(
-                "GET",
-                f"/channels/{channel.id}/messages",
-                query={"after": str(after), "limit": str(PAGE)},
-            )
-            page.sort(key=lambda message: int(message["id"]))
-            yield page
-            if len(page) < PAGE:
-                return
-            after = int(page[-1]["id"])
+            page = await self._rest.call("GET", f"/channels/{channel.id}/messages", query=query)
+            found += (each for each in page if int(each["id"]) > after)
+            oldest = min((int(each["id"]) for each in page), default=after)
+            if len(page) < PAGE or oldest <= after:
+                break
+            query["before"] = str(oldest)
+        else:
+            LOG.warning("channel %s: only the newest of what was missed is read", channel.id)
+        return sorted(found, key=lambda message: int(message["id"]))
 
-    async def _meant(self, said: Sequence[Said], me: Me) -> list[_Found]:
+    async def _meant(self, said: Sequence[Said], me: Me, *, files: bool = True) -> list[_Found]:
         """What of it is meant for the team, with what one person says in a row put together."""
         found: list[_Found] = []
         for each in said:
-            message = await self._hearing.meant(each, me)
+            message = await self._hearing.meant(each, me, files=files)
             if message is None or await self._hearing.took(message):
                 continue
             last = found[-1] if found else None

@@ -62,8 +62,8 @@ class Hearing:
             return None
         return await self.take(message, said)
 
-    async def meant(self, said: Said, me: Me) -> InboundMessage | None:
-        """The message with its files, if it is meant for the team. Raises GatewayError."""
+    async def meant(self, said: Said, me: Me, *, files: bool = True) -> InboundMessage | None:
+        """The message, with its `files`, if it is meant for the team. Raises GatewayError."""
         if not (said.text.strip() or said.files or said.foreign):
             return None
         key, in_thread = await self.where(said)
@@ -75,7 +75,7 @@ class Hearing:
         ):
             return None
         message = self._message(said, key, author, me)
-        if self._gateway.allows(message):  # nobody else makes the bot read files
+        if files and self._gateway.allows(message):  # nobody else makes the bot read files
             message = await self._with_what_came(message, said)
         return message
 

@@ -15,7 +15,15 @@ from gateway.access import RoutedAccess
 from gateway.adapter import AuthError
 from gateway.gateway import Gateway
 from gateway.store import SqliteStore
-from tests.adapters.discord.serving import all_told, config_of, own, said, serving, thread_of
+from tests.adapters.discord.serving import (
+    all_told,
+    config_of,
+    own,
+    response_of,
+    said,
+    serving,
+    thread_of,
+)
 from tests.fakes.scripted_model import ScriptedModel
 from tests.gateway.scripted import ScriptedTeams, solo
 
@@ -220,6 +228,68 @@ async def test_what_is_older_waits_below_a_button(
         await discord.until(lambda: asked.thread and said(discord, asked.thread))
         await all_told(gateway)
     assert said(discord, thread_of(asked)) == ["**solo**\nLate, but here."]
+
+
+async def away(discord: DiscordSimulator, folder: Path) -> None:
+    """Serve once, and end: what is said from then on is missed."""
+    async with serving(discord, folder, lambda: solo("One.")) as gateway:
+        await noted(gateway)
+    await discord.until(lambda: not discord.gateway.open_sessions)
+
+
+async def test_what_others_say_to_each_other_does_not_hide_what_was_missed(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    general, alice = discord.channel("general"), discord.person("alice")
+    await away(discord, tmp_path)
+    asked = await alice.mentions(general, "hours ago")
+    for number in range(60):
+        await alice.says(general, f"chatter {number}")
+    later = partial(lambda ahead: time.time() + ahead, 3600.0)
+    async with serving(discord, tmp_path, lambda: solo("Late."), clock=later) as gateway:
+        (offer,) = await discord.until(lambda: own(discord, general))
+        await all_told(gateway)
+    assert offer.referenced is asked
+
+
+async def test_the_newest_is_answered_however_much_was_said_before(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    general, alice = discord.channel("general"), discord.person("alice")
+    await away(discord, tmp_path)
+    for number in range(510):
+        await alice.says(general, f"chatter {number}")
+    asked = await alice.mentions(general, "just now")
+    async with serving(discord, tmp_path, lambda: solo("Here.")) as gateway:
+        await discord.until(lambda: asked.thread and said(discord, asked.thread))
+        await all_told(gateway)
+
+
+async def test_an_answer_to_what_was_missed_takes_all_of_it_and_tells_how_much(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    general, alice = discord.channel("general"), discord.person("alice")
+    config = config_of(discord, threads="none")
+    async with serving(discord, tmp_path, lambda: solo("One."), config=config) as gateway:
+        await alice.mentions(general, "begin")
+        (answer,) = await discord.until(lambda: own(discord, general))
+        await all_told(gateway)
+        await noted(gateway)
+    await discord.until(lambda: not discord.gateway.open_sessions)
+    await alice.says(general, "the first", reply_to=answer)
+    for number in range(120):
+        await alice.says(general, f"chatter {number}")
+    await alice.says(general, "the last", reply_to=answer)
+    model = ScriptedModel("Late.", "Late.")
+    later = partial(lambda ahead: time.time() + ahead, 3600.0)
+    again = partial(solo, model)
+    async with serving(discord, tmp_path, again, config=config, clock=later) as gateway:
+        offer = (await discord.until(lambda: own(discord, general)[1:]))[0]
+        clicked = await alice.clicks(offer, "Answer now")
+        await discord.answered(clicked)
+        await discord.until(lambda: model.requests and "the last" in "".join(model.texts()))
+        await all_told(gateway)
+    assert response_of(clicked).content == "The team answers 2 messages."
 
 
 async def test_a_message_that_can_not_be_taken_just_now_is_taken_later(
