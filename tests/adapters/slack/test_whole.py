@@ -1,0 +1,99 @@
+"""From a mention in Slack to the team's streamed answer, and to its end."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from adapters.slack.simulator import Shown, SlackSimulator
+from adapters.slack.simulator.state import Message
+from teams import Swarm
+from teams.agents import AssistantAgent
+from teams.conditions import TextMentionTermination
+from tests.adapters.slack.serving import Served, served
+from tests.fakes.scripted_model import ScriptedModel, calls
+
+STREAMING = ("chat.startStream", "chat.appendStream", "chat.stopStream")
+
+
+def relay(words: ScriptedModel) -> Swarm:
+    """A planner that hands over to a writer, who writes until END."""
+    planner = AssistantAgent(
+        "planner",
+        ScriptedModel(calls(("transfer_to_writer", {}))),
+        handoffs=["writer"],
+        model_client_stream=True,
+    )
+    writer = AssistantAgent("writer", words, model_client_stream=True)
+    return Swarm([planner, writer], termination_condition=TextMentionTermination("END"))
+
+
+def shown(slack: SlackSimulator, asked: Message) -> list[Shown]:
+    """What the thread shows of the bot."""
+    return [each for each in slack.messages("general", asked) if each.name != "ann"]
+
+
+def resting(slack: SlackSimulator, asked: Message) -> bool:
+    """Whether nobody is shown to be at work, and nothing is being written."""
+    session = slack.session("general", asked)
+    return (session is None or session.status == "active") and slack.open_streams == []
+
+
+async def writing(slack: SlackSimulator, run: Served, asked: Message, text: str) -> None:
+    """Wait until a text stands there, in a stream that goes on."""
+    await run.until(
+        lambda: any(text in e.text and e.stream == "streaming" for e in shown(slack, asked))
+    )
+
+
+async def test_a_mention_is_answered_in_a_stream_that_shows_the_handoff(tmp_path: Path) -> None:
+    go_on, end = asyncio.Event(), asyncio.Event()
+    words = ScriptedModel(["It is ", go_on, "forty two, ", end, "as ever. END"])
+    async with SlackSimulator() as slack, served(slack, tmp_path, lambda _: relay(words)) as run:
+        asked = await slack.person("ann").asks("general", "what is it?")
+        await writing(slack, run, asked, "It is")
+        session = slack.session("general", asked)
+        assert session is not None
+        assert session.status == "processing"
+        slack.clock.advance(5)
+        go_on.set()
+        await writing(slack, run, asked, "forty two,")
+        slack.clock.advance(5)
+        end.set()
+        await run.until(lambda: resting(slack, asked))
+        (written,) = shown(slack, asked)
+        assert written.name == "writer"
+        assert "planner \u2192 writer" in written.text
+        assert "It is forty two, as ever. END" in written.text
+        assert written.stream == "stopped"
+        made = [call.method for call in slack.calls() if call.method in STREAMING]
+        assert (made[0], made[-1]) == ("chat.startStream", "chat.stopStream")
+        assert set(made[1:-1]) == {"chat.appendStream"}
+        assert {call.arguments["ts"] for call in slack.calls("chat.appendStream")} == {written.ts}
+        assert not slack.calls("chat.postMessage")
+        assert not [call for call in slack.calls() if call.error]
+
+
+async def test_stop_in_the_middle_of_a_stream_ends_the_turn(tmp_path: Path) -> None:
+    never = asyncio.Event()
+    words = ScriptedModel(["It is a long story: ", never], "It is 42. END")
+    async with SlackSimulator() as slack, served(slack, tmp_path, lambda _: relay(words)) as run:
+        ann = slack.person("ann")
+        asked = await ann.asks("general", "what is it?")
+        await writing(slack, run, asked, "long story")
+        await ann.stops("general", asked)
+        await run.until(lambda: resting(slack, asked))
+        await run.settled()
+        assert await run.inbox("text") == ["what is it?", "/stop"]
+        slack.clock.advance(120)  # nothing is written later that was held back
+        await ann.asks("general", "in short?", thread=asked)
+        await run.until(lambda: any("It is 42. END" in each.text for each in shown(slack, asked)))
+        await run.until(lambda: resting(slack, asked))
+        said = [(each.name, each.text.splitlines()[-1]) for each in shown(slack, asked)]
+        assert said == [
+            ("writer", "It is a long story: "),
+            ("parley", "Stopped."),
+            ("writer", "It is 42. END"),
+        ]
+        status = [call.arguments["status"] for call in slack.calls("agents.sessions.setStatus")]
+        assert status == ["processing", "active"] * 2
