@@ -269,7 +269,7 @@ class DiscordSimulator:
 
     # Waiting
 
-    async def until(self, condition: Callable[[], T | None], *, seconds: float = 5.0) -> T:
+    async def until(self, condition: Callable[[], T | None], *, seconds: float = 20.0) -> T:
         """Wait until the condition holds, and return what it said; TimeoutError after `seconds`."""
         try:
             async with asyncio.timeout(seconds):
@@ -281,11 +281,11 @@ class DiscordSimulator:
             last = ", ".join(str(each) for each in self._server.calls[-5:])
             raise TimeoutError(f"It did not come in {seconds:g} s. Last calls: {last}") from None
 
-    async def connected(self, *, seconds: float = 5.0) -> None:
+    async def connected(self, *, seconds: float = 20.0) -> None:
         """Wait until the application is on the gateway."""
         await self.until(lambda: self.gateway.open_sessions, seconds=seconds)
 
-    async def answered(self, interaction: Interaction, *, seconds: float = 5.0) -> Interaction:
+    async def answered(self, interaction: Interaction, *, seconds: float = 20.0) -> Interaction:
         """Wait until an interaction has its first answer, or it came too late."""
         await self.until(lambda: interaction.acknowledged or interaction.late, seconds=seconds)
         return interaction

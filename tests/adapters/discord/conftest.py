@@ -1,3 +1,16 @@
+from pathlib import Path
+
+import pytest
+
 from tests.fakes.discord_wire import discord
 
 __all__ = ["discord"]
+
+HERE = Path(__file__).parent
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Time limits are for what hangs, not for a machine with much to do."""
+    for item in items:
+        if HERE in item.path.parents and item.get_closest_marker("timeout") is None:
+            item.add_marker(pytest.mark.timeout(60))

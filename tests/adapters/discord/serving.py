@@ -65,7 +65,7 @@ async def serving(
 
 async def all_told(gateway: Gateway) -> None:
     """Wait until everything is on the platform."""
-    async with asyncio.timeout(8):
+    async with asyncio.timeout(20):
         while await gateway.store.untold("discord"):  # noqa: ASYNC110 (in the store)
             await asyncio.sleep(0.01)
 

@@ -65,7 +65,7 @@ async def test_the_way_from_nothing_to_a_running_bot(tmp_path: Path) -> None:
         try:
             await discord.connected(seconds=20)
             asked = await alice.mentions(general, "hello")
-            await discord.until(lambda: asked.thread and said(discord, asked.thread), seconds=15)
+            await discord.until(lambda: asked.thread and said(discord, asked.thread), seconds=20)
         finally:
             serving.terminate()
             written, _ = await serving.communicate()

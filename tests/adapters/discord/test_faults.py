@@ -38,10 +38,10 @@ async def test_an_answer_stands_there_once(
     discord.faults.plan(fault, method="PATCH", path=EDIT)
     async with serving(discord, tmp_path, team) as gateway:
         await alice.says(alice.direct, "count")
-        await discord.until(lambda: said(discord, alice.direct), seconds=8)
+        await discord.until(lambda: said(discord, alice.direct), seconds=20)
         go_on.set()
         await discord.until(
-            lambda: said(discord, alice.direct) == ["**solo**\nOne two."], seconds=8
+            lambda: said(discord, alice.direct) == ["**solo**\nOne two."], seconds=20
         )
         await all_told(gateway)
     assert said(discord, alice.direct) == ["**solo**\nOne two."]

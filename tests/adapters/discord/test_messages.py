@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from adapters.discord.simulator import DiscordSimulator
+from adapters.discord.simulator import DiscordSimulator, Fails
 from gateway.config import Attachments, Route
 from gateway.gateway import Limits
 from tests.adapters.discord.serving import EVERYWHERE, all_told, said, serving, thread_of
@@ -135,7 +135,7 @@ async def test_an_edit_and_a_deletion_reach_what_still_waits(
             counts = await gateway.store.counts()
             return sum(counts.inbox.values())
 
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(20):
             while await taken() < 5:  # noqa: ASYNC110 (in the store)
                 await asyncio.sleep(0.01)
         go_on.set()
@@ -284,3 +284,36 @@ async def test_a_long_answer_is_its_beginning_and_a_file(
     shown = [each for each in discord.messages(alice.direct) if each.application]
     assert len(shown) <= 4
     assert shown[-1].attachments[0].content.decode() == text
+
+
+async def test_who_calls_the_team_into_a_thread_brings_what_was_said_there(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    general, alice, bob = discord.channel("general"), discord.person("alice"), discord.person("bob")
+    started = await alice.says(general, "the server is down")
+    thread = await alice.starts_thread(started, "outage")
+    await bob.says(thread, "since noon")
+    model = ScriptedModel("Hm.", "Well.")
+    async with serving(discord, tmp_path, partial(solo, model)) as gateway:
+        await alice.mentions(thread, "why?")
+        await discord.until(lambda: said(discord, thread))
+        await alice.says(thread, "and now?")
+        await discord.until(lambda: len(said(discord, thread)) == 2)
+        await all_told(gateway)
+    first, second = "".join(model.texts(0)), "".join(model.texts(1))
+    assert first.index("the server is down") < first.index("since noon") < first.index("why?")
+    assert 'an earlier message of the conversation by "Bob"' in first
+    assert second.count("since noon") == 1
+
+
+async def test_a_thread_that_can_not_be_read_keeps_nobody_from_an_answer(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    general, alice = discord.channel("general"), discord.person("alice")
+    started = await alice.says(general, "the server is down")
+    thread = await alice.starts_thread(started, "outage")
+    discord.faults.plan(Fails(503), method="GET", path="/channels/{channel_id}/messages", times=-1)
+    async with serving(discord, tmp_path, lambda: solo("Hm.")) as gateway:
+        await alice.mentions(thread, "why?")
+        await discord.until(lambda: said(discord, thread), seconds=9)
+        await all_told(gateway)

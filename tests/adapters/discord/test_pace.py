@@ -54,18 +54,18 @@ async def test_five_texts_that_grow_in_one_channel_share_its_budget(
     async with serving(discord, tmp_path, talking.team, config=config) as gateway:
         for person in people:
             await person.mentions(general, "talk")
-        await discord.until(lambda: len(said(discord, general)) == 5, seconds=10)
+        await discord.until(lambda: len(said(discord, general)) == 5, seconds=20)
         talks = asyncio.get_running_loop().create_task(talking.talk(5.0), name="talks")
         await asyncio.sleep(2.0)
         discord.limits.set(EDIT, 3, 2.0)
         await talks
         await discord.until(
-            lambda: sum(text.endswith("end.") for text in said(discord, general)) == 5, seconds=8
+            lambda: sum(text.endswith("end.") for text in said(discord, general)) == 5, seconds=20
         )
         late = asyncio.get_running_loop().time() - talking.ended_at
         await all_told(gateway)
     assert discord.avoidable_429s == []
-    assert late < 5.0
+    assert late < 10.0
     edits = len(discord.calls("PATCH", "/messages/{message_id}"))
     assert edits >= 8
     assert len({text.splitlines()[0] for text in said(discord, general)}) == 1
@@ -82,7 +82,7 @@ async def test_twenty_threads_grow_side_by_side_under_limits_that_shrink(
     async with serving(discord, tmp_path, teams, limits=Limits(parallel_turns=32)) as gateway:
         asked = [await person.mentions(general, "talk") for person in people]
         await discord.until(
-            lambda: all(each.thread and said(discord, each.thread) for each in asked), seconds=15
+            lambda: all(each.thread and said(discord, each.thread) for each in asked), seconds=20
         )
         talks = asyncio.get_running_loop().create_task(talking.talk(6.0), name="talks")
         for count, told in ((4, True), (2, True), (2, False)):
@@ -91,9 +91,9 @@ async def test_twenty_threads_grow_side_by_side_under_limits_that_shrink(
         await talks
         await discord.until(
             lambda: all(said(discord, thread_of(each))[-1].endswith("end.") for each in asked),
-            seconds=10,
+            seconds=20,
         )
         late = asyncio.get_running_loop().time() - talking.ended_at
         await all_told(gateway)
     assert discord.avoidable_429s == []
-    assert late < 5.0
+    assert late < 10.0

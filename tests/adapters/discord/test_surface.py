@@ -257,7 +257,7 @@ async def test_what_may_stand_there_twice_says_so_once_discord_knows_the_nonce_n
         await gateway.accept(asked)
         async with delivering(gateway, surface, clock=clock):
             await discord.until(
-                lambda: sum(map(_is_post, discord.calls("POST"))) == 1 + TRIES, seconds=8
+                lambda: sum(map(_is_post, discord.calls("POST"))) == 1 + TRIES, seconds=20
             )
             other = Part(key="other", content=Line(text="Meanwhile."))
             await harness.surface.post(harness.place, other)
@@ -266,7 +266,7 @@ async def test_what_may_stand_there_twice_says_so_once_discord_knows_the_nonce_n
                 clock.advance(NONCE_SECONDS + 60)
                 for each in own(discord, thread_of(harness.asked)):
                     each.nonce = None  # nowhere does Discord promise nonces in a history
-            async with asyncio.timeout(8):
+            async with asyncio.timeout(20):
                 while await gateway.store.untold("discord"):
                     clock.advance(1.0)
                     await asyncio.sleep(0.01)

@@ -54,7 +54,7 @@ async def test_what_nobody_heard_of_is_looked_up(
     discord.faults.plan(fault, when=lambda call: call.route == HOOK)
     async with serving(discord, tmp_path, lambda: solo("Hello."), config=config) as gateway:
         asked = await alice.mentions(general, "hi")
-        await discord.until(lambda: asked.thread and said(discord, asked.thread), seconds=8)
+        await discord.until(lambda: asked.thread and said(discord, asked.thread), seconds=20)
         await all_told(gateway)
     assert said(discord, thread_of(asked)) == ["Hello."]
 

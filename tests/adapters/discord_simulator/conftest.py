@@ -1,4 +1,5 @@
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 
@@ -7,6 +8,15 @@ from tests.adapters.discord_simulator.rest import Rest
 from tests.fakes.discord_wire import discord, discord_client
 
 __all__ = ["discord", "discord_client"]
+
+HERE = Path(__file__).parent
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Time limits are for what hangs, not for a machine with much to do."""
+    for item in items:
+        if HERE in item.path.parents and item.get_closest_marker("timeout") is None:
+            item.add_marker(pytest.mark.timeout(60))
 
 
 @pytest.fixture
