@@ -80,7 +80,7 @@ class CatchUp:
         old = [each for each in said if now - said_at(each) > FRESH]
         for found in await self._meant(fresh, me):
             LOG.info("a message of channel %s is taken late", channel.id)
-            await self._hearing.take(found.message, found.said[-1])
+            await self._hearing.take(found.message, found.said[-1], me)
         await self._offer((await self._meant(old, me, files=False))[-MOST_MISSED:])
 
     async def _history(self, channel: Channel, since: float) -> list[Mapping[str, Any]]:

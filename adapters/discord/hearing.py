@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -16,6 +17,7 @@ from adapters.discord.inbound import (
     Removed,
     Said,
     parse_files,
+    parse_history,
     readable,
 )
 from adapters.discord.payloads import CONTENT, Message, clip
@@ -23,14 +25,19 @@ from adapters.discord.people import People, as_author
 from adapters.discord.recent import Recent
 from adapters.discord.rest import Rest
 from adapters.discord.threads import Spots
+from gateway.adapter import AuthError
 from gateway.client import Receipt
 from gateway.conversation import Author, ConversationKey, InboundMessage, Quote, order_key
+from gateway.errors import GatewayError
 from gateway.gateway import Gateway
 from gateway.policy import NOT_ALLOWED, TELL_AGAIN
 
 LOG = logging.getLogger("adapters.discord")
 
 SITE = "https://discord.com/channels"
+EARLIER = 50
+"""Messages of a thread that are read when the team is called there."""
+EARLIER_SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +67,7 @@ class Hearing:
         if message is None:
             self._gateway.vitals.ignored["not addressed"] += 1
             return None
-        return await self.take(message, said)
+        return await self.take(message, said, me)
 
     async def meant(self, said: Said, me: Me, *, files: bool = True) -> InboundMessage | None:
         """The message, with its `files`, if it is meant for the team. Raises GatewayError."""
@@ -83,8 +90,9 @@ class Hearing:
         """Whether it was taken before."""
         return bool(await self._gateway.store.taken(message.dedupe))
 
-    async def take(self, message: InboundMessage, said: Said) -> Receipt:
+    async def take(self, message: InboundMessage, said: Said, me: Me) -> Receipt:
         """Hand in a message; `said` is the last that it is made of."""
+        message = await self._with_what_was_said(message, said, me)
         if message.direct:
             self._known.spots.hears_direct(message.key.channel)
         elif message.key.channel == said.channel:
@@ -192,6 +200,38 @@ class Hearing:
         files, told = await self._known.files.read(said.files, lambda: self._again(said))
         text = "\n".join(filter(None, (message.text, *told)))
         return replace(message, attachments=files, text=text)
+
+    async def _with_what_was_said(
+        self, message: InboundMessage, said: Said, me: Me
+    ) -> InboundMessage:
+        """The message that calls the team into a thread, with what people had said there, as far
+        as it can be read now.
+        """
+        key = message.key
+        in_thread = bool(said.guild) and key.channel != said.channel
+        if not in_thread or message.text.startswith("/") or not self._gateway.allows(message):
+            return message
+        if await self._gateway.store.thread_at(key) is not None:
+            return message
+        path = f"/channels/{said.channel}/messages"
+        query = {"before": message.message_id, "limit": str(EARLIER)}
+        try:
+            async with asyncio.timeout(EARLIER_SECONDS):
+                found = await self._known.rest.call("GET", path, query=query)
+        except AuthError:
+            raise
+        except (TimeoutError, GatewayError) as error:
+            LOG.info("what was said in thread %s is not read: %r", said.channel, error)
+            return message
+        earlier = [
+            self._history(one, key, me) for one in parse_history(found, said.guild, me) if one.text
+        ]
+        return replace(message, quotes=(*earlier, *message.quotes))
+
+    def _history(self, said: Said, key: ConversationKey, me: Me) -> Quote:
+        text = readable(said, me, self._known.channels.name, self._known.roles)
+        quote = self.quote(Foreign(text=text, sender=said.sender), key, said.guild)
+        return replace(quote, kind="history")
 
     def _told_lately(self, said: Said) -> bool:
         """Whether somebody was refused in a channel already: there, each message begins anew."""

@@ -14,6 +14,8 @@ Payload = Mapping[str, Any]
 
 SAID = frozenset({0, 19})
 """Discord's types of messages that somebody wrote: an ordinary one, and a reply."""
+STARTER = 21
+"""Type of a thread's first message where another one, in its channel, began the thread."""
 FORWARD = 1
 EPHEMERAL = 1 << 6
 GUEST = 1 << 4
@@ -150,6 +152,20 @@ def parse_message(payload: Payload, me: Me) -> Said | None:
         foreign=tuple(each for each in foreign if each.text.strip()),
         names=names,
     )
+
+
+def parse_history(page: Sequence[Payload], guild: str, me: Me) -> list[Said]:
+    """What others said on a page of messages, in order; what can't be read is left out."""
+    found: list[Said] = []
+    for each in page:
+        started = each.get("type") == STARTER and each.get("referenced_message")
+        try:
+            said = parse_message({**(started or each), "guild_id": guild}, me)
+        except (KeyError, TypeError, ValueError):
+            continue
+        if said is not None:
+            found.append(said)
+    return sorted(found, key=lambda said: int(said.id))
 
 
 @dataclass(frozen=True, slots=True)

@@ -290,11 +290,11 @@ async def test_who_calls_the_team_into_a_thread_brings_what_was_said_there(
     discord: DiscordSimulator, tmp_path: Path
 ) -> None:
     general, alice, bob = discord.channel("general"), discord.person("alice"), discord.person("bob")
-    started = await alice.says(general, "the server is down")
-    thread = await alice.starts_thread(started, "outage")
-    await bob.says(thread, "since noon")
     model = ScriptedModel("Hm.", "Well.")
     async with serving(discord, tmp_path, partial(solo, model)) as gateway:
+        started = await alice.says(general, "the server is down")
+        thread = await alice.starts_thread(started, "outage")
+        await bob.says(thread, "since noon")
         await alice.mentions(thread, "why?")
         await discord.until(lambda: said(discord, thread))
         await alice.says(thread, "and now?")
