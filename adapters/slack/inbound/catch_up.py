@@ -165,7 +165,7 @@ class CatchUp:
         taken = 0
         for _, group in groupby(sorted(drafts, key=_thread), key=_thread_and_author):
             try:
-                messages = [await self._drafts.message(each) for each in group]
+                messages = [(await self._drafts.message(each)).message for each in group]
                 said = [each for each in messages if each.event != "command"]
                 if said:  # a command of then is about nothing of now
                     await self._gateway.accept(collected(said))

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from adapters.slack.calls import Calls
 from adapters.slack.client import Workspace
@@ -29,6 +29,22 @@ MOST_EARLIER = 50
 
 LEFT_OUT = "({count} messages that were written after this one are left out.)"
 UNREAD = "(What was written in the thread {since} could not be read.)"
+NOT_PASSED_ON = "The file {name!r} did not get to the team: {why}."
+
+
+@dataclass(frozen=True, slots=True)
+class Complete:
+    """A whole message, and the files that are left out of it."""
+
+    message: InboundMessage
+    missing: tuple[Unfetched, ...] = ()
+
+    @property
+    def remark(self) -> str:
+        """What to tell the author of the files that are left out."""
+        return "\n".join(
+            NOT_PASSED_ON.format(name=each.name, why=each.why) for each in self.missing
+        )
 
 
 class Drafts:
@@ -91,13 +107,13 @@ class Drafts:
         said = replace(message, event="message", dedupe=(created, *message.dedupe))
         return replace(draft, message=said)
 
-    async def message(self, draft: Draft) -> InboundMessage:
+    async def message(self, draft: Draft) -> Complete:
         """The whole message. Raises GatewayError.
 
         Of somebody who may not write there, nothing more is asked for: it is going to be refused.
         """
         if draft.message.event == "delete":
-            return draft.message
+            return Complete(draft.message)
         message = await self.by_author(draft)
         files: tuple[RemoteFile, ...] = ()
         foreign = draft.foreign
@@ -130,7 +146,7 @@ class Drafts:
 
     async def _with(
         self, message: InboundMessage, files: tuple[RemoteFile, ...], foreign: Sequence[Foreign]
-    ) -> InboundMessage:
+    ) -> Complete:
         team = message.key.workspace
         names = await self._names(team, [message.text])
         async with asyncio.TaskGroup() as group:
@@ -142,13 +158,14 @@ class Drafts:
         if message.event == "message" and asks_for_help(text, alone=not quotes):
             text = "/help"
         is_command = message.event == "message" and parse_command(text) is not None
-        return replace(
+        whole = replace(
             message,
             event="command" if is_command else message.event,
             text="\n".join(filter(None, [text, *map(_note, missing)])),
             attachments=tuple(attachments),
             quotes=quotes,
         )
+        return Complete(whole, tuple(missing))
 
     async def _names(
         self, team: str, texts: Iterable[str], users: Iterable[str] = ()

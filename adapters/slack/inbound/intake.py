@@ -180,7 +180,9 @@ class Intake:
         if await self._gateway.store.taken(draft.message.dedupe):
             await self._gateway.accept(draft.message)
         else:
-            await self._hand_in(draft, await self._drafts.message(draft))
+            whole = await self._drafts.message(draft)
+            await self._hand_in(draft, whole.message)
+            self._tell(replace(draft, message=whole.message), whole.remark)
 
     async def _hand_in(self, draft: Draft, message: InboundMessage) -> Receipt:
         receipt = await self._gateway.accept(message)

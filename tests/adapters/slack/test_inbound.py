@@ -218,6 +218,20 @@ async def test_the_team_is_told_what_of_a_thread_could_not_be_read(
         assert quotes == [*read, f"(What was written in the thread {since} could not be read.)"]
 
 
+async def test_the_author_is_told_of_a_file_that_is_left_out(tmp_path: Path) -> None:
+    async with SlackSimulator(rates=False) as slack, served(slack, tmp_path) as run:
+        ann = slack.person("ann")
+        asked = await ann.asks("general", "look at this")
+        await run.taken(1)
+        elsewhere = "https://evil.example/plan.txt"
+        await ann.uploads("general", "plan.txt", b"", text="see", thread=asked, external=elsewhere)
+        await run.taken(2)
+        await run.until(lambda: slack.private(ann))
+        assert [each.text for each in slack.private(ann)] == [
+            "The file 'plan.txt' did not get to the team: it does not lie in Slack itself."
+        ]
+
+
 async def test_edits_and_deletions_are_told_and_unfurls_are_not(tmp_path: Path) -> None:
     async with SlackSimulator(rates=False) as slack, served(slack, tmp_path) as run:
         ann = slack.person("ann")
