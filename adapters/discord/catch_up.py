@@ -15,18 +15,16 @@ from typing import Any
 
 from adapters.discord.channels import Channel
 from adapters.discord.custom_ids import Action
-from adapters.discord.hearing import Hearing
+from adapters.discord.hearing import FRESH, Hearing, said_at
 from adapters.discord.inbound import Me, Said, parse_message
 from adapters.discord.payloads import Message
 from adapters.discord.rest import Refused, Rest
-from adapters.discord.surface import DISCORD_EPOCH, snowflake
+from adapters.discord.surface import snowflake
 from gateway.conversation import InboundMessage
 from gateway.errors import GatewayError
 
 LOG = logging.getLogger("adapters.discord")
 
-FRESH = 900.0
-"""Seconds for which a message is answered of itself."""
 OLDEST = 86_400.0
 MOST_MISSED = 50
 PAGE = 100
@@ -145,11 +143,6 @@ class CatchUp:
                 "enforce_nonce": True,
             },
         )
-
-
-def said_at(said: Said) -> float:
-    """When it was said, in seconds since the epoch: its id tells."""
-    return (int(said.id) >> 22) / 1000 + DISCORD_EPOCH
 
 
 def _parsed(page: Sequence[Mapping[str, Any]], channel: Channel, me: Me) -> Iterable[Said]:

@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from time import monotonic
 
 from adapters.discord.attachments import Files
@@ -24,6 +25,7 @@ from adapters.discord.payloads import CONTENT, Message, clip
 from adapters.discord.people import People, as_author
 from adapters.discord.recent import Recent
 from adapters.discord.rest import Rest
+from adapters.discord.surface import DISCORD_EPOCH
 from adapters.discord.threads import Spots
 from gateway.adapter import AuthError
 from gateway.client import Receipt
@@ -35,6 +37,8 @@ from gateway.policy import NOT_ALLOWED, TELL_AGAIN
 LOG = logging.getLogger("adapters.discord")
 
 SITE = "https://discord.com/channels"
+FRESH = 900.0
+"""Seconds for which a message is answered of itself, also where an edit calls the team."""
 EARLIER = 50
 """Messages of a thread that are read when the team is called there."""
 EARLIER_SECONDS = 5.0
@@ -111,10 +115,13 @@ class Hearing:
         return receipt
 
     async def hear_edit(self, said: Said, me: Me) -> None:
-        """Take the new text of a message."""
+        """Take the new text of a message, which may be the first that calls the team."""
         if not said.edited:
             return
         key, _ = await self.where(said)
+        if _calls_late(said) and not await self._gateway.store.taken((_created(key, said),)):
+            await self.hear(said, me)
+            return
         if await self._gateway.store.thread_at(key) is None:
             return
         author = await self._known.people.author(said.sender, said.guild)
@@ -174,7 +181,7 @@ class Hearing:
             author=author,
             direct=not said.guild,
             text=text,
-            dedupe=(key.dedupe("create", said.id),),
+            dedupe=(_created(key, said),),
             message_id=said.id,
             order_key=order_key(said.id),
             reply_to=said.request or said.answers,
@@ -269,3 +276,18 @@ class Hearing:
                 "fail_if_not_exists": False,
             }
         await self._known.rest.call("POST", f"/channels/{channel}/messages", json=body)
+
+
+def said_at(said: Said) -> float:
+    """When it was said, in seconds since the epoch: its id tells."""
+    return (int(said.id) >> 22) / 1000 + DISCORD_EPOCH
+
+
+def _created(key: ConversationKey, said: Said) -> str:
+    return key.dedupe("create", said.id)
+
+
+def _calls_late(said: Said) -> bool:
+    """Whether an edit mentions the bot soon enough to be what its author forgot."""
+    edited_at = datetime.fromisoformat(said.edited).timestamp()
+    return said.mentioned and edited_at - said_at(said) <= FRESH

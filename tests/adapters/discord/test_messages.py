@@ -227,7 +227,7 @@ async def test_only_whom_a_route_lets_in_reaches_a_model(
                 await discord.answered(await person.slash(thread, "stop"))
             case _:
                 await person.says(thread, "see", files=[("a.txt", b"hello", "text/plain")])
-        silent = what in ("edit", "stop") or who in ("unlisted", "bot")
+        silent = what == "stop" or who in ("unlisted", "bot")
         if not silent:
             await model.asked(2)
         last = await alice.says(thread, "/status")
@@ -317,3 +317,20 @@ async def test_a_thread_that_can_not_be_read_keeps_nobody_from_an_answer(
         await alice.mentions(thread, "why?")
         await discord.until(lambda: said(discord, thread), seconds=9)
         await all_told(gateway)
+
+
+async def test_an_edit_that_adds_the_forgotten_mention_calls_the_team_once(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    general, alice = discord.channel("general"), discord.person("alice")
+    model = ScriptedModel("Hm.", "Too much.")
+    async with serving(discord, tmp_path, partial(solo, model)) as gateway:
+        asked = await alice.says(general, "why?")
+        await alice.edits(asked, f"{discord.bot.mention} why?")
+        await discord.until(lambda: asked.thread and said(discord, asked.thread))
+        await alice.edits(asked, f"{discord.bot.mention} why not?")
+        await alice.says(alice.direct, "psst")
+        await discord.until(lambda: said(discord, alice.direct))
+        await all_told(gateway)
+    assert "why?" in "".join(model.texts(0))
+    assert len(model.requests) == 2
