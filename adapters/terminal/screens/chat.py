@@ -71,6 +71,9 @@ class ChatScreen(Screen[None]):
         self._settings = settings
         self._clock = settings.clock or asyncio.get_running_loop()
         self._guard = TypingGuard(self._clock)
+        # Held, and not looked up: what is drawn last may be drawn while the screen is taken down.
+        self._head, self._queue, self._status = Head(), Queue(), Status()
+        self._welcome = Static(WELCOME, markup=False, id="welcome")
         self._palette = Palette()
         self._composer = Composer(History(settings.data_dir / "prompts.jsonl"), self._palette)
         self._card = RequestCard(self._guard, self._clock)
@@ -89,16 +92,16 @@ class ChatScreen(Screen[None]):
 
     def compose(self) -> ComposeResult:
         """The shell: what the first paint needs, and no more."""
-        yield Head()
+        yield self._head
         with Horizontal(id="main"), Vertical(id="thread"):
             with Vertical(id="place"):
-                yield Static(WELCOME, markup=False, id="welcome")
+                yield self._welcome
             yield NewBelow()
             yield self._card
-            yield Queue()
+            yield self._queue
             yield self._palette
             yield self._composer
-        yield Status()
+        yield self._status
 
     def on_mount(self) -> None:
         """Say what happens; tell the app when it is on screen."""
@@ -169,19 +172,19 @@ class ChatScreen(Screen[None]):
             await transcript.clear()
         items = [model.items[key] for key in model.keys]
         await transcript.draw(items)
-        self.query_one("#welcome").display = not items
+        self._welcome.display = not items
         transcript.display = bool(items)
         requests = list(model.requests.values())
-        self.query_one(Head).show(model.title, model.agents.values(), len(requests))
+        self._head.show(model.title, model.agents.values(), len(requests))
         queued = list(model.queued.values())
         self._composer.takes_back = bool(queued)
-        self.query_one(Queue).show(queued, conversation.outbox)
+        self._queue.show(queued, conversation.outbox)
         if (state := (model.activity, model.title, len(requests))) != self._side_state:
             self._side_state = state
             self._refresh_side()
         self._draw_status()
         usage = model.prompt_tokens, model.completion_tokens
-        self.query_one(Status).show_usage(conversation.models, *usage)
+        self._status.show_usage(conversation.models, *usage)
         await self._card.show(requests)
         self._answering.close(model.requests)
         self._answering.offer()
@@ -193,7 +196,7 @@ class ChatScreen(Screen[None]):
             (self._tick.resume if working else self._tick.pause)()
         if not working:
             self._stopping = False
-        status = self.query_one(Status)
+        status = self._status
         if model is None:
             status.connecting()
         elif self.conversation and self.conversation.trouble:
