@@ -27,7 +27,7 @@ test: .venv/dev ## Run the tests
 	$(BIN)/pytest -n 2 -m "not soak and not chaos" $(ARGS)
 
 .PHONY: chaos
-chaos: .venv/dev ## Kill real processes and break what they depend on, at seeded points
+chaos: .venv/dev ## Kill real processes, break what they depend on, fuzz: seeded
 	$(BIN)/pytest -n 2 -m "chaos and not soak" $(ARGS)
 
 .PHONY: lint

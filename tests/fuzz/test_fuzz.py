@@ -28,6 +28,7 @@ def run(target: Target, examples: int, *, seeded: bool) -> None:
     check()
 
 
+@pytest.mark.chaos
 @pytest.mark.parametrize("name", TARGETS)
 @pytest.mark.timeout(60)
 def test_a_seeded_slice(name):

@@ -13,7 +13,7 @@ from tests.gateway.delivery_child import WORDS
 
 ROOT = Path(__file__).resolve().parents[2]
 
-pytestmark = pytest.mark.timeout(60)
+pytestmark = [pytest.mark.chaos, pytest.mark.timeout(60)]
 
 
 async def run(folder: Path, file: Path, call: str, when: str) -> int:

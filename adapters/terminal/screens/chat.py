@@ -14,6 +14,7 @@ from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
+from textual.css.query import NoMatches
 from textual.screen import Screen
 from textual.widgets import Static
 
@@ -154,7 +155,9 @@ class ChatScreen(Screen[None]):
             self._refresh_side()
 
     async def _draw(self) -> None:
-        await self._draw_thread()
+        # A screen that is taken down loses its widgets one by one, while this may still draw.
+        with suppress(NoMatches):
+            await self._draw_thread()
         painted = asyncio.Event()
         self.call_after_refresh(painted.set)
         with suppress(TimeoutError):  # under a dialog nothing is painted

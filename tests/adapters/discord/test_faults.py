@@ -11,6 +11,8 @@ from tests.adapters.discord.serving import all_told, said, serving, thread_of
 from tests.fakes.scripted_model import ScriptedModel
 from tests.gateway.scripted import solo
 
+pytestmark = pytest.mark.chaos
+
 POST, EDIT = "/channels/{channel_id}/messages", "/messages/{message_id}"
 
 FAULTS: dict[str, Fault] = {

@@ -15,6 +15,8 @@ from adapters.discord.custom_ids import Action, parse_action
 from adapters.discord.inbound import Me, parse_message, parse_removed, readable
 from adapters.discord.interactions import parse_interaction
 
+pytestmark = pytest.mark.chaos
+
 ME = Me(user="100000", application="100000", roles=frozenset({"700000"}))
 USER = {"id": "200000", "username": "ann", "global_name": "Ann"}
 MEMBER = {"nick": None, "roles": ["300000"], "flags": 0, "pending": False}

@@ -14,6 +14,8 @@ from tests.adapters.discord.serving import all_told, config_of, said, serving, t
 from tests.fakes.scripted_model import ScriptedModel
 from tests.gateway.scripted import ScriptedTeams
 
+pytestmark = pytest.mark.chaos
+
 POST = "POST /channels/{channel_id}/messages"
 EDIT = "PATCH /channels/{channel_id}/messages/{message_id}"
 

@@ -13,6 +13,8 @@ from tests.adapters.discord.test_interactions import card_in, ringing
 from tests.fakes.scripted_model import ScriptedModel
 from tests.gateway.scripted import solo
 
+pytestmark = pytest.mark.chaos
+
 HOOK = "/webhooks/{webhook_id}/{webhook_token}"
 
 

@@ -40,6 +40,7 @@ async def asking(
         await chat.press("x", "backspace", *draft)
         await chat.happen(*requests, ended("waiting"))
         await chat.until_shown("waits for you")
+        await chat.until(lambda: chat.card.display)  # it is drawn after the status
         yield chat
 
 
