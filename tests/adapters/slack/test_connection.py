@@ -6,7 +6,6 @@ import asyncio
 import logging
 import os
 from pathlib import Path
-from statistics import median
 
 import pytest
 
@@ -110,7 +109,7 @@ async def test_an_end_waits_no_longer_than_a_moment_for_an_unwilling_peer(
         async with served(slack, tmp_path) as run:
             assert run
             started = asyncio.get_running_loop().time()
-        assert asyncio.get_running_loop().time() - started < 8  # aiohttp alone would wait for 10 s
+        assert asyncio.get_running_loop().time() - started < 2
 
 
 @pytest.mark.parametrize(
@@ -145,8 +144,7 @@ async def test_a_crowd_is_acknowledged_within_the_seconds_that_slack_waits(tmp_p
         await ann.opens_app("home")
         await run.taken(31)
         await run.settled()
-        # The worst of them would measure how busy this machine is.
-        assert median(each.latency or 9 for each in slack.deliveries) < 3
+        assert max(each.latency or 9 for each in slack.deliveries) < 3
         assert len(slack.calls("auth.test")) == 1  # at the start, and never for an event
 
 

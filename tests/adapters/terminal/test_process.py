@@ -80,6 +80,7 @@ def test_a_terminal_that_goes_away_in_the_middle_of_a_stream_ends_the_chat(tmp_p
         terminal.until("word word")
         terminal.hang_up()
         assert terminal.ended(within=5) == 128 + signal.SIGHUP
+        assert (tmp_path / "closed").exists()
 
 
 def test_a_gateway_that_does_not_close_does_not_hold_the_process(tmp_path: Path):
