@@ -15,7 +15,8 @@ from gateway.config import Limits, Route
 from gateway.config.policies import ASKER, OPERATORS
 from gateway.config.routes import ANYWHERE, MEMBERS
 from gateway.conversation import LOCAL, LOCAL_OPERATOR, Author, ConversationKey, InboundMessage
-from gateway.store.protocols import PersonLimits, Request
+from gateway.store.decisions import PersonLimits
+from gateway.store.records import Request
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

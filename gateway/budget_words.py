@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from gateway.config.budgets import Budget, Window
     from gateway.conversation import Author
     from gateway.counting import Scope
-    from gateway.store.protocols import Spent, Used
+    from gateway.store.decisions import Spent
+    from gateway.store.records import Used
 
 KEPT = "What was said is kept: your next message{} goes on from here."
 

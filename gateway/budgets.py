@@ -20,7 +20,9 @@ from gateway.conversation import Author
 from gateway.counting import CalendarWindow, Scope, window_end, window_start
 from gateway.errors import BudgetSpent
 from gateway.model_clients import model_label
-from gateway.store.protocols import ModelUse, TellUsage, Thread, Used, Work
+from gateway.store.decisions import TellUsage
+from gateway.store.records import ModelUse, Thread, Used
+from gateway.store.work import Work
 from gateway.vitals import Vitals
 
 if TYPE_CHECKING:

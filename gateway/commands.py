@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from gateway.client import Answer, CommandInfo
 from gateway.queue_commands import again, list_grants, queue, revoke
-from gateway.store.protocols import Begin, Decision, Forget, Retry, Say, Situation, Stop, TellUsage
+from gateway.store.decisions import Begin, Decision, Forget, Retry, Say, Situation, Stop, TellUsage
 
 _SLASH = re.compile(r"/([A-Za-z_]+)(?:\s+(.*))?", re.DOTALL)
 _VERDICT = re.compile(r"/?(approve|deny)\s+([0-9a-f]{12})\b\s*(.*)", re.DOTALL | re.IGNORECASE)

@@ -24,7 +24,7 @@ from gateway.client import Answer, CommandInfo, Receipt, ThreadInfo
 from gateway.errors import Closing, GatewayError
 from gateway.events import SessionEvent, dump_event, load_event
 from gateway.local_client import LocalClient
-from gateway.store.protocols import Person
+from gateway.store.records import Person
 
 if TYPE_CHECKING:
     from gateway.gateway import Gateway

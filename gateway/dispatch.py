@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol, TypeAlias
 
 from gateway.pace import Pace
-from gateway.store.protocols import PersonLimits
+from gateway.store.decisions import PersonLimits
 
 LOG = logging.getLogger("gateway")
 

@@ -38,25 +38,21 @@ from gateway.pairing import hashed
 from gateway.policy import QueueLimits, decide, named_request
 from gateway.registry import TeamSource
 from gateway.session import Sessions
-from gateway.store.protocols import (
+from gateway.store.decisions import (
     Accepted,
     Again,
     Change,
-    Counts,
     Decision,
     Enqueue,
     Ignore,
-    InboxKind,
     NewThread,
-    Person,
     Refuse,
-    Request,
-    SessionStore,
     Situation,
     Stop,
     TellUsage,
-    Thread,
 )
+from gateway.store.protocols import SessionStore
+from gateway.store.records import Counts, InboxKind, Person, Request, Thread
 from gateway.store.rows import crowds_of, new_id
 from gateway.succession import Fate, affected
 from gateway.terms import Terms

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from gateway.journal import Journal
-from gateway.store.protocols import QueuedMessage, Work
+from gateway.store.work import QueuedMessage, Work
 from gateway.task import task_of
 from gateway.turn_log import TurnLog
 from teams.messages import BaseChatMessage, ToolCallExecutionEvent

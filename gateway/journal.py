@@ -17,7 +17,8 @@ from gateway.events import Notice, SessionEvent, ToolFinished, ToolStarted
 from gateway.human import Humans, arguments_hash
 from gateway.redaction import REDACTION
 from gateway.registry import ToolRule
-from gateway.store.protocols import CallRow, CallStatus, Record
+from gateway.store.records import CallRow, CallStatus
+from gateway.store.work import Record
 from gateway.turn_log import TurnLog
 from teams.base import InputRequired, ToolCall
 from teams.models import ModelError

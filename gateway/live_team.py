@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from gateway.errors import TeamUnusable
 from gateway.isolation import Close
-from gateway.store.protocols import Checkpoint
+from gateway.store.records import Checkpoint
 from teams.base import DurableTeam
 
 CHAIN = 1 << 20

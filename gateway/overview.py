@@ -18,16 +18,9 @@ from gateway.export import markdown
 from gateway.local_time import local_time
 from gateway.pairing import hashed
 from gateway.render.sanitize import sanitize
-from gateway.store.protocols import (
-    Accepted,
-    AuditRow,
-    Counts,
-    NewThread,
-    OldState,
-    Person,
-    SessionReader,
-    Thread,
-)
+from gateway.store.decisions import Accepted, NewThread
+from gateway.store.protocols import SessionReader
+from gateway.store.records import AuditRow, Counts, OldState, Person, Thread
 from gateway.store.rows import new_id
 from gateway.store.sqlite import SqliteStore
 

@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from itertools import islice
 
-from gateway.store.protocols import PersonLimits
+from gateway.store.decisions import PersonLimits
 
 WINDOW = 600.0
 """Seconds for which a turn counts after it began."""

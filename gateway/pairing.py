@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import secrets
 
-from gateway.store.protocols import PairingCode
+from gateway.store.decisions import PairingCode
 
 LIFETIME = 3600.0
 """Seconds."""

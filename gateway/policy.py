@@ -9,7 +9,7 @@ from gateway.client import Answer
 from gateway.commands import parse_command
 from gateway.conversation import Author, InboundMessage
 from gateway.pairing import new_code
-from gateway.store.protocols import (
+from gateway.store.decisions import (
     Again,
     Cancel,
     Change,
@@ -21,7 +21,6 @@ from gateway.store.protocols import (
     Ignore,
     PersonLimits,
     Refuse,
-    Request,
     Resolve,
     Revoke,
     Say,
@@ -29,6 +28,7 @@ from gateway.store.protocols import (
     Situation,
     Support,
 )
+from gateway.store.records import Request
 
 TELL_AGAIN = 3600.0
 """Seconds until a person who is refused is told so again in the same conversation."""

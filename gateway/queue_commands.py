@@ -2,16 +2,7 @@
 
 from __future__ import annotations
 
-from gateway.store.protocols import (
-    Again,
-    Decision,
-    Drop,
-    First,
-    Revoke,
-    Say,
-    SetMode,
-    Situation,
-)
+from gateway.store.decisions import Again, Decision, Drop, First, Revoke, Say, SetMode, Situation
 
 LINE = 80
 """Characters of a waiting message that lists show."""

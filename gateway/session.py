@@ -16,7 +16,9 @@ from gateway.live_team import LiveTeam
 from gateway.logging import working_on
 from gateway.made_files import MadeFiles
 from gateway.registry import TeamInfo, TeamSource
-from gateway.store.protocols import Later, SessionStore, Thread, Work
+from gateway.store.protocols import SessionStore
+from gateway.store.records import Thread
+from gateway.store.work import Later, Work
 from gateway.succession import Successor
 from gateway.terms import Terms
 from gateway.turn import Turn

@@ -12,7 +12,9 @@ from gateway.errors import TeamUnusable
 from gateway.events import MessageFinished, MessageJoined, SessionEvent, TurnStarted
 from gateway.live_team import LiveTeam
 from gateway.registry import TeamInfo, TeamSource
-from gateway.store.protocols import SessionReader, SessionStore, Succession, Thread
+from gateway.store.protocols import SessionReader, SessionStore
+from gateway.store.records import Thread
+from gateway.store.work import Succession
 from gateway.transcript import USER
 from gateway.turn_log import TurnLog
 from gateway.untrusted import genuine, plain_name

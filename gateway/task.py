@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from gateway.conversation import Author, ConversationKey
 from gateway.images import image_head
-from gateway.store.protocols import QueuedMessage
+from gateway.store.work import QueuedMessage
 from gateway.transcript import USER
 from gateway.untrusted import fenced, genuine, new_mark, plain_name
 from teams.core import Image

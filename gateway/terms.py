@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from gateway.store.protocols import Request
+from gateway.store.records import Request
 
 DAY = 86400.0
 

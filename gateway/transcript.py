@@ -16,7 +16,7 @@ from gateway.events import (
     Thought,
     Usage,
 )
-from gateway.store.protocols import OpenMessage
+from gateway.store.records import OpenMessage
 from teams.messages import (
     BaseAgentEvent,
     BaseChatMessage,

@@ -18,13 +18,8 @@ from gateway.journal import Journal, Rules
 from gateway.live_team import LiveTeam
 from gateway.made_files import MadeFiles
 from gateway.registry import TeamInfo
-from gateway.store.protocols import (
-    CallRow,
-    Checkpoint,
-    Record,
-    TurnEnd,
-    Work,
-)
+from gateway.store.records import CallRow, Checkpoint
+from gateway.store.work import Record, TurnEnd, Work
 from gateway.terms import Terms
 from gateway.transcript import Transcript
 from gateway.turn_log import TurnLog

@@ -10,7 +10,8 @@ from gateway.budgets import Meter
 from gateway.bus import EventBus
 from gateway.errors import GatewayError
 from gateway.events import Notice, SessionEvent
-from gateway.store.protocols import Lease, QueuedMessage, Record, Recorded, SessionStore
+from gateway.store.protocols import SessionStore
+from gateway.store.work import Lease, QueuedMessage, Record, Recorded
 
 LOG = logging.getLogger("gateway.events")
 

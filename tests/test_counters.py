@@ -20,7 +20,7 @@ from benchmarks.engine.api import MODULES
 from benchmarks.gateway.teams import DoNothing
 from gateway.conversation import Author, ConversationKey, InboundMessage
 from gateway.store import SqliteStore
-from gateway.store.protocols import Enqueue, NewThread
+from gateway.store.decisions import Enqueue, NewThread
 from teams import RoundRobinGroupChat, Swarm
 from teams.agents import AssistantAgent
 from teams.messages import ModelClientStreamingChunkEvent

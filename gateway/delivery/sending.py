@@ -15,7 +15,8 @@ from typing import TypeAlias, TypeVar
 from gateway.delivery.clock import Clock
 from gateway.delivery.parts import Wanted
 from gateway.redaction import REDACTION
-from gateway.store.protocols import OutboxRow, SessionStore
+from gateway.store.protocols import SessionStore
+from gateway.store.records import OutboxRow
 from gateway.surface import (
     Content,
     Edits,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from gateway.delivery.items import Item, LineItem, SpeechItem, place_of
 from gateway.delivery.parts import Wanted, key_of, wanted
-from gateway.store.protocols import OutboxRow, Thread
+from gateway.store.records import OutboxRow, Thread
 from gateway.surface import Edits, Speech, TextSurface
 
 GENERATIONS = 2

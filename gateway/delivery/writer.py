@@ -27,7 +27,7 @@ from gateway.errors import Closing, NotFound
 from gateway.human import asking
 from gateway.render.outbound import label
 from gateway.render.own_files import NotOwnFile, read_own_file
-from gateway.store.protocols import OutboxRow, Thread
+from gateway.store.records import OutboxRow, Thread
 from gateway.surface import (
     Card,
     Content,

@@ -13,16 +13,7 @@ from gateway.events import SessionEvent
 from gateway.store import queue
 from gateway.store import requests as asked
 from gateway.store.attachments import attach
-from gateway.store.protocols import (
-    Accepted,
-    Again,
-    Cancel,
-    Change,
-    Drop,
-    First,
-    Revoke,
-    SetMode,
-)
+from gateway.store.decisions import Accepted, Again, Cancel, Change, Drop, First, Revoke, SetMode
 from gateway.store.rows import author_of, quotes_of
 
 if TYPE_CHECKING:

@@ -14,15 +14,8 @@ from gateway.errors import Fenced
 from gateway.events import HumanText, MessageJoined, SessionEvent, TurnStarted
 from gateway.store import attachments, usage
 from gateway.store.inbox import SUPERSEDED
-from gateway.store.protocols import (
-    NOTHING_USED,
-    Joined,
-    Later,
-    Lease,
-    QueuedMessage,
-    Work,
-)
 from gateway.store.queue import IN_ORDER
+from gateway.store.records import NOTHING_USED
 from gateway.store.rows import (
     REQUEST_COLUMNS,
     add_events,
@@ -34,6 +27,7 @@ from gateway.store.rows import (
     request_of,
     thread_of,
 )
+from gateway.store.work import Joined, Later, Lease, QueuedMessage, Work
 
 SINCE = "t.n > COALESCE((SELECT MAX(n) FROM turns WHERE thread = :thread AND status = 'done'), 0)"
 """The turns whose run the team may still be in: a new message joins a run that failed."""

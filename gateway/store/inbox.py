@@ -19,8 +19,7 @@ from gateway.store import queue
 from gateway.store import requests as asked
 from gateway.store.amendments import IGNORED, amend, is_untrusted, quotes_as_json
 from gateway.store.attachments import attach
-from gateway.store.people import add_code
-from gateway.store.protocols import (
+from gateway.store.decisions import (
     Accepted,
     Again,
     Begin,
@@ -32,8 +31,6 @@ from gateway.store.protocols import (
     First,
     Forget,
     Ignore,
-    InboxKind,
-    InboxOutcome,
     Judge,
     NewThread,
     Refuse,
@@ -46,8 +43,9 @@ from gateway.store.protocols import (
     Stop,
     Support,
     TellUsage,
-    Thread,
 )
+from gateway.store.people import add_code
+from gateway.store.records import InboxKind, InboxOutcome, Thread
 from gateway.store.rows import (
     OPEN_STATUSES,
     add_events,

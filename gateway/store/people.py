@@ -9,7 +9,8 @@ import sqlite3
 from collections.abc import Callable
 
 from gateway.conversation import Author
-from gateway.store.protocols import PairingCode, Person
+from gateway.store.decisions import PairingCode
+from gateway.store.records import Person
 from gateway.store.rows import find_thread
 
 MAX_TRIES = 5

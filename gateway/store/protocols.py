@@ -1,4 +1,4 @@
-"""What the gateway asks of a store, and the values that pass between them.
+"""What the gateway asks of a store.
 
 A store keeps its word at each of these calls: what it returned from is on disk, what it raised from
 left nothing behind. Every write of a turn carries a `Lease` and is refused (`Fenced`) once the
@@ -7,721 +7,78 @@ thread was claimed anew or deleted.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, Protocol, TypeAlias
+from typing import Protocol
 
-from gateway.client import Answer, AnswerKind, ThreadInfo
-from gateway.conversation import Author, ConversationKey, InboundMessage, Quote
+from gateway.conversation import ConversationKey, InboundMessage
 from gateway.counting import Scope
-from gateway.events import RequestKind, SessionEvent
-
-TurnStatus: TypeAlias = Literal[
-    "running", "paused", "waiting", "done", "stopped", "failed", "interrupted"
-]
-InboxOutcome: TypeAlias = Literal["queued", "turn", "answer", "command", "merged", "refused"]
-InboxKind: TypeAlias = Literal["message", "edit", "answer", "command"]
-CallStatus: TypeAlias = Literal["shown", "started", "suspended", "finished", "unknown"]
-RequestState: TypeAlias = Literal["open", "answered", "expired", "closed"]
-PartStatus: TypeAlias = Literal["pending", "attempting", "delivered", "failed"]
-MAX_RESUMES = 3
-"""A turn that a crash interrupted is tried this often again before its thread is parked."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Thread(ThreadInfo):
-    """A thread as the gateway needs it. `handoff_from` is the agent that handed the work to the
-    user.
-    """
-
-    key: ConversationKey
-    current: bool = True
-    definition: str = ""
-    participants: tuple[str, ...] = ()
-    """Who takes part in its team; empty while that is not known."""
-    mode: str = "queue"
-    epoch: int = 0
-    handoff_from: str = ""
-    attached: int = 0
-    """Bytes of the files that came with its messages."""
-    files_at: int = 0
-    """When the newest file that was told of was changed; in nanoseconds since the epoch."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
-    """A question to a human: open, or with its answer.
-
-    `engine_id` is the id under which the team asks again; `call` is the key of the tool call that
-    asks or is to be approved, and the request is bound to `arguments_hash`. `expires_at`: seconds
-    since the epoch.
-    """
-
-    id: str
-    engine_id: str
-    thread: str
-    turn: str
-    kind: RequestKind
-    agent: tuple[str, ...]
-    prompt: str
-    options: tuple[str, ...] = ()
-    tool: str = ""
-    arguments: str = ""
-    arguments_hash: str = ""
-    call: str = ""
-    state: RequestState = "open"
-    answer_kind: AnswerKind | Literal[""] = ""
-    answer_text: str = ""
-    answered_by: str = ""
-    outcome: str = ""
-    asker: str = ""
-    """Whose message the asking turn works on."""
-    approvers: tuple[str, ...] = ()
-    """Who may decide about an approval; the operators if nobody is named."""
-    always: bool = True
-    """It may be approved for the rest of the thread at once."""
-    expires_at: float | None = None
-    quorum: int = 1
-    """How many people have to approve."""
-    supporters: tuple[str, ...] = ()
-    """Who has approved so far, where several have to."""
-    always_so_far: bool = True
-    """All of them did so for the rest of the thread."""
-
-    @property
-    def answer(self) -> Answer | None:
-        """The answer, None while there is none."""
-        return Answer(kind=self.answer_kind, text=self.answer_text) if self.answer_kind else None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CallRow:
-    """A line of the tool journal. `result` is a ToolResult as JSON."""
-
-    key: str
-    agent: tuple[str, ...]
-    tool: str
-    arguments_hash: str
-    status: CallStatus
-    result: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OpenMessage:
-    """The text shown so far of a message that still grows."""
-
-    message: str
-    turn: str
-    agent: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QueuedMessage:
-    """A person's message as a turn takes it up."""
-
-    inbox: int
-    author: Author
-    text: str
-    message_id: str = ""
-    link: str = ""
-    images: tuple[tuple[str, bytes], ...] = field(default=(), repr=False)
-    """Media type and data."""
-    quotes: tuple[Quote, ...] = field(default=(), repr=False)
-    """Foreign text that came with it, the contents of text files included."""
-    untrusted: bool = False
-    """It came with quotes or files."""
-    joined: bool = False
-    """The team's saved state holds it."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WaitingMessage:
-    """A message that waits for its turn, as lists show it; `author` is their id."""
-
-    inbox: int
-    author: str
-    name: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Grant:
-    """A tool that may run for the rest of a thread on behalf of a person (both by Author.id).
-
-    `granted_at`: seconds since the epoch.
-    """
-
-    tool: str
-    person: str
-    granted_by: str
-    granted_at: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AuditRow:
-    """Something that was decided about a request, or a grant. `person` is "" for the gateway.
-
-    `what` is asked, supported, answered, expired, closed or revoked; `outcome` is for people, and
-    never what somebody answered in words. `place` is the ConversationKey it was decided from.
-    """
-
-    at: float
-    person: str
-    what: str
-    request: str
-    kind: str
-    tool: str
-    arguments_hash: str
-    outcome: str
-    place: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelUse:
-    """What a turn has used of one model, on behalf of whom."""
-
-    model: str
-    person: str
-    team: str
-    workspace: str
-    prompt_tokens: int
-    completion_tokens: int
-    cost: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Used:
-    """Sums of what models were used for; `turns` are those that asked one."""
-
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    cost: float = 0.0
-    turns: int = 0
-
-    @property
-    def tokens(self) -> int:
-        """Those read and those written."""
-        return self.prompt_tokens + self.completion_tokens
-
-
-NOTHING_USED = Used()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Lease:
-    """The right to write a turn."""
-
-    thread: str
-    turn: str
-    epoch: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Work:
-    """A turn to run, with everything its earlier attempts left.
-
-    `delivered`: the team's saved state holds the messages already. `stop`: it is only to be ended.
-    """
-
-    lease: Lease
-    thread: Thread
-    messages: tuple[QueuedMessage, ...]
-    resumed: bool
-    delivered: bool
-    stop: bool
-    shared: bool
-    """More than one person has written in the thread."""
-    asker: Author
-    """On whose behalf the team works."""
-    others: tuple[Author, ...]
-    """Who else has a message in this turn: a tool must be permitted to each of them."""
-    untrusted: bool
-    """The team has been shown foreign text: quotes, or files."""
-    requests: tuple[Request, ...]
-    calls: tuple[CallRow, ...]
-    grants: frozenset[str]
-    open_messages: tuple[OpenMessage, ...]
-    events: tuple[SessionEvent, ...]
-    """What beginning it has put into the thread."""
-    used: Used = NOTHING_USED
-    """What its earlier attempts have used."""
-    saved: bool = True
-    """There is a state of the thread's team."""
-    folder: Path | None = None
-    """The thread's own, where the store has one; it may not be there yet."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Checkpoint:
-    """The team's state, to be added: a snapshot makes all rows before it superfluous."""
-
-    kind: Literal["snapshot", "delta"]
-    data: bytes = field(repr=False)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TurnEnd:
-    """How a turn leaves its lane. `paused` and `waiting` ones come back."""
-
-    status: Literal["paused", "waiting", "done", "stopped", "failed"]
-    reason: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Record:
-    """What one write adds to a turn; all of it or nothing."""
-
-    events: Sequence[SessionEvent] = ()
-    checkpoint: Checkpoint | None = None
-    shown: Collection[OpenMessage] = ()
-    sealed: Collection[str] = ()
-    calls: Collection[CallRow] = ()
-    requests: Collection[Request] = ()
-    handoff_from: str | None = None
-    joined: Collection[int] = ()
-    """Messages that the team's saved state holds from now on."""
-    files_at: int | None = None
-    """When the newest file that is told of was changed."""
-    uses: Collection[ModelUse] = ()
-    """What was used since the last record."""
-    end: TurnEnd | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Succession:
-    """The definition under which a thread's team goes on, and what the thread is told of that.
-
-    `replaces`: a new team begins instead of one with this definition, whose state is put away and
-    whose questions are closed.
-    """
-
-    definition: str
-    participants: tuple[str, ...]
-    notice: str = ""
-    replaces: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OldState:
-    """What a team remembered that another one replaced. `replaced_at`: seconds since the epoch."""
-
-    definition: str
-    replaced_at: float
-    checkpoints: tuple[Checkpoint, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Recorded:
-    """The events as stored, with their seqs; `again` says that the lane has more to do at once."""
-
-    events: tuple[SessionEvent, ...]
-    again: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Load:
-    """What one person keeps busy: turns that run, turns begun within ten minutes, and messages that
-    wait.
-    """
-
-    running: int = 0
-    begun: int = 0
-    waiting: int = 0
-
-
-NO_LOAD = Load()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PersonLimits:
-    """How many turns of one person may run side by side, and begin within ten minutes."""
-
-    parallel: int
-    turns: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Situation:
-    """What a message meets, as the store sees it while it decides about it."""
-
-    thread: Thread | None
-    """None: the conversation has no thread yet."""
-    status: TurnStatus | None
-    """Of the thread's turn that is not over, if any."""
-    waiting: int
-    """Messages that wait for their turn."""
-    asker: str
-    requests: tuple[Request, ...]
-    """All that are open in the thread."""
-    named: Request | None
-    """The request a click, a command or a reply names, open or not."""
-    told: float | None
-    """When this person was last refused here."""
-    paired: bool = False
-    """An operator has let this person in."""
-    bots: int = 0
-    """Messages of bots within the last minute here; only counted for a bot."""
-    load: Load = NO_LOAD
-    """What the person keeps busy already."""
-    last: TurnStatus | None = None
-    """How the thread's newest turn stands."""
-    others: bool = False
-    """Somebody else has written in the thread."""
-    queue: tuple[WaitingMessage, ...] = ()
-    """What waits, in its order; only read for a command."""
-    grants: tuple[Grant, ...] = ()
-    """What may run for the rest of the thread; only read for a command."""
-
-    @property
-    def busy(self) -> bool:
-        """Whether a message has to wait its turn."""
-        return self.status is not None or self.waiting > 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Enqueue:
-    """The message waits for its turn, or does with it what the thread's `mode` says; `notice` is
-    told to the thread, `limits` are its author's. `quiet`: seconds for which nobody may write
-    before it begins.
-    """
-
-    notice: str = ""
-    limits: PersonLimits | None = None
-    mode: str = "queue"
-    quiet: float = 0.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Resolve:
-    """The message answers this request; `outcome` is for people."""
-
-    request: str
-    answer: Answer
-    outcome: str
-    grant: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Support:
-    """The message approves a request that needs others' approval, too."""
-
-    request: str
-    always: bool
-    approved: int
-    """How many have by now."""
-    quorum: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
-    """The message that this one edits is changed, if it still waits; otherwise its author is
-    offered, once, to run it again. `anybody`: also if it is not the same author's.
-    """
-
-    anybody: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cancel:
-    """The message that was deleted on its platform is withdrawn if it still waits, and missed if
-    the team works on it. `anybody`: also if it is not the same author's.
-    """
-
-    anybody: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ignore:
-    """Nothing is done about the message, nor stored of it."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Again:
-    """What the message with this number was edited to gets a turn of its own, as `enqueue` says."""
-
-    inbox: int
-    enqueue: Enqueue = Enqueue()
-    anybody: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Drop:
-    """The waiting message with this number is taken back."""
-
-    inbox: int
-    anybody: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class First:
-    """The waiting message with this number comes before the others."""
-
-    inbox: int
-    anybody: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SetMode:
-    """What a message during a turn does from now on. `quiet` is as in Enqueue."""
-
-    mode: str
-    reply: str
-    quiet: float = 0.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Revoke:
-    """A tool is asked for again whose calls were approved for the rest of the thread."""
-
-    tool: str
-    anybody: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Say:
-    """A command that only answers its sender."""
-
-    reply: str
-
-
-Spent: TypeAlias = Callable[[Scope | None, str, float], Used]
-"""What was used in the scope of a name, or by everybody, since a time."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TellUsage:
-    """A command that tells its sender what was used: `tell`, which the gateway gives, puts it in
-    words.
-    """
-
-    tell: Callable[[Spent], str] = lambda _: ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stop:
-    """The running or waiting turn ends."""
-
-    reply: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Begin:
-    """The conversation goes on in a fresh thread."""
-
-    reply: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Retry:
-    """The turn that failed, or was interrupted too often, is tried again."""
-
-    reply: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Forget:
-    """The thread is removed with everything it has; the conversation goes on in a fresh one."""
-
-    reply: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PairingCode:
-    """A one-time code, only as its salted hash."""
-
-    salt: bytes
-    hash: bytes
-    expires_at: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Refuse:
-    """The message is not taken; its text is not kept. `pair` is a code that its author is given."""
-
-    reason: str
-    reply: str = ""
-    pair: PairingCode | None = None
-
-
-Decision: TypeAlias = (
-    Enqueue
-    | Resolve
-    | Support
-    | Say
-    | TellUsage
-    | Stop
-    | Begin
-    | Retry
-    | Forget
-    | Change
-    | Cancel
-    | Again
-    | Drop
-    | First
-    | SetMode
-    | Revoke
-    | Refuse
-    | Ignore
+from gateway.events import SessionEvent
+from gateway.store.decisions import NO_LOAD as NO_LOAD
+from gateway.store.decisions import Accepted, Judge, NewThread
+from gateway.store.decisions import Again as Again
+from gateway.store.decisions import Begin as Begin
+from gateway.store.decisions import Cancel as Cancel
+from gateway.store.decisions import Change as Change
+from gateway.store.decisions import Decision as Decision
+from gateway.store.decisions import Drop as Drop
+from gateway.store.decisions import Enqueue as Enqueue
+from gateway.store.decisions import First as First
+from gateway.store.decisions import Forget as Forget
+from gateway.store.decisions import Ignore as Ignore
+from gateway.store.decisions import Load as Load
+from gateway.store.decisions import PairingCode as PairingCode
+from gateway.store.decisions import PersonLimits as PersonLimits
+from gateway.store.decisions import Refuse as Refuse
+from gateway.store.decisions import Resolve as Resolve
+from gateway.store.decisions import Retry as Retry
+from gateway.store.decisions import Revoke as Revoke
+from gateway.store.decisions import Say as Say
+from gateway.store.decisions import SetMode as SetMode
+from gateway.store.decisions import Situation as Situation
+from gateway.store.decisions import Spent as Spent
+from gateway.store.decisions import Stop as Stop
+from gateway.store.decisions import Support as Support
+from gateway.store.decisions import TellUsage as TellUsage
+from gateway.store.records import NOTHING_USED as NOTHING_USED
+from gateway.store.records import (
+    AuditRow,
+    Checkpoint,
+    Counts,
+    Delivery,
+    InboxKind,
+    OldState,
+    OpenMessage,
+    OutboxRow,
+    Person,
+    Request,
+    Thread,
+    Used,
 )
-Judge: TypeAlias = Callable[[Situation], Decision]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewThread:
-    """What a thread made for a message starts with."""
-
-    id: str
-    team: str
-    definition: str
-    participants: tuple[str, ...] = ()
-    mode: str = "queue"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Accepted:
-    """What became of a message. `decision` is None for one that had been taken before.
-
-    `thread` is where its author goes on, `lane` the thread that `events`, `wake` and `stop` are
-    about.
-    """
-
-    inbox: int
-    thread: str
-    lane: str
-    outcome: InboxOutcome
-    reply: str
-    decision: Decision | None
-    person: str = ""
-    crowds: tuple[tuple[str, str], ...] = ()
-    """The lane's "team" and "workspace", each with its name."""
-    wake: bool = False
-    """The thread's lane has something to do."""
-    stop: str = ""
-    """The turn that is to be stopped."""
-    steer: str = ""
-    """The turn that has messages to take up."""
-    delay: float = 0.0
-    """Seconds until the lane may begin what there is to do."""
-    revoked: str = ""
-    """The tool that is asked for again."""
-    forgotten: str = ""
-    """The thread that was removed."""
-    events: tuple[SessionEvent, ...] = ()
-    busy: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Later:
-    """The thread's next turn may begin in so many seconds, unless somebody writes meanwhile."""
-
-    seconds: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Joined:
-    """Messages that were taken into a turn that runs, and what this adds to the thread."""
-
-    messages: tuple[QueuedMessage, ...]
-    events: tuple[SessionEvent, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settled:
-    """What became of requests whose time had come: what it adds to each thread, the threads that
-    can go on, with whose turn it is, and when the next one's time comes (seconds since the epoch).
-    """
-
-    events: Mapping[str, tuple[SessionEvent, ...]]
-    ready: Sequence[tuple[str, str]]
-    next_at: float | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Recovered:
-    """What an earlier boot left to do in a thread."""
-
-    thread: str
-    person: str
-    crowds: tuple[tuple[str, str], ...] = ()
-    open_messages: tuple[OpenMessage, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Person:
-    """Somebody who was let in with a code. `paired_at`: seconds since the epoch."""
-
-    id: str
-    name: str
-    paired_at: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OutboxRow:
-    """A message of a platform, as it stands there or is to stand.
-
-    It is part `n` of what `item` names, whose text it shows from `first` to `last`; `body` is a
-    hash of that text, `digest` one of everything that stands there. `place` is a ConversationKey.
-    """
-
-    key: str
-    thread: str
-    place: str
-    item: str
-    n: int
-    seq: int
-    status: PartStatus
-    first_at: float
-    at: float
-    message: str = ""
-    first: int = 0
-    last: int = 0
-    body: str = ""
-    digest: str = ""
-    closed: bool = False
-    """The platform takes no change of it any more."""
-    open: bool = False
-    """A question that nobody has answered."""
-    unsure: bool = False
-    """It may stand there twice, and says so."""
-    generation: int = 0
-    attempts: int = 0
-    reason: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Delivery:
-    """How far a thread is told on its platform, and what of it stands there.
-
-    `gone` is why nothing can be written there any more, "" while it can.
-    """
-
-    told: int
-    gone: str
-    rows: tuple[OutboxRow, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Counts:
-    """Figures for `parley status`."""
-
-    threads: Mapping[str, int]
-    inbox: Mapping[str, int]
-    """Accepted messages by their outcome; those "queued" have none yet."""
-    refused: Mapping[str, int]
-    """Those that were refused, by the reason."""
-    turns: Mapping[str, int]
-    open_requests: int
-    outbox: Mapping[str, int] = field(default_factory=dict[str, int])
-    """Messages of platforms by how far they are: pending, attempting, delivered, failed."""
-    tokens: Mapping[str, int] = field(default_factory=dict[str, int])
-    """Those that models read and wrote "today" and "this month", in UTC."""
-    cost: Mapping[str, float] = field(default_factory=dict[str, float])
-    """What they cost, by the same."""
-    feedback: Mapping[str, int] = field(default_factory=dict[str, int])
-    """How many have called an answer "good" or "bad"."""
+from gateway.store.records import CallRow as CallRow
+from gateway.store.records import CallStatus as CallStatus
+from gateway.store.records import Grant as Grant
+from gateway.store.records import InboxOutcome as InboxOutcome
+from gateway.store.records import ModelUse as ModelUse
+from gateway.store.records import PartStatus as PartStatus
+from gateway.store.records import RequestState as RequestState
+from gateway.store.records import TurnStatus as TurnStatus
+from gateway.store.records import WaitingMessage as WaitingMessage
+from gateway.store.work import MAX_RESUMES as MAX_RESUMES
+from gateway.store.work import (
+    Joined,
+    Later,
+    Lease,
+    Record,
+    Recorded,
+    Recovered,
+    Settled,
+    Succession,
+    Work,
+)
+from gateway.store.work import QueuedMessage as QueuedMessage
+from gateway.store.work import TurnEnd as TurnEnd
 
 
 class SessionReader(Protocol):

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from gateway.conversation import ConversationKey, InboundMessage
 from gateway.events import HumanText, MessageQueued, MessageWithdrawn, Notice, SessionEvent
-from gateway.store.protocols import InboxKind, InboxOutcome, TurnStatus, WaitingMessage
+from gateway.store.records import InboxKind, InboxOutcome, TurnStatus, WaitingMessage
 from gateway.store.rows import OPEN_STATUSES, add_events
 
 IN_ORDER = "ORDER BY place, order_key, id"

@@ -13,16 +13,10 @@ from gateway.client import Answer
 from gateway.conversation import Author, ConversationKey
 from gateway.errors import NotFound
 from gateway.events import InputReminded, InputResolved, InputSupported, SessionEvent
-from gateway.store.protocols import (
-    AuditRow,
-    Grant,
-    Request,
-    RequestState,
-    Resolve,
-    Settled,
-    Support,
-)
+from gateway.store.decisions import Resolve, Support
+from gateway.store.records import AuditRow, Grant, Request, RequestState
 from gateway.store.rows import REQUEST_COLUMNS, add_events, find_request, request_of
+from gateway.store.work import Settled
 
 REMIND_AFTER = (3600.0, 4 * 3600.0, 24 * 3600.0)
 """Seconds after which people are reminded of a request that is still open."""

@@ -21,7 +21,7 @@ from gateway.events import (
     TurnStarted,
     dump_event,
 )
-from gateway.store.protocols import CallRow, OpenMessage, Request, Thread
+from gateway.store.records import CallRow, OpenMessage, Request, Thread
 
 PREVIEW = 160
 """Characters of a thread's last message that lists show."""

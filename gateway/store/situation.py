@@ -10,7 +10,8 @@ from gateway.conversation import InboundMessage
 from gateway.errors import NotFound
 from gateway.store import queue
 from gateway.store import requests as asked
-from gateway.store.protocols import Load, Request, Situation
+from gateway.store.decisions import Load, Situation
+from gateway.store.records import Request
 from gateway.store.rows import (
     OPEN_STATUSES,
     REQUEST_COLUMNS,

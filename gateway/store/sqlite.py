@@ -33,37 +33,37 @@ from gateway.events import SessionEvent, load_event
 from gateway.store import claim, outbox, people, queue, requests, successions, turns, upkeep, usage
 from gateway.store import inbox as messages
 from gateway.store.backup import write_backup
+from gateway.store.decisions import Accepted, Judge, NewThread
 from gateway.store.lock import StoreLock
-from gateway.store.protocols import (
+from gateway.store.readers import Readers
+from gateway.store.records import (
     NOTHING_USED,
-    Accepted,
     AuditRow,
     Checkpoint,
     Counts,
     Delivery,
     InboxKind,
-    Joined,
-    Judge,
-    Later,
-    Lease,
-    NewThread,
     OldState,
     OpenMessage,
     OutboxRow,
     Person,
+    Request,
+    Thread,
+    Used,
+)
+from gateway.store.rows import REQUEST_COLUMNS, open_message_of, request_of, thread_of
+from gateway.store.versions import bring_up_to_date, known_version, migrations
+from gateway.store.work import (
+    Joined,
+    Later,
+    Lease,
     Record,
     Recorded,
     Recovered,
-    Request,
     Settled,
     Succession,
-    Thread,
-    Used,
     Work,
 )
-from gateway.store.readers import Readers
-from gateway.store.rows import REQUEST_COLUMNS, open_message_of, request_of, thread_of
-from gateway.store.versions import bring_up_to_date, known_version, migrations
 from gateway.store.writer import Writer, translate
 
 LOG = logging.getLogger("gateway.store")

@@ -10,9 +10,9 @@ from collections.abc import Collection
 
 from gateway.errors import Fenced
 from gateway.events import Notice, SessionEvent, TurnFinished
-from gateway.store.protocols import Lease, Succession
 from gateway.store.requests import close
 from gateway.store.rows import add_events
+from gateway.store.work import Lease, Succession
 
 WITHDRAWN = (
     "The team was changed, and its question is withdrawn. Your next message goes to the new team, "

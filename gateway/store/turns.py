@@ -17,17 +17,7 @@ from gateway.events import (
 )
 from gateway.store import requests as asked
 from gateway.store import usage
-from gateway.store.protocols import (
-    MAX_RESUMES,
-    CallRow,
-    Checkpoint,
-    Lease,
-    OpenMessage,
-    Record,
-    Recorded,
-    Recovered,
-    TurnEnd,
-)
+from gateway.store.records import CallRow, Checkpoint, OpenMessage
 from gateway.store.rows import (
     OPEN_STATUSES,
     add_events,
@@ -35,6 +25,7 @@ from gateway.store.rows import (
     find_thread,
     open_messages,
 )
+from gateway.store.work import MAX_RESUMES, Lease, Record, Recorded, Recovered, TurnEnd
 
 INTERRUPTED = "The answer was interrupted; it goes on where it stood."
 PARKED = (

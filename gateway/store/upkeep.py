@@ -8,7 +8,7 @@ import sqlite3
 
 from gateway.errors import NotFound
 from gateway.store import usage
-from gateway.store.protocols import TurnStatus
+from gateway.store.records import TurnStatus
 from gateway.store.rows import OPEN_STATUSES
 
 THREADS_OF = """

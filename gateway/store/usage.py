@@ -6,7 +6,8 @@ import sqlite3
 from collections.abc import Collection, Mapping
 
 from gateway.counting import Scope
-from gateway.store.protocols import Lease, ModelUse, Used
+from gateway.store.records import ModelUse, Used
+from gateway.store.work import Lease
 
 DAY = 86400
 

@@ -21,8 +21,10 @@ from gateway.delivery import delivering
 from gateway.gateway import Gateway
 from gateway.registry import TeamInfo, ToolRule
 from gateway.store import SqliteStore
-from gateway.store.protocols import Accepted, Lease, OutboxRow, Recorded
-from gateway.store.protocols import Record as StoreRecord
+from gateway.store.decisions import Accepted
+from gateway.store.records import OutboxRow
+from gateway.store.work import Lease, Recorded
+from gateway.store.work import Record as StoreRecord
 from teams import DiGraphBuilder, GraphFlow, RoundRobinGroupChat
 from teams.agents import AssistantAgent
 from teams.base import Team, ToolCall

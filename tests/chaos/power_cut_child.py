@@ -14,7 +14,7 @@ from typing import Any
 
 from gateway.conversation import Author, ConversationKey, InboundMessage
 from gateway.store import SqliteStore
-from gateway.store.protocols import Enqueue, NewThread
+from gateway.store.decisions import Enqueue, NewThread
 from tests.chaos.power_cut import Disk
 from tests.chaos.sqlite_layer import watched
 

@@ -33,7 +33,7 @@ from gateway.policy import decide
 from gateway.redaction import Redaction
 from gateway.render import outbound
 from gateway.render.sanitize import sanitize, visible
-from gateway.store.protocols import Cancel, Change, Ignore, Refuse, Say, Situation
+from gateway.store.decisions import Cancel, Change, Ignore, Refuse, Say, Situation
 from gateway.untrusted import fenced, genuine
 from teams import RoundRobinGroupChat
 from teams.agents import AssistantAgent

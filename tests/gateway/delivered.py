@@ -13,7 +13,7 @@ from gateway.delivery import delivering
 from gateway.events import SessionEvent
 from gateway.gateway import Gateway
 from gateway.store import SqliteStore
-from gateway.store.protocols import NewThread
+from gateway.store.decisions import NewThread
 from gateway.store.rows import add_events
 from gateway.surface import TextSurface
 from tests.fakes.scripted_surface import SteppedClock

@@ -24,7 +24,8 @@ from gateway.overview import pair, people_table, unpair
 from gateway.policy import BOT_MESSAGES, NOT_ALLOWED
 from gateway.registry import ToolRule
 from gateway.store import SqliteStore
-from gateway.store.protocols import PersonLimits, Request
+from gateway.store.decisions import PersonLimits
+from gateway.store.records import Request
 from teams.models.replay import ReplayChatCompletionClient
 from tests.fakes.hand_clock import HandClock
 from tests.gateway.scripted import (

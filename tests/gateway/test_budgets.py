@@ -14,7 +14,7 @@ from gateway.gateway import Gateway, Limits
 from gateway.local_client import LocalClient
 from gateway.registry import ToolRule
 from gateway.store import SqliteStore
-from gateway.store.protocols import Used
+from gateway.store.records import Used
 from teams.core import FunctionCall
 from teams.models import CreateResult, RequestUsage
 from tests.fakes.deep_teams import DEEP

@@ -7,7 +7,7 @@ from typing import Any
 from gateway.events import MessageFinished, SessionEvent, TextDelta, ThreadRenamed
 from gateway.live_team import LiveTeam
 from gateway.store import SqliteStore
-from gateway.store.protocols import Checkpoint
+from gateway.store.records import Checkpoint
 from teams.messages import TextMessage
 from tests.gateway.scripted import ends, model, of, opened, solo, turn, until
 

@@ -20,7 +20,7 @@ from gateway.events import (
 from gateway.gateway import Gateway, Limits
 from gateway.local_client import LocalClient
 from gateway.store import SqliteStore
-from gateway.store.protocols import Thread
+from gateway.store.records import Thread
 from teams.base import Team
 from teams.models import RateLimited
 from tests.gateway.scripted import (

@@ -13,7 +13,7 @@ from gateway.local_time import local_time
 from gateway.overview import audit_table, owner_status
 from gateway.replay import Replay
 from gateway.store import SqliteStore
-from gateway.store.protocols import AuditRow
+from gateway.store.records import AuditRow
 from tests.gateway.scripted import ScriptedTeams, ends, solo, until
 
 NOON = datetime(2026, 7, 1, 12, 0, tzinfo=UTC).timestamp()

@@ -8,7 +8,7 @@ from gateway.conversation import Author, ConversationKey, InboundMessage
 from gateway.gateway import Gateway, Limits
 from gateway.local_client import LocalClient
 from gateway.store import SqliteStore
-from gateway.store.protocols import PersonLimits
+from gateway.store.decisions import PersonLimits
 from tests.gateway.scripted import ScriptedTeams, ends, solo, until
 
 LIVE = 5

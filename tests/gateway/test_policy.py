@@ -22,7 +22,7 @@ from gateway.policy import (
     named_request,
 )
 from gateway.queue_commands import HOW
-from gateway.store.protocols import (
+from gateway.store.decisions import (
     Again,
     Begin,
     Cancel,
@@ -32,7 +32,6 @@ from gateway.store.protocols import (
     First,
     Ignore,
     Refuse,
-    Request,
     Resolve,
     Revoke,
     Say,
@@ -40,8 +39,8 @@ from gateway.store.protocols import (
     Situation,
     Stop,
     Support,
-    Thread,
 )
+from gateway.store.records import Request, Thread
 
 ASKER, OTHER = Author(id="x:asker", name="Ann"), Author(id="x:other", name="Bob")
 KEY = ConversationKey(platform="x", root="1")

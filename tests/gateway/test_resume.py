@@ -19,8 +19,8 @@ from gateway.gateway import Gateway, Limits
 from gateway.local_client import LocalClient
 from gateway.registry import ToolRule
 from gateway.store import SqliteStore
-from gateway.store.protocols import MAX_RESUMES, Record, Work
 from gateway.store.turns import INTERRUPTED, PARKED
+from gateway.store.work import MAX_RESUMES, Record, Work
 from tests.gateway.scripted import (
     Door,
     ScriptedTeams,

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.conversation import Author, ConversationKey
-from gateway.store.protocols import QueuedMessage
+from gateway.store.work import QueuedMessage
 from gateway.task import speaker_line, task_of
 from teams.messages import HandoffMessage, MultiModalMessage, TextMessage
 

@@ -10,7 +10,7 @@ from gateway.events import (
     Thought,
     Usage,
 )
-from gateway.store.protocols import OpenMessage
+from gateway.store.records import OpenMessage
 from gateway.transcript import Transcript
 from teams.core import FunctionCall
 from teams.messages import (

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.conversation import Author, ConversationKey, Quote
-from gateway.store.protocols import QueuedMessage
+from gateway.store.work import QueuedMessage
 from gateway.task import speaker_line, task_of
 from gateway.untrusted import LONGEST_QUOTE, fenced, genuine, new_mark
 from teams.messages import HandoffMessage, MultiModalMessage, TextMessage

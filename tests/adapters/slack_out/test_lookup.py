@@ -4,7 +4,8 @@ from typing import cast
 
 from gateway.delivery.clock import SystemClock
 from gateway.delivery.sending import Later, Sender, Sent
-from gateway.store.protocols import OutboxRow, SessionStore
+from gateway.store.protocols import SessionStore
+from gateway.store.records import OutboxRow
 from tests.adapters.slack_out.desk import Desk, says
 
 

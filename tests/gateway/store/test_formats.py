@@ -3,8 +3,8 @@
 import sqlite3
 
 from gateway.store import SqliteStore
-from gateway.store.protocols import Work
 from gateway.store.versions import migrations
+from gateway.store.work import Work
 
 
 async def test_messages_of_an_older_format_that_came_with_files_are_known_as_such(tmp_path):

@@ -17,7 +17,7 @@ from gateway.errors import (
     StoreUnwritable,
 )
 from gateway.store import SqliteStore, temporary_store
-from gateway.store.protocols import NewThread
+from gateway.store.decisions import NewThread
 from gateway.store.versions import migrations
 
 NEW = NewThread(id="t1", team="demo", definition="d")

@@ -1,0 +1,273 @@
+"""What a store keeps, row by row, as values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from gateway.client import Answer, AnswerKind, ThreadInfo
+from gateway.conversation import ConversationKey
+from gateway.events import RequestKind
+
+TurnStatus: TypeAlias = Literal[
+    "running", "paused", "waiting", "done", "stopped", "failed", "interrupted"
+]
+InboxOutcome: TypeAlias = Literal["queued", "turn", "answer", "command", "merged", "refused"]
+InboxKind: TypeAlias = Literal["message", "edit", "answer", "command"]
+CallStatus: TypeAlias = Literal["shown", "started", "suspended", "finished", "unknown"]
+RequestState: TypeAlias = Literal["open", "answered", "expired", "closed"]
+PartStatus: TypeAlias = Literal["pending", "attempting", "delivered", "failed"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Thread(ThreadInfo):
+    """A thread as the gateway needs it. `handoff_from` is the agent that handed the work to the
+    user.
+    """
+
+    key: ConversationKey
+    current: bool = True
+    definition: str = ""
+    participants: tuple[str, ...] = ()
+    """Who takes part in its team; empty while that is not known."""
+    mode: str = "queue"
+    epoch: int = 0
+    handoff_from: str = ""
+    attached: int = 0
+    """Bytes of the files that came with its messages."""
+    files_at: int = 0
+    """When the newest file that was told of was changed; in nanoseconds since the epoch."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """A question to a human: open, or with its answer.
+
+    `engine_id` is the id under which the team asks again; `call` is the key of the tool call that
+    asks or is to be approved, and the request is bound to `arguments_hash`. `expires_at`: seconds
+    since the epoch.
+    """
+
+    id: str
+    engine_id: str
+    thread: str
+    turn: str
+    kind: RequestKind
+    agent: tuple[str, ...]
+    prompt: str
+    options: tuple[str, ...] = ()
+    tool: str = ""
+    arguments: str = ""
+    arguments_hash: str = ""
+    call: str = ""
+    state: RequestState = "open"
+    answer_kind: AnswerKind | Literal[""] = ""
+    answer_text: str = ""
+    answered_by: str = ""
+    outcome: str = ""
+    asker: str = ""
+    """Whose message the asking turn works on."""
+    approvers: tuple[str, ...] = ()
+    """Who may decide about an approval; the operators if nobody is named."""
+    always: bool = True
+    """It may be approved for the rest of the thread at once."""
+    expires_at: float | None = None
+    quorum: int = 1
+    """How many people have to approve."""
+    supporters: tuple[str, ...] = ()
+    """Who has approved so far, where several have to."""
+    always_so_far: bool = True
+    """All of them did so for the rest of the thread."""
+
+    @property
+    def answer(self) -> Answer | None:
+        """The answer, None while there is none."""
+        return Answer(kind=self.answer_kind, text=self.answer_text) if self.answer_kind else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallRow:
+    """A line of the tool journal. `result` is a ToolResult as JSON."""
+
+    key: str
+    agent: tuple[str, ...]
+    tool: str
+    arguments_hash: str
+    status: CallStatus
+    result: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenMessage:
+    """The text shown so far of a message that still grows."""
+
+    message: str
+    turn: str
+    agent: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checkpoint:
+    """The team's state, to be added: a snapshot makes all rows before it superfluous."""
+
+    kind: Literal["snapshot", "delta"]
+    data: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OldState:
+    """What a team remembered that another one replaced. `replaced_at`: seconds since the epoch."""
+
+    definition: str
+    replaced_at: float
+    checkpoints: tuple[Checkpoint, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaitingMessage:
+    """A message that waits for its turn, as lists show it; `author` is their id."""
+
+    inbox: int
+    author: str
+    name: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grant:
+    """A tool that may run for the rest of a thread on behalf of a person (both by Author.id).
+
+    `granted_at`: seconds since the epoch.
+    """
+
+    tool: str
+    person: str
+    granted_by: str
+    granted_at: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditRow:
+    """Something that was decided about a request, or a grant. `person` is "" for the gateway.
+
+    `what` is asked, supported, answered, expired, closed or revoked; `outcome` is for people, and
+    never what somebody answered in words. `place` is the ConversationKey it was decided from.
+    """
+
+    at: float
+    person: str
+    what: str
+    request: str
+    kind: str
+    tool: str
+    arguments_hash: str
+    outcome: str
+    place: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelUse:
+    """What a turn has used of one model, on behalf of whom."""
+
+    model: str
+    person: str
+    team: str
+    workspace: str
+    prompt_tokens: int
+    completion_tokens: int
+    cost: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Used:
+    """Sums of what models were used for; `turns` are those that asked one."""
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cost: float = 0.0
+    turns: int = 0
+
+    @property
+    def tokens(self) -> int:
+        """Those read and those written."""
+        return self.prompt_tokens + self.completion_tokens
+
+
+NOTHING_USED = Used()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Person:
+    """Somebody who was let in with a code. `paired_at`: seconds since the epoch."""
+
+    id: str
+    name: str
+    paired_at: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutboxRow:
+    """A message of a platform, as it stands there or is to stand.
+
+    It is part `n` of what `item` names, whose text it shows from `first` to `last`; `body` is a
+    hash of that text, `digest` one of everything that stands there. `place` is a ConversationKey.
+    """
+
+    key: str
+    thread: str
+    place: str
+    item: str
+    n: int
+    seq: int
+    status: PartStatus
+    first_at: float
+    at: float
+    message: str = ""
+    first: int = 0
+    last: int = 0
+    body: str = ""
+    digest: str = ""
+    closed: bool = False
+    """The platform takes no change of it any more."""
+    open: bool = False
+    """A question that nobody has answered."""
+    unsure: bool = False
+    """It may stand there twice, and says so."""
+    generation: int = 0
+    attempts: int = 0
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delivery:
+    """How far a thread is told on its platform, and what of it stands there.
+
+    `gone` is why nothing can be written there any more, "" while it can.
+    """
+
+    told: int
+    gone: str
+    rows: tuple[OutboxRow, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counts:
+    """Figures for `parley status`."""
+
+    threads: Mapping[str, int]
+    inbox: Mapping[str, int]
+    """Accepted messages by their outcome; those "queued" have none yet."""
+    refused: Mapping[str, int]
+    """Those that were refused, by the reason."""
+    turns: Mapping[str, int]
+    open_requests: int
+    outbox: Mapping[str, int] = field(default_factory=dict[str, int])
+    """Messages of platforms by how far they are: pending, attempting, delivered, failed."""
+    tokens: Mapping[str, int] = field(default_factory=dict[str, int])
+    """Those that models read and wrote "today" and "this month", in UTC."""
+    cost: Mapping[str, float] = field(default_factory=dict[str, float])
+    """What they cost, by the same."""
+    feedback: Mapping[str, int] = field(default_factory=dict[str, int])
+    """How many have called an answer "good" or "bad"."""
