@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 READERS = 4
@@ -19,10 +19,10 @@ Parameters = tuple[Any, ...] | dict[str, Any]
 
 
 class Readers:
-    """Runs queries on connections that `connect` opens, and which only read."""
+    """Runs queries on connections to the store at `path`, which only read."""
 
-    def __init__(self, connect: Callable[[], sqlite3.Connection]) -> None:
-        self._connect = connect
+    def __init__(self, path: Path) -> None:
+        self._path = path
         self._idle: list[sqlite3.Connection] = []
         self._closed = False
         # Its threads do not hold a process that ends without `close`.
@@ -37,7 +37,7 @@ class Readers:
         try:
             connection = self._idle.pop()
         except IndexError:
-            connection = self._connect()
+            connection = _connect(self._path)
         kept = False
         try:
             rows = connection.execute(query, parameters).fetchall()
@@ -55,3 +55,17 @@ class Readers:
         self._threads.shutdown(wait=False, cancel_futures=True)
         while self._idle:
             self._idle.pop().close()
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    connection.row_factory = sqlite3.Row
+    connection.create_function("fold", 1, fold, deterministic=True)
+    connection.execute("PRAGMA query_only = ON")
+    connection.execute("PRAGMA busy_timeout = 5000")
+    return connection
+
+
+def fold(text: str | None) -> str | None:
+    """The function of this name in queries: text as searches compare it."""
+    return None if text is None else text.casefold()
