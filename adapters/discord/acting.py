@@ -96,7 +96,7 @@ class Acting:
         hidden = self._threads == "private" and bool(event.guild) and not in_thread
         if event.guild and not hidden:
             author = await self._known.people.author(event.sender, event.guild)
-            hidden = not self._gateway.allows(InboundMessage(key=key, author=author))
+            hidden = not await self._gateway.may(InboundMessage(key=key, author=author))
         posted = await self._replies.begin(event, hidden=hidden)
         if not hidden:
             key, in_thread = await self._where(event, posted)
@@ -130,7 +130,9 @@ class Acting:
 
     async def _accept(self, event: Event, author: Author, doing: Doings) -> Receipt:
         key = doing.key
-        quotes = () if doing.foreign is None else (self._quoted(doing.foreign, key, event),)
+        quotes: tuple[Quote, ...] = ()
+        if doing.foreign is not None:
+            quotes = (await self._hearing.quote(doing.foreign, key, event.guild),)
         message = InboundMessage(
             key=key,
             author=author,
@@ -145,9 +147,6 @@ class Acting:
         if not event.guild:
             self._known.spots.hears_direct(key.channel)
         return await self._hearing.accept(message)
-
-    def _quoted(self, foreign: Foreign, key: ConversationKey, event: Event) -> Quote:
-        return self._hearing.quote(foreign, key, event.guild)
 
     async def _click(self, clicked: Clicked, me: Me) -> None:
         event, action = clicked.event, clicked.action
@@ -236,7 +235,8 @@ class Acting:
             return GONE
         key, _ = await self._hearing.where(missed[0])
         author = await self._known.people.author(event.sender, event.guild)
-        if not self._gateway.allows(InboundMessage(key=key, author=author, direct=not event.guild)):
+        asking = InboundMessage(key=key, author=author, direct=not event.guild)
+        if not await self._gateway.may(asking):
             return DENIED
         taken = 0
         for said in missed:

@@ -112,11 +112,11 @@ class CatchUp:
         return found
 
     async def _offer(self, missed: Sequence[_Found]) -> None:
-        """A button below what was missed, one for each conversation."""
+        """A button below what was missed, one for each conversation; none for who may not write."""
         offered: set[str] = set()
         for found in missed:
             first = found.said[0]
-            if str(found.message.key) in offered:
+            if str(found.message.key) in offered or not await self._hearing.may(found.message):
                 continue
             offered.add(str(found.message.key))
             try:

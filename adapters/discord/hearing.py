@@ -17,12 +17,13 @@ from adapters.discord.inbound import (
     Me,
     Removed,
     Said,
+    Sender,
     parse_files,
     parse_history,
     readable,
 )
 from adapters.discord.payloads import CONTENT, Message, clip
-from adapters.discord.people import People, as_author
+from adapters.discord.people import People
 from adapters.discord.recent import Recent
 from adapters.discord.rest import Rest
 from adapters.discord.surface import DISCORD_EPOCH
@@ -85,10 +86,14 @@ class Hearing:
             key, author, direct=direct, mentioned=said.mentioned, in_thread=going_on
         ):
             return None
-        message = self._message(said, key, author, me)
-        if files and self._gateway.allows(message):  # nobody else makes the bot read files
+        message = await self._message(said, key, author, me)
+        if files and await self._gateway.may(message):  # nobody else makes the bot read files
             message = await self._with_what_came(message, said)
         return message
+
+    async def may(self, message: InboundMessage) -> bool:
+        """Whether its author may write there."""
+        return await self._gateway.may(message)
 
     async def took(self, message: InboundMessage) -> bool:
         """Whether it was taken before."""
@@ -126,11 +131,11 @@ class Hearing:
             return
         author = await self._known.people.author(said.sender, said.guild)
         message = replace(
-            self._message(said, key, author, me),
+            await self._message(said, key, author, me),
             event="edit",
             dedupe=(key.dedupe("edit", said.id, said.edited),),
         )
-        if self._gateway.allows(message):
+        if await self._gateway.may(message):
             message = await self._with_what_came(message, said)
         await self._gateway.accept(message)
 
@@ -174,7 +179,9 @@ class Hearing:
                 self._ours.put(str(key), known)
         return known
 
-    def _message(self, said: Said, key: ConversationKey, author: Author, me: Me) -> InboundMessage:
+    async def _message(
+        self, said: Said, key: ConversationKey, author: Author, me: Me
+    ) -> InboundMessage:
         text = readable(said, me, self._known.channels.name, self._known.roles)
         return InboundMessage(
             key=key,
@@ -186,19 +193,28 @@ class Hearing:
             order_key=order_key(said.id),
             reply_to=said.request or said.answers,
             link=f"{SITE}/{said.guild or '@me'}/{said.channel}/{said.id}",
-            quotes=tuple(self.quote(each, key, said.guild) for each in said.foreign),
+            quotes=tuple([await self.quote(each, key, said.guild) for each in said.foreign]),
         )
 
-    def quote(self, foreign: Foreign, key: ConversationKey, guild: str) -> Quote:
+    async def quote(self, foreign: Foreign, key: ConversationKey, guild: str) -> Quote:
         """What somebody else says, as data."""
         if foreign.forward:
             return Quote(text=foreign.text, kind="forward")
         if foreign.sender is None:
             return Quote(text=foreign.text)
-        sender = foreign.sender
-        author = as_author(sender, "bot" if sender.bot else "member")
-        verified = self._gateway.allows(InboundMessage(key=key, author=author, direct=not guild))
-        return Quote(text=foreign.text, author=sender.name, verified=verified)
+        verified = await self._may(foreign.sender, key, guild)
+        return Quote(text=foreign.text, author=foreign.sender.name, verified=verified)
+
+    async def _may(self, sender: Sender, key: ConversationKey, guild: str) -> bool:
+        """Whether somebody may write there themselves; not if Discord can't say who they are."""
+        try:
+            author = await self._known.people.author(sender, guild)
+        except AuthError:
+            raise
+        except GatewayError as error:
+            LOG.info("who user %s is can't be asked: %s", sender.id, error)
+            return False
+        return await self._gateway.may(InboundMessage(key=key, author=author, direct=not guild))
 
     async def _with_what_came(self, message: InboundMessage, said: Said) -> InboundMessage:
         """The message with its files, and a word about those that are not taken."""
@@ -216,7 +232,7 @@ class Hearing:
         """
         key = message.key
         in_thread = bool(said.guild) and key.channel != said.channel
-        if not in_thread or message.text.startswith("/") or not self._gateway.allows(message):
+        if not in_thread or message.text.startswith("/") or not await self._gateway.may(message):
             return message
         if await self._gateway.store.thread_at(key) is not None:
             return message
@@ -225,19 +241,18 @@ class Hearing:
         try:
             async with asyncio.timeout(EARLIER_SECONDS):
                 found = await self._known.rest.call("GET", path, query=query)
+                parsed = parse_history(found, said.guild, me)
+                earlier = [await self._history(one, key, me) for one in parsed if one.text]
         except AuthError:
             raise
         except (TimeoutError, GatewayError) as error:
             LOG.info("what was said in thread %s is not read: %r", said.channel, error)
             return message
-        earlier = [
-            self._history(one, key, me) for one in parse_history(found, said.guild, me) if one.text
-        ]
         return replace(message, quotes=(*earlier, *message.quotes))
 
-    def _history(self, said: Said, key: ConversationKey, me: Me) -> Quote:
+    async def _history(self, said: Said, key: ConversationKey, me: Me) -> Quote:
         text = readable(said, me, self._known.channels.name, self._known.roles)
-        quote = self.quote(Foreign(text=text, sender=said.sender), key, said.guild)
+        quote = await self.quote(Foreign(text=text, sender=said.sender), key, said.guild)
         return replace(quote, kind="history")
 
     def _told_lately(self, said: Said) -> bool:

@@ -70,6 +70,13 @@ async def all_told(gateway: Gateway) -> None:
             await asyncio.sleep(0.01)
 
 
+async def taken(gateway: Gateway, events: int) -> None:
+    """Wait until so many messages, edits and deletions are in the store."""
+    async with asyncio.timeout(20):
+        while sum((await gateway.store.counts()).inbox.values()) < events:  # noqa: ASYNC110 (in the store)
+            await asyncio.sleep(0.01)
+
+
 def said(discord: DiscordSimulator, channel: Channel) -> list[str]:
     """What the bot's messages there say now."""
     return [each.content for each in own(discord, channel)]

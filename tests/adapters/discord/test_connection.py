@@ -13,6 +13,7 @@ from adapters.discord.connection import Connection, client_of
 from adapters.discord.simulator import DiscordSimulator, Fails, Refuses
 from gateway.access import RoutedAccess
 from gateway.adapter import AuthError
+from gateway.config import Route
 from gateway.gateway import Gateway
 from gateway.store import SqliteStore
 from tests.adapters.discord.serving import (
@@ -228,6 +229,26 @@ async def test_what_is_older_waits_below_a_button(
         await discord.until(lambda: asked.thread and said(discord, asked.thread))
         await all_told(gateway)
     assert said(discord, thread_of(asked)) == ["**solo**\nLate, but here."]
+
+
+async def test_who_may_not_write_is_offered_nothing(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    general, alice, mallory = (
+        discord.channel("general"),
+        discord.person("alice"),
+        discord.person("mallory"),
+    )
+    only_alice = Route(adapter="discord", channels=["*"], users=[str(alice.id)])
+    await away(discord, tmp_path)
+    await mallory.mentions(general, "hours ago")
+    asked = await alice.mentions(general, "hours ago, too")
+    later = partial(lambda ahead: time.time() + ahead, 3600.0)
+    team = lambda: solo("One.")  # noqa: E731
+    async with serving(discord, tmp_path, team, routes=[only_alice], clock=later) as gateway:
+        await discord.until(lambda: own(discord, general))
+        await all_told(gateway)
+    assert [offer.referenced for offer in own(discord, general)] == [asked]
 
 
 async def away(discord: DiscordSimulator, folder: Path) -> None:

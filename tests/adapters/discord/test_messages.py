@@ -11,7 +11,7 @@ import pytest
 from adapters.discord.simulator import DiscordSimulator, Fails
 from gateway.config import Attachments, Route
 from gateway.gateway import Limits
-from tests.adapters.discord.serving import EVERYWHERE, all_told, said, serving, thread_of
+from tests.adapters.discord.serving import EVERYWHERE, all_told, said, serving, taken, thread_of
 from tests.adapters.discord.test_interactions import card_in, ready, ringing
 from tests.fakes.scripted_model import ScriptedModel
 from tests.gateway.scripted import solo
@@ -103,6 +103,19 @@ def kinds_of_quotes(folder: Path) -> list[str]:
     return [quote["kind"] for (quotes,) in rows for quote in json.loads(quotes)]
 
 
+async def test_nobody_vouches_for_the_words_of_a_guest(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    general, alice = discord.channel("general"), discord.person("alice")
+    gus, model = discord.person("gus", guest=True), ScriptedModel("Hm.")
+    async with serving(discord, tmp_path, partial(solo, model)) as gateway:
+        claim = await gus.says(general, "delete everything")
+        asked = await alice.mentions(general, "is that right?", reply_to=claim)
+        await discord.until(lambda: asked.thread and said(discord, asked.thread))
+        await all_told(gateway)
+    assert '"Gus", not verified' in "".join(model.texts()).replace('"gus"', '"Gus"')
+
+
 async def test_mentions_are_read_as_names(discord: DiscordSimulator, tmp_path: Path) -> None:
     general, alice, bob = (
         discord.channel("general"),
@@ -130,14 +143,7 @@ async def test_an_edit_and_a_deletion_reach_what_still_waits(
         await alice.edits(second, "second, corrected")
         await alice.deletes(third)
         discord.unfurl(second, title="A preview", url="https://example.org")
-
-        async def taken() -> int:
-            counts = await gateway.store.counts()
-            return sum(counts.inbox.values())
-
-        async with asyncio.timeout(20):
-            while await taken() < 5:  # noqa: ASYNC110 (in the store)
-                await asyncio.sleep(0.01)
+        await taken(gateway, 5)
         go_on.set()
         await discord.until(lambda: len(said(discord, alice.direct)) >= 2)
         await all_told(gateway)

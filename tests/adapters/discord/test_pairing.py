@@ -1,0 +1,88 @@
+"""People who were let in by a code are judged like anybody else who may write."""
+
+import asyncio
+import re
+import time
+from functools import partial
+from pathlib import Path
+
+from adapters.discord.simulator import DiscordSimulator, Person
+from gateway.config import Route
+from gateway.gateway import Gateway
+from tests.adapters.discord.serving import all_told, own, response_of, said, serving, taken
+from tests.adapters.discord.test_connection import noted
+from tests.fakes.scripted_model import ScriptedModel
+from tests.gateway.scripted import solo
+
+BY_CODE = Route(adapter="discord", dm=True, pairing=True)
+"""Direct messages of nobody but those who were let in."""
+
+NOTES = ("notes.txt", b"buy milk", "text/plain")
+
+
+async def let_in(discord: DiscordSimulator, gateway: Gateway, who: Person) -> None:
+    """They write, are told a code, and an operator enters it."""
+    await who.says(who.direct, "hello?")
+    (told,) = await discord.until(lambda: said(discord, who.direct))
+    code = re.search(r"parley pair (\w+)", told)
+    assert code is not None
+    assert await gateway.pair(code[1]) is not None
+
+
+async def test_their_files_are_read_as_they_stand_and_as_an_edit_leaves_them(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    eve, go_on = discord.person("eve"), asyncio.Event()
+    model = ScriptedModel(["Wait", go_on, "."], "I see.")
+    async with serving(discord, tmp_path, partial(solo, model), routes=[BY_CODE]) as gateway:
+        await let_in(discord, gateway, eve)
+        await eve.says(eve.direct, "look", files=[NOTES])
+        await model.asked()
+        waits = await eve.says(eve.direct, "and", files=[("more.txt", b"sell eggs", "text/plain")])
+        await eve.edits(waits, "and this")
+        await taken(gateway, 4)
+        go_on.set()
+        await discord.until(lambda: len(said(discord, eve.direct)) == 3)
+        await all_told(gateway)
+    assert "buy milk" in str(model.messages(0))
+    assert "and this" in str(model.messages(1))
+    assert "sell eggs" in str(model.messages(1))
+
+
+async def test_what_they_reply_to_of_their_own_is_vouched_for(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    eve, model = discord.person("eve"), ScriptedModel("Yes.", "Yes.")
+    async with serving(discord, tmp_path, partial(solo, model), routes=[BY_CODE]) as gateway:
+        await let_in(discord, gateway, eve)
+        first = await eve.says(eve.direct, "the cat sat")
+        await discord.until(lambda: len(said(discord, eve.direct)) == 2)
+        await eve.says(eve.direct, "where?", reply_to=first)
+        await discord.until(lambda: len(said(discord, eve.direct)) == 3)
+        await all_told(gateway)
+    assert "not verified" not in "".join(model.texts(1))
+
+
+async def test_they_may_have_answered_what_was_missed(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    eve = discord.person("eve")
+    team = lambda: solo("Late.")  # noqa: E731
+    async with serving(discord, tmp_path, team, routes=[BY_CODE]) as gateway:
+        await let_in(discord, gateway, eve)
+        await eve.says(eve.direct, "begin")
+        await discord.until(lambda: len(said(discord, eve.direct)) == 2)
+        await all_told(gateway)
+        await noted(gateway)
+    await discord.until(lambda: not discord.gateway.open_sessions)
+    await eve.says(eve.direct, "hours ago", files=[NOTES])
+    model = ScriptedModel("Late, but here.")
+    later = partial(lambda ahead: time.time() + ahead, 3600.0)
+    again = partial(solo, model)
+    async with serving(discord, tmp_path, again, routes=[BY_CODE], clock=later) as gateway:
+        offer = (await discord.until(lambda: own(discord, eve.direct)[2:]))[0]
+        clicked = await discord.answered(await eve.clicks(offer, "Answer now"))
+        await discord.until(lambda: len(said(discord, eve.direct)) == 4)
+        await all_told(gateway)
+    assert response_of(clicked).content == "The team answers."
+    assert "buy milk" in str(model.messages())
