@@ -79,7 +79,7 @@ def _help(situation: Situation) -> Decision:
 def _which(situation: Situation) -> Decision:
     open_ones = [request.id for request in situation.requests if request.kind == "approval"]
     if not open_ones:
-        return Say(reply="Nothing waits for an approval.")
+        return Say(reply="Nothing waits for an approval of yours.")
     return Say(reply=f"Say which one: {', '.join(open_ones)}.")
 
 

@@ -122,13 +122,20 @@ def _taken(
     """What a message means that its author may write and that answers nothing by name."""
     if (command := parse_command(message.text)) is not None:
         operator = access.is_operator(message.author)
-        return _commanded(command.decide(situation), situation, verdict, limits, operator=operator)
+        decision = command.decide(_known_to(message.author, situation, access))
+        return _commanded(decision, situation, verdict, limits, operator=operator)
     decision = _said(message, situation, access, verdict.limits)
     if not isinstance(decision, Enqueue):
         return decision
     if situation.waiting >= limits.waiting:
         return _full(situation, now)
     return _queued(decision, situation, verdict, limits)
+
+
+def _known_to(author: Author, situation: Situation, access: Access) -> Situation:
+    """What commands tell of requests is for those who may answer them."""
+    mine = tuple(each for each in situation.requests if access.may_answer(author, each))
+    return replace(situation, requests=mine)
 
 
 def _commanded(

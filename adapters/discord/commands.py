@@ -27,11 +27,11 @@ MARK = "commands"
 
 _OPTIONS: Mapping[str, Sequence[tuple[int, str, str, bool]]] = {
     "approve": (
-        (TEXT, "id", "Which request; may be left out where only one is open", False),
+        (TEXT, "id", "Which request; without, those that you may answer are listed", False),
         (BOOLEAN, "always", "For the rest of this thread", False),
     ),
     "deny": (
-        (TEXT, "id", "Which request; may be left out where only one is open", False),
+        (TEXT, "id", "Which request; without, those that you may answer are listed", False),
         (TEXT, "note", "Why, for the team", False),
     ),
     "queue": ((TEXT, "what", "drop N, first N or mode NAME; what waits is shown without", False),),

@@ -203,6 +203,17 @@ def test_status_says_what_is_asked_and_what_waits():
     assert f"Asked ({TEXT.id}): Well?" in found.reply
 
 
+@pytest.mark.parametrize("command", ["/approve", "/deny", "/status"])
+def test_only_who_may_answer_a_request_is_told_its_id(command):
+    at = situation(OPEN, TEXT)
+    for author, told in ((LOCAL_OPERATOR, True), (OTHER, False)):
+        found = meaning(command, at, author)
+        assert isinstance(found, Say)
+        assert (OPEN.id in found.reply) == told
+    as_other = meaning("/approve", at, OTHER)
+    assert as_other == Say(reply="Nothing waits for an approval of yours.")
+
+
 def test_help_names_every_command():
     found = meaning("/help", situation())
     assert isinstance(found, Say)
