@@ -81,9 +81,10 @@ class _Service:
             "delete_person": lambda p: gateway.delete_person(**p),
             "reload": lambda p: gateway.reload(**p),
             "backup": lambda p: gateway.backup(Path(p["path"])),
+            "restore": lambda p: gateway.restore(Path(p["path"])),
             "pair": lambda p: _person(gateway.pair(**p)),
             "unpair": lambda p: gateway.unpair(**p),
-            "hello": lambda _: _hello(client),
+            "hello": lambda _: _hello(client, gateway.boot),
             "models": lambda p: client.models(**p),
             "status": lambda _: _one(gateway.status(), asdict),
         }
@@ -176,8 +177,9 @@ async def _person(work: Awaitable[Person | None]) -> Any:
     return None if person is None else asdict(person)
 
 
-async def _hello(client: LocalClient) -> dict[str, Any]:
-    return {"pid": os.getpid(), "commands": [asdict(command) for command in client.commands()]}
+async def _hello(client: LocalClient, boot: str) -> dict[str, Any]:
+    commands = [asdict(command) for command in client.commands()]
+    return {"pid": os.getpid(), "boot": boot, "commands": commands}
 
 
 def _thread(thread: ThreadInfo) -> dict[str, Any]:
@@ -190,6 +192,8 @@ class SocketClient:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._owner: int | None = None
+        self.boot = ""
+        """The id of the owner's run, another one each time it begins."""
         self._commands: list[CommandInfo] = []
 
     @classmethod
@@ -201,6 +205,7 @@ class SocketClient:
         client = cls(path)
         hello = await client._call("hello")
         client._owner = hello["pid"]
+        client.boot = hello["boot"]
         client._commands = [CommandInfo(**info) for info in hello["commands"]]
         return client
 
@@ -275,6 +280,14 @@ class SocketClient:
     async def backup(self, path: Path) -> None:
         """Write a copy of the store to a file. Raises StoreUnwritable or StoreFull."""
         await self._call("backup", path=str(path))
+
+    async def restore(self, path: Path) -> None:
+        """Have the owner put a backup in the place of its store, for which it begins anew.
+
+        Raises NotFound, StoreError or StoreFull for a backup that can't be used, and GatewayError
+        if the owner does not begin anew by itself.
+        """
+        await self._call("restore", path=str(path))
 
     async def pair(self, code: str) -> Person | None:
         """Let in the person who was told this code; None if it is wrong, used or late."""

@@ -14,7 +14,7 @@ import asyncio
 import logging
 import os
 import time
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, AsyncExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -70,6 +70,9 @@ FULL = {
     "workspace": "This workspace has as many turns at a time as it may; your message waits for one"
     " to end.",
 }
+
+
+Restore = Callable[[Path], Awaitable[None]]
 
 
 class ReadConfig(Protocol):
@@ -180,9 +183,15 @@ class Gateway:
         )
         self._deadlines = Deadlines(self._settle_due, clock)
         self._read_config: ReadConfig | None = None
+        self._restore: Restore | None = None
         self._stack = AsyncExitStack()
         self._open = False
         self._since = 0.0
+
+    @property
+    def boot(self) -> str:
+        """An id of this run of the gateway, another one each time it begins."""
+        return self._boot
 
     def _terms(self) -> Terms:
         return Terms(
@@ -572,6 +581,20 @@ class Gateway:
         if self._read_config is None:
             raise GatewayError("This process reads its config only when it begins.")
         return await self._read_config(dry_run=dry_run)
+
+    def restores_with(self, restore: Restore) -> None:
+        """Let `restore` put a backup in the place of the store in this way."""
+        self._restore = restore
+
+    async def restore(self, backup: Path) -> None:
+        """Have a backup put in the place of the store, for which the gateway ends and begins anew
+        soon after this returns. Raises GatewayError if the backup can't be used, or this process
+        does not begin anew by itself.
+        """
+        self._check_open()
+        if self._restore is None:
+            raise GatewayError(f"Process {os.getpid()} uses the store. End it first.")
+        await self._restore(backup)
 
     async def reconfigure(self, teams: TeamSource, *, access: Access, limits: Limits) -> None:
         """Use these from now on. A turn that runs goes on with its team, and the earlier teams are

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import time
 from collections.abc import AsyncGenerator, Mapping, Sequence
@@ -12,7 +13,7 @@ from gateway.client import ThreadInfo
 from gateway.commands import decide_command
 from gateway.control import SocketClient
 from gateway.conversation import LOCAL_OPERATOR, InboundMessage
-from gateway.errors import Closing, NotFound
+from gateway.errors import Closing, GatewayError, NotFound
 from gateway.events import SessionEvent
 from gateway.export import markdown
 from gateway.local_time import local_time
@@ -153,6 +154,10 @@ async def reload(store: SqliteStore, *, dry_run: bool) -> str:
     return await (await SocketClient.connect(store.folder)).reload(dry_run=dry_run)
 
 
+BEGIN_ANEW = 60.0
+"""Seconds that an owner has to end its turns and begin anew."""
+
+
 async def backup(store: SqliteStore, path: Path) -> None:
     """Copy the store to a file: by its owner where there is one, otherwise here.
 
@@ -164,6 +169,38 @@ async def backup(store: SqliteStore, path: Path) -> None:
         await store.backup(path)
     else:
         await owner.backup(path)
+
+
+async def restore(store: SqliteStore, path: Path) -> str:
+    """Put a backup in the place of the store: its owner does so where there is one, and has begun
+    anew when this returns. What was done, for people.
+
+    Raises NotFound, StoreError or StoreFull, and GatewayError if the owner does not begin anew.
+    """
+    try:
+        owner = await SocketClient.connect(store.folder)
+    except Closing:
+        await store.stage(path)
+        await store.restore()
+        return f"The store before it, if there was one, is kept as {store.kept}."
+    await owner.restore(path)
+    try:
+        async with asyncio.timeout(BEGIN_ANEW):
+            await _begun_anew(store, owner.boot)
+    except TimeoutError as error:
+        raise GatewayError(
+            f"Parley (process {owner.owner()}) ends for the restore, but has not begun anew after "
+            f"{BEGIN_ANEW:.0f} seconds: its log says why."
+        ) from error
+    return f"Parley runs on it. The store before it is kept as {store.kept}."
+
+
+async def _begun_anew(store: SqliteStore, boot: str) -> None:
+    while True:
+        with suppress(Closing):
+            if (await SocketClient.connect(store.folder)).boot != boot:
+                return
+        await asyncio.sleep(0.1)
 
 
 async def pair(store: SqliteStore, code: str) -> Person | None:

@@ -7,14 +7,22 @@ import logging
 import os
 import signal
 import threading
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from pathlib import Path
 
 from gateway.adapter import Adapter, AuthError
-from gateway.app import access_of, begin_json_log, limits_of, store_of, team_factory
+from gateway.app import (
+    access_of,
+    begin_json_log,
+    hide_secrets,
+    limits_of,
+    store_of,
+    team_factory,
+)
 from gateway.check import build_twice
-from gateway.config import Config, HealthConfig, LoadedConfig
+from gateway.config import Config, HealthConfig, LoadedConfig, load_config
 from gateway.errors import GatewayError, causes
 from gateway.exit_codes import ExitCode
 from gateway.gateway import Gateway
@@ -44,13 +52,26 @@ def serve_config(loaded: LoadedConfig) -> ExitCode:
     check_servable(loaded)
     begin_json_log(loaded)
     try:
-        return asyncio.run(until_signal(loaded))
+        while (ended := asyncio.run(until_signal(loaded))) is None:
+            loaded = _as_it_is_now(loaded)
     except ExceptionGroup as errors:
         # Adapters end together; what one of them says in a sentence is told as that.
         if errors.split(GatewayError)[1] is not None:
             raise
         known = next(error for error in causes(errors) if isinstance(error, GatewayError))
         raise known from errors
+    return ended
+
+
+def _as_it_is_now(loaded: LoadedConfig) -> LoadedConfig:
+    try:
+        now = load_config(loaded.source)
+        check_servable(now)
+    except GatewayError as error:
+        LOG.error("the config is as it was at the start, not as it is now: %s", error)  # noqa: TRY400 (the text says it all)
+        return loaded
+    hide_secrets(now)
+    return now
 
 
 def check_servable(loaded: LoadedConfig) -> None:
@@ -167,44 +188,81 @@ async def _reload_on(wanted: asyncio.Event, gateway: Gateway) -> None:
             LOG.info("the config was read anew:\n%s", text)
 
 
-async def until_signal(loaded: LoadedConfig) -> ExitCode:
-    """Serve until SIGINT or SIGTERM, or until no platform is left."""
+async def until_signal(loaded: LoadedConfig) -> ExitCode | None:
+    """Serve until SIGINT or SIGTERM, or until no platform is left. None: to be begun anew, with a
+    backup in the place of the store.
+    """
     store = store_of(loaded)
     async with store.own():  # it may have to be brought up to date
         await TokenStore(store, keys_of(loaded.config.store)).check()
-    loop, this = asyncio.get_running_loop(), asyncio.current_task()
-    assert this is not None
-    ended: list[signal.Signals] = []
-    gateway: Gateway | None = None
-    at_once = threading.Timer(NOW, os._exit, [ExitCode.FAILED])
-    at_once.daemon = True
-
-    def end(number: signal.Signals) -> None:
-        ended.append(number)
-        if len(ended) == 1:
-            LOG.info("ending: nothing is taken any more, turns may reach a safe point")
-            this.cancel()
-        elif gateway is not None and not at_once.is_alive():
-            LOG.warning("ending now")
-            gateway.hurry()
-            at_once.start()
-
+    end = _End()
+    loop, reload = asyncio.get_running_loop(), asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, end, number)
-    reload = asyncio.Event()
+        loop.add_signal_handler(number, end.signalled)
     loop.add_signal_handler(signal.SIGHUP, reload.set)
     try:
         async with served(loaded, store) as (gateway, adapters):
+            end.hurry = gateway.hurry
+            gateway.restores_with(lambda backup: _restore_soon(store, backup, end))
             LOG.info("serving %s", ", ".join(adapter.name for adapter in adapters))
             async with _health(gateway, loaded.config.health), asyncio.TaskGroup() as group:
                 reloading = group.create_task(_reload_on(reload, gateway), name="config reload")
                 await run_adapters(gateway, adapters)
                 reloading.cancel()
     except asyncio.CancelledError:
-        if not ended:
+        if not end.wanted:
             raise
-        return ExitCode.DONE
+    else:
+        LOG.error("no chat platform is left to serve")
+        return ExitCode.FAILED
     finally:
-        at_once.cancel()
-    LOG.error("no chat platform is left to serve")
-    return ExitCode.FAILED
+        end.came()
+    if end.restores:
+        await store.restore()
+        LOG.info("a backup has taken the place of the store, which is kept as %s", store.kept)
+    return ExitCode.DONE if end.signals else None
+
+
+async def _restore_soon(store: SqliteStore, backup: Path, end: _End) -> None:
+    await store.stage(backup)
+    end.for_restore()
+
+
+class _End:
+    """Why this task has to end, and how fast: in order once, at once when told twice."""
+
+    def __init__(self) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._task = task
+        self._at_once = threading.Timer(NOW, os._exit, [ExitCode.FAILED])
+        self._at_once.daemon = True
+        self.wanted = False
+        self.signals = 0
+        self.restores = False
+        self.hurry: Callable[[], None] | None = None
+
+    def signalled(self) -> None:
+        """End; the second time at once."""
+        self.signals += 1
+        if self.signals == 1:
+            self._begin("ending")
+        elif self.hurry is not None and not self._at_once.is_alive():
+            LOG.warning("ending now")
+            self.hurry()
+            self._at_once.start()
+
+    def for_restore(self) -> None:
+        """End, since what was staged has to be put in the place of the store."""
+        self.restores = True
+        self._begin("ending for a restore")
+
+    def _begin(self, why: str) -> None:
+        if not self.wanted:
+            self.wanted = True
+            LOG.info("%s: nothing is taken any more, turns may reach a safe point", why)
+            self._task.cancel()
+
+    def came(self) -> None:
+        """It has ended."""
+        self._at_once.cancel()

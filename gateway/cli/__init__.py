@@ -10,7 +10,7 @@ from gateway.cli.people import pair
 from gateway.cli.platforms import PlatformsGroup
 from gateway.cli.run import run
 from gateway.cli.secrets import secrets
-from gateway.cli.serve import backup, reload, serve, status
+from gateway.cli.serve import backup, reload, restore, serve, status
 from gateway.cli.sessions import sessions
 from gateway.cli.simulate import simulate
 from gateway.cli.teams import teams
@@ -31,6 +31,7 @@ __all__ = ["main"]
         teams,
         status,
         reload,
+        restore,
         backup,
         pair,
         secrets,

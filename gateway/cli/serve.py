@@ -1,4 +1,4 @@
-"""`parley serve`, `status` and `backup`: the gateway of the chat platforms, for its operator."""
+"""`parley serve`, `status`, `backup` and `restore`: the gateway, for its operator."""
 
 from __future__ import annotations
 
@@ -62,6 +62,25 @@ def backup(config: Path | None, path: Path) -> None:
     store = store_of(load_config(config, references=False))
     asyncio.run(overview.backup(store, path.absolute()))
     click.echo(f"Wrote {path}.")
+
+
+@click.command()
+@config_option
+@click.argument("path", type=click.Path(path_type=Path, dir_okay=False))
+def restore(config: Path | None, path: Path) -> None:
+    """Put the backup at PATH in the place of the store, whether Parley serves or not.
+
+    The backup is checked whole before anything changes. A running `parley serve` lets its turns
+    reach a safe point, then begins anew on the backup, by itself. The store that was there is kept
+    beside it.
+    """
+    from gateway import overview
+    from gateway.app import store_of
+    from gateway.config import load_config
+
+    store = store_of(load_config(config, references=False))
+    done = asyncio.run(overview.restore(store, path.absolute()))
+    click.echo(f"Restored {path}. {done}")
 
 
 @click.command()

@@ -26,7 +26,7 @@ from gateway.errors import Closing, StoreFull, StoreUnwritable
 from gateway.events import SessionEvent
 from gateway.store import claim, outbox, people, queue, requests, successions, turns, upkeep
 from gateway.store import inbox as messages
-from gateway.store.backup import write_backup
+from gateway.store.backup import kept, put_staged, stage, write_backup
 from gateway.store.decisions import Accepted, Judge, NewThread
 from gateway.store.lock import StoreLock
 from gateway.store.queries import FILE, SqliteReader, translated
@@ -92,8 +92,7 @@ class SqliteStore(SqliteReader):
 
     def _prepare(self, lock: StoreLock) -> None:
         try:
-            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._folder.chmod(0o700)
+            self._make_folder()
             lock.acquire()
             # SQLite gives its -wal and -shm files the permissions of this one.
             os.close(os.open(self._folder / FILE, os.O_CREAT | os.O_RDWR, 0o600))
@@ -105,6 +104,10 @@ class SqliteStore(SqliteReader):
             raise StoreUnwritable(
                 f"The store {str(self._folder)!r} can't be written: {error.strerror}."
             ) from error
+
+    def _make_folder(self) -> None:
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._folder.chmod(0o700)
 
     async def write(
         self, unit: Callable[[sqlite3.Connection], T], then: Callable[[T], None] | None = None
@@ -153,8 +156,8 @@ class SqliteStore(SqliteReader):
     def _remove_files(self, threads: list[str]) -> None:
         for thread in threads:
             shutil.rmtree(self._work_folder(thread), ignore_errors=True)
-        # The copies from before a migration hold what was said until then.
-        for copy in self._folder.glob("parley.v*.db"):
+        # The copies from before a migration or a restore hold what was said until then.
+        for copy in self._folder.glob("parley.*.db*"):
             copy.unlink(missing_ok=True)
 
     async def _sweep(self) -> None:
@@ -176,6 +179,31 @@ class SqliteStore(SqliteReader):
     async def backup(self, path: Path) -> None:
         """Write a copy of the store to a file; see SessionStore."""
         await write_backup(self._folder / FILE, path)
+
+    async def stage(self, backup: Path) -> None:
+        """Check a backup and copy it beside the store, for `restore`; the store may be in use.
+
+        Raises NotFound, StoreCorrupt, StoreTooNew, StoreFull or StoreUnwritable.
+        """
+        await asyncio.to_thread(self._make_folder)
+        await stage(backup, self._folder / FILE)
+
+    async def restore(self) -> None:
+        """Put the staged backup in the place of the store, and keep that as `kept`.
+
+        Raises StoreInUse or StoreUnwritable.
+        """
+        lock = StoreLock(self._folder)
+        lock.acquire()
+        try:
+            await put_staged(self._folder / FILE)
+        finally:
+            lock.release()
+
+    @property
+    def kept(self) -> Path:
+        """Where the store is kept that a backup took the place of."""
+        return kept(self._folder / FILE)
 
     async def work_folder(self, thread: str) -> Path:
         """Where the thread's tools may write; made if it is not there, removed with the thread."""
