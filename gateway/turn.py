@@ -185,8 +185,10 @@ class Turn:
         work = self._work
         if not work.delivered or live.anew:
             anew, live.anew = live.anew, False
-            goes_back = isinstance(live.team, Swarm) and not anew
-            handoff_to = work.thread.handoff_from if goes_back else ""
+            if anew:  # the store has forgotten it, too
+                self._handoff_from = self._handoff_written = ""
+            goes_back = isinstance(live.team, Swarm)
+            handoff_to = self._handoff_from if goes_back else ""
             return self._joining.task(anew=anew, handoff_to=handoff_to)
         if left := self._joining.left():
             live.team.add_messages(left)
@@ -278,6 +280,7 @@ class Turn:
         if self._too_long:
             reason = self._log.meter.too_long()
             self._unwritten.append(self._notice(reason))
+        await live.team.abandon_turn()  # a run that was not taken up again is over as well
         end = TurnEnd(status="stopped", reason=reason)
         return await self._write(await live.checkpoint(), end, calls)
 

@@ -70,6 +70,12 @@ class DurableTeam(TaskRunner, Protocol):
         """Put messages into the running conversation, for every participant and the condition."""
         ...
 
+    async def abandon_turn(self) -> None:
+        """Give up the unfinished run, if there is one: what was said stays, and whoever was on turn
+        stays on turn. The next task begins a run of its own.
+        """
+        ...
+
     async def save_snapshot(self) -> bytes:
         """The whole state; later deltas build on it."""
         ...

@@ -115,6 +115,8 @@ def test_a_durable_team_is_told_by_what_it_can() -> None:
     class Durable(Runner):
         def add_messages(self, messages: Sequence[BaseChatMessage]) -> None: ...
 
+        async def abandon_turn(self) -> None: ...
+
         async def save_snapshot(self) -> bytes:
             return b""
 
