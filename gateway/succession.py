@@ -94,24 +94,24 @@ class Successor:
                 return live
             team = await self._build()
         await self._tell(team, thread)
-        await self._succeed(thread, info, BEGINS_ANEW, replaces=thread.definition)
-        return LiveTeam(team, anew=True)
+        live = LiveTeam(team, anew=True)
+        begins = Succession(
+            definition=info.definition,
+            participants=info.participants,
+            notice=BEGINS_ANEW,
+            replaces=thread.definition,
+            stands=await live.checkpoint(),
+        )
+        self._log.show(await self._store.succeed(self._log.lease, begins))
+        return live
 
     async def _note(self, thread: Thread, info: TeamInfo, notice: str = "") -> None:
         known = thread.participants or not info.participants
         if notice or thread.definition != info.definition or not known:
-            await self._succeed(thread, info, notice)
-
-    async def _succeed(
-        self, thread: Thread, info: TeamInfo, notice: str, *, replaces: str = ""
-    ) -> None:
-        succession = Succession(
-            definition=info.definition,
-            participants=info.participants,
-            notice=notice,
-            replaces=replaces,
-        )
-        self._log.show(await self._store.succeed(self._log.lease, succession))
+            goes_on = Succession(
+                definition=info.definition, participants=info.participants, notice=notice
+            )
+            self._log.show(await self._store.succeed(self._log.lease, goes_on))
 
     async def _tell(self, team: DurableTeam, thread: Thread) -> None:
         events: list[SessionEvent] = []

@@ -12,6 +12,7 @@ from gateway.errors import Fenced
 from gateway.events import Notice, SessionEvent, TurnFinished
 from gateway.store.requests import close
 from gateway.store.rows import add_events
+from gateway.store.turns import add_checkpoint
 from gateway.store.work import Lease, Succession
 
 WITHDRAWN = (
@@ -42,6 +43,8 @@ def succeed(
     events: list[SessionEvent] = []
     if succession.replaces:
         _put_away(connection, lease.thread, succession.replaces, now)
+        if succession.stands is not None:
+            add_checkpoint(connection, lease, succession.stands)
         connection.execute("UPDATE turns SET delivered = 0 WHERE id = ?", (lease.turn,))
         # The new team knows nothing of what this turn is about.
         connection.execute("UPDATE inbox SET joined = 0 WHERE turn = ?", (lease.turn,))

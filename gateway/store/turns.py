@@ -40,7 +40,9 @@ def record(connection: sqlite3.Connection, lease: Lease, record: Record, now: fl
     if stands is None:
         raise Fenced(lease.thread)
     if record.checkpoint is not None:
-        _add_checkpoint(connection, lease, record.checkpoint, delivered=bool(stands["delivered"]))
+        add_checkpoint(connection, lease, record.checkpoint)
+        if not stands["delivered"]:
+            connection.execute("UPDATE turns SET delivered = 1 WHERE id = ?", (lease.turn,))
     for message in record.shown:
         _show(connection, lease.thread, message)
     connection.executemany(
@@ -79,9 +81,8 @@ _STANDS = """
 """A turn that runs, for who holds its lease."""
 
 
-def _add_checkpoint(
-    connection: sqlite3.Connection, lease: Lease, checkpoint: Checkpoint, *, delivered: bool
-) -> None:
+def add_checkpoint(connection: sqlite3.Connection, lease: Lease, checkpoint: Checkpoint) -> None:
+    """Add to the chain that the thread's team is loaded from, or begin a new one."""
     if checkpoint.kind == "snapshot":
         connection.execute("DELETE FROM checkpoints WHERE thread = ?", (lease.thread,))
     if checkpoint.data:
@@ -90,8 +91,6 @@ def _add_checkpoint(
             " COALESCE(MAX(n), 0) + 1, :kind, :data FROM checkpoints WHERE thread = :thread",
             {"thread": lease.thread, "kind": checkpoint.kind, "data": checkpoint.data},
         )
-    if not delivered:
-        connection.execute("UPDATE turns SET delivered = 1 WHERE id = ?", (lease.turn,))
 
 
 def _show(connection: sqlite3.Connection, thread: str, message: OpenMessage) -> None:

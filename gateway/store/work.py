@@ -160,6 +160,8 @@ class Succession:
     participants: tuple[str, ...]
     notice: str = ""
     replaces: str = ""
+    stands: Checkpoint | None = None
+    """How the new team begins, which was told what was said."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from gateway.events import HandedOff, InputRequested, MessageFinished, ToolFinished
+from gateway.events import InputRequested, MessageFinished, ToolFinished
 from gateway.registry import ToolRule
 from teams import RoundRobinGroupChat, Swarm
 from teams.agents import AssistantAgent, UserProxyAgent

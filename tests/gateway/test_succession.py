@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from gateway.events import (
+    HandedOff,
     HumanText,
     InputRequested,
     InputResolved,
@@ -10,12 +11,18 @@ from gateway.events import (
     Notice,
     TurnStarted,
 )
+from gateway.gateway import Limits
 from gateway.registry import TeamInfo, ToolRule
 from gateway.succession import BEGINS_ANEW, GOES_ON, LONGEST, transcript
-from teams import RoundRobinGroupChat
+from teams import RoundRobinGroupChat, Swarm
 from teams.agents import AssistantAgent
-from teams.conditions import MaxMessageTermination
+from teams.conditions import (
+    HandoffTermination,
+    MaxMessageTermination,
+    TextMessageTermination,
+)
 from tests.gateway.scripted import ScriptedTeams, calls, ends, model, of, opened, solo, turn, until
+from tests.gateway.test_stopped import Held
 
 
 @dataclass
@@ -122,3 +129,41 @@ def test_a_new_team_is_told_the_last_of_a_long_thread_and_who_said_what():
     long = MessageFinished(thread="t", agent="a", message="1", text="x" * LONGEST)
     told = transcript([said("Old", "gone"), long, said("Anna", "hi"), said("Ben", "ho")])
     assert [message.to_text() for message in told] == ["[Anna]\nhi", "[Ben]\nho"]
+
+
+async def test_a_new_swarm_that_hands_off_as_the_earlier_one_did_gets_the_answer_back(tmp_path):
+    client = model(calls("transfer_to_user"), calls("transfer_to_user"), "Thanks.")
+
+    def defined(definition: str, *others: str) -> Defined:
+        def build():
+            desk = AssistantAgent("desk", client, handoffs=["user"])
+            return Swarm(
+                [desk, *(AssistantAgent(name, client) for name in others)],
+                termination_condition=HandoffTermination("user") | TextMessageTermination("desk"),
+            )
+
+        return Defined(build, participants=("desk", *others), definition=definition)
+
+    async with opened(tmp_path, defined("1")) as person:
+        thread = (await person.create_thread()).id
+        await turn(person, thread, "a refund")
+    async with opened(tmp_path, defined("2", "expert")) as person:
+        [handed] = of(HandedOff, await turn(person, thread, "order 7"))
+        assert handed.target == "user"
+        events = await turn(person, thread, "of May")
+    assert [event.text for event in of(MessageFinished, events)] == ["Thanks."]
+
+
+async def test_a_new_team_that_was_cut_short_before_it_spoke_still_knows_what_was_said(tmp_path):
+    async with opened(tmp_path, first(model("I am one."))) as person:
+        thread = (await person.create_thread()).id
+        await turn(person, thread, "My name is Ann.")
+    held = Held("You are Ann.", "Right.")
+    async with opened(tmp_path, another(held, 3), limits=Limits(shutdown=0.05)) as person:
+        await person.send(thread, "Who am I?")
+        await held.door.reached.wait()
+    held.door.open()
+    async with opened(tmp_path, another(held, 3)) as person:
+        await until(person, thread, lambda e: ends(e) and e.outcome == "done" and e.seq > 8)
+    words = [message.content for message in held.create_calls[0]["messages"]][1:]
+    assert words == ["My name is Ann.", "I am one.", "Who am I?"]
