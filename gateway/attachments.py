@@ -7,11 +7,13 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 
 from gateway.config.settings import Attachments
-from gateway.conversation import Attachment
+from gateway.conversation import Attachment, AwaitedFile, MissingFile
 from gateway.images import image_head
 
 MB = 1_000_000
 NOT_TAKEN = "Your message was not taken: "
+UNKNOWN_TYPES = ("", "application/octet-stream")
+"""Types of which only a file's contents show whether it is an image."""
 
 
 def by_content(file: Attachment) -> Attachment:
@@ -22,9 +24,9 @@ def by_content(file: Attachment) -> Attachment:
     return replace(file, media_type=head.media_type)
 
 
-def refusal(files: Sequence[Attachment], limits: Attachments, *, held: int) -> str:
+def refusal(files: Sequence[Attachment | AwaitedFile], limits: Attachments, *, held: int) -> str:
     """Why a message with these files is not taken, in a thread that has `held` bytes of files; ""
-    for one that is.
+    for one that is. Of a file that is not here yet, only its size and its type are known.
     """
     for file in files:
         if said := _refused(file, limits):
@@ -39,11 +41,33 @@ def refusal(files: Sequence[Attachment], limits: Attachments, *, held: int) -> s
     return ""
 
 
-def _refused(file: Attachment, limits: Attachments) -> str:
+def sorted_out(
+    files: Sequence[Attachment], limits: Attachments, *, held: int
+) -> tuple[list[Attachment], list[MissingFile]]:
+    """Those of a stored message's files that are taken, one after the other, and the others."""
+    taken: list[Attachment] = []
+    left: list[MissingFile] = []
+    for file in map(by_content, files):
+        if said := refusal([*taken, file], limits, held=held):
+            why = said.removeprefix(NOT_TAKEN).replace(f"{file.name} ", "it ", 1).rstrip(".")
+            left.append(MissingFile(name=file.name, why=why))
+        else:
+            taken.append(file)
+    return taken, left
+
+
+def _refused(file: Attachment | AwaitedFile, limits: Attachments) -> str:
     if file.size > limits.file_mb * MB:
         return f"{file.name} has {_mb(file.size)}, and a file may have {limits.file_mb:g} MB."
-    if not any(fnmatchcase(file.media_type.lower(), pattern) for pattern in limits.types):
+    awaited = isinstance(file, AwaitedFile)
+    known = not awaited or file.media_type not in UNKNOWN_TYPES
+    if known and not any(fnmatchcase(file.media_type.lower(), each) for each in limits.types):
         return f"{file.name} is of the type {file.media_type}, which is not taken here."
+    return "" if awaited else _unfit(file, limits)
+
+
+def _unfit(file: Attachment, limits: Attachments) -> str:
+    """What is wrong with a file's contents."""
     head = image_head(file.data)
     if head is None:
         if not file.media_type.lower().startswith("image/"):

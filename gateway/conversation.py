@@ -31,6 +31,8 @@ platform does not say who deleted. `key` is the conversation in which the messag
 message that the gateway never took nothing is stored or answered, so an adapter may pass on every
 edit and deletion in the threads it is in.
 """
+AWAITED_SECONDS = 60.0
+"""How long the turn of a message waits for files that are still being fetched."""
 QuoteKind: TypeAlias = Literal["quote", "history", "forward", "file", "link"]
 
 
@@ -143,6 +145,26 @@ class Attachment:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AwaitedFile:
+    """A file that its adapter fetches once the message is stored. `size` is in bytes, 0 where the
+    platform does not say it; `ref` is what it is fetched by, without any secret.
+    """
+
+    name: str
+    media_type: str
+    size: int = 0
+    ref: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MissingFile:
+    """A file that came with a message and that the team does not get, and why, for people."""
+
+    name: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Quote:
     """Text that came with a message but is not its author's word to the team: data, to the model.
 
@@ -173,7 +195,8 @@ class InboundMessage:
     it replies to, `message_id` the platform's id of the message itself; by it an edit or a deletion
     is known to be of this message. `team` is for a conversation that has none yet; "" is the
     route's, or else the default team. `event` is what the author did, `direct` says that nobody
-    else can read there.
+    else can read there. The turn of a message with `awaited` files waits for Gateway.bring_files,
+    for AWAITED_SECONDS at most.
     """
 
     key: ConversationKey
@@ -189,5 +212,6 @@ class InboundMessage:
     link: str = ""
     team: str = ""
     attachments: tuple[Attachment, ...] = ()
+    awaited: tuple[AwaitedFile, ...] = ()
     quotes: tuple[Quote, ...] = ()
     click: Click | None = None

@@ -44,6 +44,12 @@ class Dispatcher(Protocol):
         """Let a thread that runs have its turn again, for the same reasons, in `delay` seconds."""
         ...
 
+    def hasten(self, thread: str) -> None:
+        """Let a thread that is to be woken later, or that runs, have its turn next, for the same
+        reasons.
+        """
+        ...
+
     async def serve(self, drain: Drain) -> None:
         """Work until cancelled."""
         ...
@@ -82,7 +88,7 @@ class LocalDispatcher:
         self._crowds: Counter[Crowd] = Counter()
         self._pace = Pace()
         self._timers: set[asyncio.TimerHandle] = set()
-        self._delayed: dict[str, asyncio.TimerHandle] = {}
+        self._delayed: dict[str, tuple[asyncio.TimerHandle, _Wish]] = {}
         self._look: asyncio.TimerHandle | None = None
         self._changed = asyncio.Event()
         self._resting = False
@@ -111,17 +117,32 @@ class LocalDispatcher:
         if (wish := self._running.get(thread)) is not None:
             self._wake_later(thread, wish, delay)
 
+    def hasten(self, thread: str) -> None:
+        """Let a thread that is to be woken later, or that runs, have its turn next, for the same
+        reasons.
+        """
+        wish = self._undelayed(thread) or self._running.get(thread)
+        if wish is not None:
+            self._wake(thread, wish)
+
+    def _undelayed(self, thread: str) -> _Wish | None:
+        """Why a thread was to be woken later; it is not any more."""
+        if (delayed := self._delayed.pop(thread, None)) is None:
+            return None
+        handle, wish = delayed
+        handle.cancel()
+        self._timers.discard(handle)
+        return wish
+
     def _wake_later(self, thread: str, wish: _Wish, delay: float) -> None:
         """Wake the thread then, and not before: what was to wake it later does so no more."""
-        if before := self._delayed.pop(thread, None):
-            before.cancel()
-            self._timers.discard(before)
+        self._undelayed(thread)
 
         def due() -> None:
             del self._delayed[thread]
             self._wake(thread, wish)
 
-        self._delayed[thread] = self._later(delay, due)
+        self._delayed[thread] = self._later(delay, due), wish
 
     def _wake(self, thread: str, wish: _Wish) -> None:
         if thread in self._running:

@@ -22,14 +22,22 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self
 
 from gateway.access import Access, Allowed, Denied, OperatorsOnly
-from gateway.attachments import MB, by_content, refusal
+from gateway.attachments import MB, by_content, refusal, sorted_out
 from gateway.budgets import Ledger
 from gateway.bus import LocalBus, Stirs, listening
 from gateway.client import Answer, CommandInfo, Receipt, ThreadInfo
 from gateway.commands import command_infos, parse_command
 from gateway.config.budgets import Budget, Price
 from gateway.config.settings import Attachments
-from gateway.conversation import LOCAL_OPERATOR, Author, Click, ConversationKey, InboundMessage
+from gateway.conversation import (
+    LOCAL_OPERATOR,
+    Attachment,
+    Author,
+    Click,
+    ConversationKey,
+    InboundMessage,
+    MissingFile,
+)
 from gateway.deadlines import Deadlines
 from gateway.dispatch import LocalDispatcher
 from gateway.errors import Closing, GatewayError, NotFound
@@ -41,6 +49,7 @@ from gateway.session import Sessions
 from gateway.store.decisions import (
     Accepted,
     Again,
+    Brought,
     Change,
     Decision,
     Enqueue,
@@ -420,9 +429,10 @@ class Gateway:
         limits = QueueLimits(waiting=self._limits.waiting_messages, collect=self._limits.collect)
         late = self._trust.holds()
         decision = decide(message, situation, self._access, self._clock(), limits, late=late)
-        if isinstance(decision, Enqueue | Change) and message.attachments:
+        files = (*message.attachments, *message.awaited)
+        if isinstance(decision, Enqueue | Change) and files:
             held = situation.thread.attached if situation.thread else 0
-            if said := refusal(message.attachments, self._limits.attachments, held=held):
+            if said := refusal(files, self._limits.attachments, held=held):
                 return Refuse(reason="files", reply=said)
         if isinstance(decision, Enqueue) and not decision.notice and not situation.busy:
             thread = situation.thread
@@ -457,6 +467,29 @@ class Gateway:
                 limits=enqueue.limits if isinstance(enqueue, Enqueue) else None,
                 crowds=accepted.crowds,
             )
+
+    async def bring_files(
+        self, inbox: int, files: Sequence[Attachment], missing: Sequence[MissingFile]
+    ) -> None:
+        """Give a message the files that it was accepted without, so that its turn may begin; its
+        author and its team are told what is missing. Does nothing if it waits no more.
+        """
+        self._check_open()
+        limits = self._limits.attachments
+
+        def sort(held: int) -> tuple[Sequence[Attachment], Sequence[MissingFile]]:
+            taken, left = sorted_out(files, limits, held=held)
+            return taken, [*missing, *left]
+
+        await self._store.bring(inbox, sort, self._brought)
+
+    def _brought(self, brought: Brought | None) -> None:
+        if brought is None:
+            return
+        self._bus.publish(brought.thread, brought.events)
+        if brought.steer:
+            self._sessions.steer(brought.thread, brought.steer)
+        self._dispatcher.hasten(brought.thread)
 
     def _receipt(self, accepted: Accepted) -> Receipt:
         outcome = accepted.outcome

@@ -62,7 +62,7 @@ def _change(acceptance: Acceptance, decision: Change) -> Accepted:
     else:
         inbox = acceptance.insert(target.thread, "merged", edits=target.inbox, keep=False)
         acceptance.connection.execute(
-            "UPDATE inbox SET text = ?, quotes = ?, untrusted = ? WHERE id = ?",
+            "UPDATE inbox SET text = ?, quotes = ?, untrusted = ?, awaits = NULL WHERE id = ?",
             (message.text, quotes_as_json(message), is_untrusted(message), target.inbox),
         )
         acceptance.connection.execute("DELETE FROM attachments WHERE inbox = ?", (target.inbox,))
@@ -174,4 +174,4 @@ def quotes_as_json(message: InboundMessage) -> str:
 
 def is_untrusted(message: InboundMessage) -> bool:
     """Whether it came with something that its author need not have written."""
-    return bool(message.quotes or message.attachments)
+    return bool(message.quotes or message.attachments or message.awaited)

@@ -8,11 +8,12 @@ import json
 import sqlite3
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
+from itertools import takewhile
 
 from gateway.conversation import Author
 from gateway.errors import Fenced
 from gateway.events import HumanText, MessageJoined, SessionEvent, TurnStarted
-from gateway.store import attachments, usage
+from gateway.store import attachments, awaited, usage
 from gateway.store.inbox import SUPERSEDED
 from gateway.store.queue import IN_ORDER
 from gateway.store.records import NOTHING_USED
@@ -49,7 +50,7 @@ class _Turn:
     stop: bool = False
     resumed: bool = False
     alone: bool = False
-    """Its first message is all it has: the turn before it, if any, was done."""
+    """Its first message, as it was stored, is all it has: the turn before it, if any, was done."""
 
 
 _STANDS = """
@@ -76,12 +77,17 @@ def begin(
     if stands is None or (stands["turn_status"] == "waiting" and not stands["turn_ready"]):
         return None
     first: sqlite3.Row | None = None
+    late: tuple[SessionEvent, ...] = ()
     if stands["turn_status"] in OPEN:
         turn = _go_on(connection, stands)
     elif (wait := _still_collecting(connection, stands, now, quiet)) > 0:
         return Later(seconds=wait)
     elif (first := _first(connection, thread)) is not None:
+        if (wait := awaited.wait(connection, first, now, together=_together(stands))) > 0:
+            return Later(seconds=wait)
         turn = _open(connection, stands, first, now)
+        if not turn.alone:
+            late = awaited.give_up(connection, turn.id, now)
     else:
         return None
     if first is not None and turn.alone:
@@ -103,8 +109,8 @@ def begin(
             "UPDATE threads SET epoch = epoch + 1, owner = ?, state = 'working' WHERE id = ?",
             (boot, thread),
         )
-        return _work(connection, turn, stands, messages, ())
-    events = add_events(connection, thread, [started], now, state="working", owner=boot)
+        return _work(connection, turn, stands, messages, late)
+    events = late + add_events(connection, thread, [started], now, state="working", owner=boot)
     return _work(connection, turn, stands, messages, events)
 
 
@@ -146,7 +152,7 @@ def _open(
         "UPDATE inbox SET outcome = 'turn', turn = ?, taken_at = ? WHERE id = ?",
         (turn, now, first["id"]),
     )
-    together = stands["mode"] in ("collect", "interrupt")
+    together = _together(stands)
     if together:
         # Messages are collected, or each takes the place of those before it: all are one turn's.
         connection.execute(
@@ -154,8 +160,14 @@ def _open(
             " WHERE thread = ? AND outcome = 'queued'",
             (turn, now, stands["id"]),
         )
-    alone = not together and stands["turn_status"] in (None, "done")
+    here = first["awaits"] is None
+    alone = here and not together and stands["turn_status"] in (None, "done")
     return _Turn(turn, first["author"], alone=alone)
+
+
+def _together(stands: sqlite3.Row) -> bool:
+    """Whether all that waits is one turn's."""
+    return stands["mode"] in ("collect", "interrupt")
 
 
 def _messages(connection: sqlite3.Connection, thread: str, turn: str) -> tuple[QueuedMessage, ...]:
@@ -238,6 +250,7 @@ def join(connection: sqlite3.Connection, lease: Lease, now: float) -> Joined:
         f"SELECT * FROM inbox WHERE thread = ? AND outcome = 'queued' AND edits IS NULL {IN_ORDER}",
         (lease.thread,),
     ).fetchall()
+    rows = list(takewhile(lambda row: row["awaits"] is None, rows))  # none overtakes another
     connection.executemany(
         "UPDATE inbox SET outcome = 'merged', turn = ?, taken_at = ? WHERE id = ?",
         [(lease.turn, now, row["id"]) for row in rows],

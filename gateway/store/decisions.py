@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from gateway.client import Answer
+from gateway.conversation import Attachment, AwaitedFile, ConversationKey, MissingFile
 from gateway.counting import Scope
 from gateway.events import SessionEvent
 from gateway.store.records import (
@@ -266,6 +267,26 @@ Decision: TypeAlias = (
     | Ignore
 )
 Judge: TypeAlias = Callable[[Situation], Decision]
+Sort: TypeAlias = Callable[[int], tuple[Sequence[Attachment], Sequence[MissingFile]]]
+"""Which files are kept in a thread that has so many bytes of them, and which are left out."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Awaiting:
+    """A message whose turn waits for files that its adapter is to fetch."""
+
+    inbox: int
+    key: ConversationKey
+    files: tuple[AwaitedFile, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Brought:
+    """A message has its files: what this adds to its thread, and the turn that may take it up."""
+
+    thread: str
+    events: tuple[SessionEvent, ...]
+    steer: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

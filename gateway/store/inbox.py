@@ -7,7 +7,7 @@ import sqlite3
 from dataclasses import replace
 from functools import partial
 
-from gateway.conversation import ConversationKey, InboundMessage
+from gateway.conversation import AWAITED_SECONDS, ConversationKey, InboundMessage
 from gateway.events import (
     HumanText,
     MessageQueued,
@@ -19,6 +19,7 @@ from gateway.store import queue
 from gateway.store import requests as asked
 from gateway.store.amendments import IGNORED, amend, is_untrusted, quotes_as_json
 from gateway.store.attachments import attach
+from gateway.store.awaited import expect
 from gateway.store.decisions import (
     Accepted,
     Again,
@@ -247,7 +248,7 @@ class Acceptance:
             wake=self.met.status is None or bool(stop),
             stop=stop,
             steer=steer,
-            delay=decision.quiet,
+            delay=max(decision.quiet, AWAITED_SECONDS) if message.awaited else decision.quiet,
         )
 
     def _resolve(self, decision: Resolve | Support) -> Accepted:
@@ -276,8 +277,8 @@ class Acceptance:
                 (old.id,),
             )
             self.connection.execute(
-                "UPDATE inbox SET outcome = 'refused', reason = ?, text = NULL, quotes = '[]'"
-                " WHERE thread = ? AND outcome = 'queued'",
+                "UPDATE inbox SET outcome = 'refused', reason = ?, text = NULL, quotes = '[]',"
+                " awaits = NULL WHERE thread = ? AND outcome = 'queued'",
                 (NEW_THREAD, old.id),
             )
             stop = self.request_stop(old.id)
@@ -387,6 +388,8 @@ class Acceptance:
         _spend(self.connection, message, cursor.lastrowid)
         if outcome == "queued":
             attach(self.connection, cursor.lastrowid, message.attachments)
+            if message.awaited:
+                expect(self.connection, cursor.lastrowid, message.awaited, self.now)
         return cursor.lastrowid
 
 

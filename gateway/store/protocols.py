@@ -16,7 +16,7 @@ from gateway.conversation import ConversationKey, InboundMessage
 from gateway.counting import Scope
 from gateway.events import SessionEvent
 from gateway.store.decisions import NO_LOAD as NO_LOAD
-from gateway.store.decisions import Accepted, Judge, NewThread
+from gateway.store.decisions import Accepted, Awaiting, Brought, Judge, NewThread, Sort
 from gateway.store.decisions import Again as Again
 from gateway.store.decisions import Begin as Begin
 from gateway.store.decisions import Cancel as Cancel
@@ -152,6 +152,10 @@ class SessionReader(Protocol):
         """How far a thread is told on its platform, and what of it stands there."""
         ...
 
+    async def awaiting(self, platform: str) -> list[Awaiting]:
+        """The messages from a platform that wait for their files."""
+        ...
+
     async def link_of(self, turn: str) -> str:
         """A link to what the turn works on; "" if there is none."""
         ...
@@ -259,6 +263,13 @@ class SessionStore(SessionReader, Protocol):
 
     async def withdraw(self, thread: str, inbox: int) -> tuple[str, list[SessionEvent]] | None:
         """Take back a message that still waits: its text and what this adds to the thread."""
+        ...
+
+    async def bring(self, inbox: int, sort: Sort, then: Callable[[Brought | None], None]) -> None:
+        """Give a message its files; `sort` says, from the bytes of files that its thread has, which
+        are kept and which are left out. `then` is called with what came of it: None if the
+        message waits for none, or does not wait any more.
+        """
         ...
 
     async def recover(self, boot: str) -> list[Recovered]:

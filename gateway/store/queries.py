@@ -16,7 +16,8 @@ from gateway.conversation import ConversationKey
 from gateway.counting import CalendarWindow, Scope, window_start
 from gateway.errors import NotFound
 from gateway.events import SessionEvent, load_event
-from gateway.store import outbox, people, requests, upkeep, usage
+from gateway.store import awaited, outbox, people, requests, upkeep, usage
+from gateway.store.decisions import Awaiting
 from gateway.store.readers import Readers, fold
 from gateway.store.records import (
     NOTHING_USED,
@@ -111,6 +112,14 @@ class SqliteReader:
         """Those of these dedupe keys whose messages were taken."""
         query = "SELECT key FROM dedupe WHERE key IN (SELECT value FROM json_each(?))"
         return frozenset(row["key"] for row in await self._rows(query, (json.dumps([*keys]),)))
+
+    async def awaiting(self, platform: str) -> list[Awaiting]:
+        """The messages from a platform that wait for their files."""
+        rows = await self._rows(
+            "SELECT * FROM inbox WHERE awaits IS NOT NULL AND outcome = 'queued' ORDER BY id", ()
+        )
+        found = [awaited.awaiting(row) for row in rows]
+        return [each for each in found if each.key.platform == platform]
 
     async def events(self, thread: str, *, after: int = 0, limit: int = 500) -> list[SessionEvent]:
         """The first `limit` events after a seq."""

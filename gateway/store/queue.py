@@ -79,8 +79,8 @@ def withdraw(
     if row is None:
         return None
     connection.execute(
-        "UPDATE inbox SET outcome = 'refused', reason = 'withdrawn', text = NULL, quotes = '[]'"
-        " WHERE id = ?",
+        "UPDATE inbox SET outcome = 'refused', reason = 'withdrawn', text = NULL, quotes = '[]',"
+        " awaits = NULL WHERE id = ?",
         (inbox,),
     )
     connection.execute("DELETE FROM attachments WHERE inbox = ?", (inbox,))

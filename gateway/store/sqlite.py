@@ -24,10 +24,20 @@ from typing import TypeVar
 from gateway.conversation import ConversationKey, InboundMessage
 from gateway.errors import Closing, StoreFull, StoreUnwritable
 from gateway.events import SessionEvent
-from gateway.store import claim, outbox, people, queue, requests, successions, turns, upkeep
+from gateway.store import (
+    awaited,
+    claim,
+    outbox,
+    people,
+    queue,
+    requests,
+    successions,
+    turns,
+    upkeep,
+)
 from gateway.store import inbox as messages
 from gateway.store.backup import kept, put_staged, stage, write_backup
-from gateway.store.decisions import Accepted, Judge, NewThread
+from gateway.store.decisions import Accepted, Brought, Judge, NewThread, Sort
 from gateway.store.lock import StoreLock
 from gateway.store.queries import FILE, SqliteReader, translated
 from gateway.store.readers import Readers
@@ -269,6 +279,11 @@ class SqliteStore(SqliteReader):
         now = self._clock()
         work = await self.write(lambda c: claim.begin(c, thread, boot, now, quiet))
         return replace(work, folder=self._work_folder(thread)) if isinstance(work, Work) else work
+
+    async def bring(self, inbox: int, sort: Sort, then: Callable[[Brought | None], None]) -> None:
+        """Give a message its files; see SessionStore."""
+        now = self._clock()
+        await self.write(lambda c: awaited.bring(c, inbox, sort, now), then)
 
     async def join(self, lease: Lease) -> Joined:
         """Take what waits into the turn; see SessionStore. Raises Fenced."""

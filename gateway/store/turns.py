@@ -15,8 +15,8 @@ from gateway.events import (
     SessionEvent,
     TurnFinished,
 )
+from gateway.store import awaited, usage
 from gateway.store import requests as asked
-from gateway.store import usage
 from gateway.store.records import CallRow, Checkpoint, OpenMessage
 from gateway.store.rows import (
     OPEN_STATUSES,
@@ -180,6 +180,7 @@ def recover(connection: sqlite3.Connection, boot: str, now: float) -> list[Recov
             add_events(connection, lease.thread, [notice], now)
         else:
             _park(connection, lease, now)
+    awaited.expect_anew(connection, now)
     rows = connection.execute(
         "SELECT w.thread, w.author, t.team, t.key FROM ("
         "SELECT thread, author FROM turns WHERE status IN ('running', 'paused')"

@@ -1,0 +1,214 @@
+"""Files that are fetched once their message is stored: its turn waits for them, for a while."""
+
+import asyncio
+import sqlite3
+
+import pytest
+
+from gateway.access import Allowed, OperatorsOnly
+from gateway.config import Attachments
+from gateway.conversation import (
+    AWAITED_SECONDS,
+    Attachment,
+    Author,
+    AwaitedFile,
+    ConversationKey,
+    InboundMessage,
+    MissingFile,
+)
+from gateway.events import Notice, TurnStarted
+from gateway.gateway import Gateway, Limits
+from gateway.local_client import LocalClient
+from gateway.store import SqliteStore
+from gateway.store.work import Later, Work
+from tests.gateway.scripted import ScriptedTeams, calls, ends, model, solo, until
+from tests.gateway.test_attachments import png
+
+ANN = Author(id="slack:T1:ANN", name="Ann")
+KEY = ConversationKey(platform="slack", workspace="T1", channel="C", root="1")
+PLAN = AwaitedFile(name="plan.txt", media_type="text/plain", size=9, ref="F1")
+PLAN_HERE = Attachment(name="plan.txt", media_type="text/plain", data=b"buy bread")
+
+
+class Everybody(OperatorsOnly):
+    def __init__(self, mode: str = "queue") -> None:
+        super().__init__()
+        self._mode = mode
+
+    def judge(self, message):
+        return Allowed(mode=self._mode)
+
+
+def said(text: str, *awaited: AwaitedFile, n: str = "1", **more) -> InboundMessage:
+    return InboundMessage(
+        key=KEY,
+        author=ANN,
+        text=text,
+        awaited=awaited,
+        dedupe=(f"slack/{n}",),
+        message_id=n,
+        **more,
+    )
+
+
+def opened(folder, client=None, *, mode="queue", clock=None, messages=2) -> Gateway:
+    teams = ScriptedTeams(lambda: solo(client or model(*["fine"] * 20), messages=messages))
+    times = {"clock": clock} if clock else {}
+    return Gateway(
+        SqliteStore(folder, **times),
+        teams,
+        access=Everybody(mode),
+        limits=Limits(
+            attachments=Attachments(file_mb=1, types=["image/*", "text/*"]), collect=0.01
+        ),
+    )
+
+
+def heard(client) -> str:
+    return str([call["messages"] for call in client.create_calls])
+
+
+async def test_a_turn_begins_with_the_files_that_were_brought(tmp_path):
+    client = model("seen")
+    async with opened(tmp_path, client) as gateway:
+        photo = AwaitedFile(name="photo", media_type="application/octet-stream", ref="F2")
+        receipt = await gateway.accept(said("look", PLAN, photo))
+        assert receipt.outcome == "turn"
+        assert [each.files for each in await gateway.store.awaiting("slack")] == [(PLAN, photo)]
+        assert await gateway.store.awaiting("discord") == []
+        picture = Attachment(name="photo", media_type=photo.media_type, data=png())
+        await gateway.bring_files(receipt.inbox, [PLAN_HERE, picture], [])
+        events = await until(LocalClient(gateway), receipt.thread, ends)
+        assert await gateway.store.awaiting("slack") == []
+        assert [each for each in events if isinstance(each, Notice)] == []
+    assert "buy bread" in heard(client)
+    (message,) = [m for m in client.create_calls[0]["messages"] if m.type == "UserMessage"]
+    assert [getattr(part, "mime_type", "") for part in message.content][-1] == "image/png"
+
+
+async def test_author_and_team_are_told_what_is_missing_and_why(tmp_path):
+    client = model("a pity")
+    async with opened(tmp_path, client) as gateway:
+        receipt = await gateway.accept(said("look", PLAN, PLAN))
+        fake = Attachment(name="fake.png", media_type="image/png", data=b"<html>")
+        gone = MissingFile(name="plan.txt", why="Slack did not deliver it")
+        await gateway.bring_files(receipt.inbox, [fake], [gone])
+        events = await until(LocalClient(gateway), receipt.thread, ends)
+    (notice,) = [each for each in events if isinstance(each, Notice)]
+    assert notice.text.splitlines() == [
+        "The file 'plan.txt' did not get to the team: Slack did not deliver it.",
+        "The file 'fake.png' did not get to the team: it is no image that models take; these are"
+        " PNG, JPEG, GIF and WebP.",
+    ]
+    assert "(The file 'plan.txt' did not get here: Slack did not deliver it.)" in heard(client)
+    (message,) = [m for m in client.create_calls[0]["messages"] if m.type == "UserMessage"]
+    assert isinstance(message.content, str)  # without any file, nothing in it is foreign
+
+
+@pytest.mark.parametrize(
+    ("file", "why"),
+    [
+        (AwaitedFile(name="a.bin", media_type="text/plain", size=2_000_000), "has 2.0 MB"),
+        (AwaitedFile(name="a.bin", media_type="video/mp4"), "which is not taken here"),
+    ],
+    ids=["size", "type"],
+)
+async def test_what_the_platform_says_of_a_file_is_enough_to_refuse_it(tmp_path, file, why):
+    async with opened(tmp_path) as gateway:
+        receipt = await gateway.accept(said("look", file))
+        assert receipt.outcome == "refused"
+        assert why in receipt.reply
+
+
+async def test_nothing_overtakes_a_message_that_waits_for_its_files(tmp_path):
+    client = model("one", "two")
+    async with opened(tmp_path, client) as gateway:
+        first = await gateway.accept(said("first", PLAN))
+        second = await gateway.accept(said("second", n="2"))
+        assert second.outcome == "queued"
+        await gateway.bring_files(first.inbox, [PLAN_HERE], [])
+        events = await until(LocalClient(gateway), first.thread, ends)
+        events += await until(LocalClient(gateway), first.thread, ends, after=events[-1].seq)
+    started = [each for each in events if isinstance(each, TurnStarted)]
+    assert [each.messages[0].text for each in started] == ["first", "second"]
+
+
+async def test_messages_that_are_collected_wait_for_the_files_of_all(tmp_path):
+    client = model("both")
+    async with opened(tmp_path, client, mode="collect", messages=3) as gateway:
+        await gateway.accept(said("first"))
+        second = await gateway.accept(said("second", PLAN, n="2"))
+        await gateway.bring_files(second.inbox, [PLAN_HERE], [])
+        await until(LocalClient(gateway), second.thread, ends)
+    assert len(client.create_calls) == 1
+    assert "first" in heard(client)
+    assert "buy bread" in heard(client)
+
+
+async def test_a_message_that_was_taken_back_waits_for_nothing(tmp_path):
+    async with opened(tmp_path) as gateway:
+        receipt = await gateway.accept(said("look", PLAN))
+        assert await gateway.withdraw(receipt.thread, receipt.inbox) == "look"
+        await gateway.bring_files(receipt.inbox, [PLAN_HERE], [])
+        assert await gateway.store.awaiting("slack") == []
+    connection = sqlite3.connect(tmp_path / "parley.db")
+    assert connection.execute("SELECT COUNT(*) FROM attachments").fetchone() == (0,)
+    connection.close()
+
+
+async def test_what_was_awaited_when_the_process_ended_is_awaited_by_the_next(tmp_path):
+    now = [1000.0]
+    async with opened(tmp_path, clock=lambda: now[0]) as gateway:
+        receipt = await gateway.accept(said("look", PLAN))
+    now[0] += 10 * AWAITED_SECONDS
+    client = model("seen")
+    async with opened(tmp_path, client, clock=lambda: now[0]) as gateway:
+        (left,) = await gateway.store.awaiting("slack")
+        assert (left.inbox, left.key, left.files) == (receipt.inbox, KEY, (PLAN,))
+        await gateway.bring_files(left.inbox, [PLAN_HERE], [])
+        await until(LocalClient(gateway), receipt.thread, ends)
+    assert "buy bread" in heard(client)
+
+
+@pytest.mark.parametrize("mode", ["queue", "collect"])
+async def test_a_turn_begins_without_files_that_do_not_come_in_time(tmp_path, mode):
+    now = [1000.0]
+    store = SqliteStore(tmp_path, clock=lambda: now[0])
+    async with opened(tmp_path, mode=mode, clock=lambda: now[0]) as gateway:
+        receipt = await gateway.accept(said("look", PLAN))
+    async with store.own():
+        wait = await store.begin(receipt.thread, "boot")
+        assert isinstance(wait, Later)
+        assert 0 < wait.seconds <= AWAITED_SECONDS
+        now[0] += wait.seconds
+        work = await store.begin(receipt.thread, "boot")
+    assert isinstance(work, Work)
+    late = "its platform did not deliver it in time; send it again"
+    assert work.messages[0].text == f"look\n(The file 'plan.txt' did not get here: {late}.)"
+    assert [each.text for each in work.events if isinstance(each, Notice)] == [
+        f"The file 'plan.txt' did not get to the team: {late}."
+    ]
+    assert not work.untrusted
+
+
+async def test_files_join_a_turn_that_runs_once_they_are_there(tmp_path):
+    digging, dug = asyncio.Event(), asyncio.Event()
+
+    async def dig() -> str:
+        """Dig."""
+        digging.set()
+        await dug.wait()
+        return "found"
+
+    client = model(calls("dig"), "done")
+    teams = ScriptedTeams(lambda: solo(client, tools=[dig], messages=3))
+    async with Gateway(SqliteStore(tmp_path), teams, access=Everybody("steer")) as gateway:
+        receipt = await gateway.accept(said("dig"))
+        await digging.wait()
+        late = await gateway.accept(said("look", PLAN, n="2"))
+        await gateway.accept(said("and hurry", n="3"))
+        await gateway.bring_files(late.inbox, [PLAN_HERE], [])
+        dug.set()
+        await until(LocalClient(gateway), receipt.thread, ends)
+    told = str(client.create_calls[1]["messages"])
+    assert told.index("found") < told.index("buy bread") < told.index("and hurry")
