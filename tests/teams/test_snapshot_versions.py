@@ -1,0 +1,76 @@
+"""Snapshots of earlier releases load, and the parts of this one go on from them.
+
+`tests/data/snapshot-1.json` was written by the release that wrote version 1: of each scenario the
+snapshot, a delta at every item of its run, and what `save_state` gave in the middle and at the end.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+from teams import BaseGroupChat, RoundRobinGroupChat
+from teams.base import run_hooks
+from teams.messages import StructuredMessage
+from tests.fakes.interrupted_runs import Build, Later, Models
+from tests.fakes.scripted_model import calls
+from tests.teams.test_safe_points import SCENARIOS, Spell, together
+from tests.teams.test_safe_points_inside import SCENARIOS as INSIDE
+
+SAMPLES: dict[str, Any] = json.loads(
+    (Path(__file__).parents[1] / "data" / "snapshot-1.json").read_text()
+)
+
+
+class Weather(BaseModel):
+    city: str
+    degrees: float
+
+
+def odd(models: Models) -> BaseGroupChat:
+    """Its task is a picture and a structured message; its second agent says nothing."""
+    worker = models.agent("worker", calls(("spell", {"text": "ab"})), "ä € ", tools=[Spell()])
+    return RoundRobinGroupChat(
+        [worker, models.agent("second", "")],
+        max_turns=3,
+        custom_message_types=[StructuredMessage[Weather]],
+    )
+
+
+BUILDS: list[Build] = [*SCENARIOS, together, *INSIDE, odd]
+every_sample = pytest.mark.parametrize("build", BUILDS, ids=lambda build: build.__name__)
+
+
+def as_json(state: Any) -> Any:
+    return json.loads(json.dumps(state))
+
+
+@every_sample
+async def test_what_version_1_wrote_loads_to_the_state_it_was_saved_from(build: Build):
+    sample = SAMPLES[build.__name__]
+    parts = [part.encode() for part in sample["parts"]]
+    for count, state in sample["states"].items():
+        team = build(Models())
+        await team.load_snapshot(parts[: int(count)])
+        assert as_json(await team.save_state()) == state
+        assert await team.save_delta() == b""
+
+
+@every_sample
+async def test_deltas_and_snapshots_of_this_release_go_on_from_what_version_1_wrote(build: Build):
+    sample = SAMPLES[build.__name__]
+    middle = int(next(iter(sample["states"])))
+    parts = [part.encode() for part in sample["parts"][:middle]]
+    team = build(Models())
+    await team.load_snapshot(parts)
+    later = Later()
+    with run_hooks(ask=later.ask, intercept=later.intercept):
+        async for _ in team.run_stream():
+            parts.append(await team.save_delta())
+    state = as_json(await team.save_state())
+    for chain in (parts, [await team.save_snapshot()]):
+        fresh = build(Models())
+        await fresh.load_snapshot(chain)
+        assert as_json(await fresh.save_state()) == state
