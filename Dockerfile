@@ -14,7 +14,7 @@ RUN /usr/local/lib/parley/bin/pip install --no-cache-dir --no-deps --no-build-is
 FROM python:3.13-slim
 COPY --from=build /usr/local/lib/parley /usr/local/lib/parley
 # Threads live in /var/lib/parley; the config is mounted, its secrets come from the environment or from files.
-RUN useradd --system --uid 10001 --home-dir /var/lib/parley --create-home parley
+RUN useradd --uid 10001 --home-dir /var/lib/parley --create-home --skel /dev/null --shell /usr/sbin/nologin parley
 ENV PATH=/usr/local/lib/parley/bin:$PATH \
     PARLEY_CONFIG=/etc/parley/config.toml \
     PYTHONUNBUFFERED=1 \
