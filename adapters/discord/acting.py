@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, assert_never
 
+from adapters.discord.asked import root_of_command
 from adapters.discord.channels import conversation
 from adapters.discord.commands import as_typed
 from adapters.discord.config import Threads
@@ -14,7 +15,7 @@ from adapters.discord.hearing import Hearing, Knowledge
 from adapters.discord.inbound import Foreign, Me, parse_message
 from adapters.discord.interactions import Clicked, Event, Filled, Interaction, Pointed, Typed
 from adapters.discord.payloads import modal
-from adapters.discord.replies import Replies
+from adapters.discord.replies import Replies, Shown
 from adapters.discord.rest import Refused
 from gateway.client import Answer, Receipt
 from gateway.conversation import (
@@ -91,35 +92,36 @@ class Acting:
                 assert_never(interaction)
 
     async def _begin(self, event: Event, text: str, foreign: Foreign | None) -> None:
-        """A question to the team, below the command's own message."""
-        key, in_thread = await self._where(event, event.id)
-        hidden = self._threads == "private" and bool(event.guild) and not in_thread
-        if event.guild and not hidden:
-            author = await self._known.people.author(event.sender, event.guild)
-            hidden = not await self._gateway.may(InboundMessage(key=key, author=author))
-        posted = await self._replies.begin(event, hidden=hidden)
-        if not hidden:
-            key, in_thread = await self._where(event, posted)
+        """A question to the team; the command's answer is what its conversation hangs on."""
+        key, in_thread = await self._where(event, root_of_command(event.id))
         author = await self._known.people.author(event.sender, event.guild)
-        if event.guild and not in_thread:
-            title = text if foreign is None else foreign.text
-            self._known.spots.begins(key, title, event.sender.id)
         doing = Doings(
             key=key,
             text=text,
             event="command" if foreign is None else "shortcut",
             foreign=foreign,
         )
-        receipt = await self._accept(event, author, doing)
-        await self._show_asked(event, receipt, doing)
-
-    async def _show_asked(self, event: Event, receipt: Receipt, doing: Doings) -> None:
-        if receipt.reply or receipt.outcome == "refused":
-            await self._replies.original(event, receipt.reply or "\u2026")
+        asking = InboundMessage(key=key, author=author, direct=not event.guild)
+        hidden = not await self._gateway.may(asking)
+        work = self._asked(event, author, doing)
+        if not event.guild or in_thread:
+            await self._replies.show(event, work, hidden=hidden)
             return
+        title = text if foreign is None else foreign.text
+        self._known.spots.begins(key, title, event.sender.id)
+        hidden = hidden or self._threads == "private"
+        async with self._known.spots.hanging(key) as hang:
+            if message := await self._replies.show(event, work, hidden=hidden):
+                await hang(message)
+
+    async def _asked(self, event: Event, author: Author, doing: Doings) -> Shown:
+        """Take a question; what is shown about it."""
+        receipt = await self._accept(event, author, doing)
+        if receipt.reply or receipt.outcome == "refused":
+            return Shown(text=receipt.reply or NOT_TAKEN, alone=True)
         about = doing.text if doing.foreign is None else f"{doing.text}\n{doing.foreign.text}"
         quoted = "\n> ".join(markdown(about).splitlines())
-        await self._replies.original(event, f"<@{event.sender.id}> asked:\n> {quoted}")
+        return Shown(text=f"<@{event.sender.id}> asked:\n> {quoted}")
 
     async def _command(self, event: Event, text: str, kind: EventKind, root: str = "") -> str:
         """Take a command; what its person is told."""

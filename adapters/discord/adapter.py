@@ -18,10 +18,11 @@ from adapters.discord.events import Events, own_roles
 from adapters.discord.hearing import Hearing, Knowledge
 from adapters.discord.inbound import Me, Payload, parse_message, parse_removed
 from adapters.discord.interactions import parse_interaction
+from adapters.discord.kept import PLATFORM
 from adapters.discord.people import People
 from adapters.discord.rest import Rest
 from adapters.discord.surface import DiscordSurface
-from adapters.discord.threads import PLATFORM, Spots
+from adapters.discord.threads import Spots
 from adapters.discord.webhooks import Webhooks
 from gateway.adapter import AuthError
 from gateway.delivery import delivering

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from time import monotonic
 from typing import Any
 
+from adapters.discord.kept import PLATFORM
 from adapters.discord.recent import Recent
 from adapters.discord.rest import Rest
-from adapters.discord.threads import PLATFORM, THREADS, Spot, Spots
+from adapters.discord.threads import THREADS, Spot, Spots
 from gateway.conversation import ConversationKey
 
 KNOWN_SECONDS = 600.0
@@ -86,6 +87,7 @@ async def conversation(
         return ConversationKey(platform=PLATFORM, channel=channel), False
     found = await channels.get(channel)
     if not found.is_thread:
+        root = spots.root_of(root)
         key = ConversationKey(platform=PLATFORM, workspace=guild, channel=channel, root=root)
         return key, False
     key = spots.key_of_thread(guild, found.parent, channel)

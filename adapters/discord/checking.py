@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from adapters.discord.config import Config
+from adapters.discord.kept import PLATFORM
 from adapters.discord.rest import Refused, Rest
-from adapters.discord.threads import PLATFORM
 from gateway.adapter import Checked
 from gateway.config import Route
 from gateway.config.routes import ANYWHERE

@@ -9,14 +9,15 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Coroutine
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
 
 from adapters.discord.interactions import Event
-from adapters.discord.payloads import CONTENT, Message, clip
+from adapters.discord.payloads import CONTENT, SUPPRESS_EMBEDS, Message, clip
 from adapters.discord.rest import Refused, Rest
 from gateway.adapter import AuthError
 from gateway.errors import GatewayError
-from gateway.surface import Unclear, Unreachable
+from gateway.surface import RateLimited, Unclear, Unreachable
 
 LOG = logging.getLogger("adapters.discord")
 
@@ -33,6 +34,28 @@ ALREADY_ANSWERED = 40060
 NOT_TAKEN = "This could not be taken just now. Please try again."
 
 
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """What is shown about something that was done; `alone`: to its person alone."""
+
+    text: str
+    alone: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Done(Generic[T]):
+    """Something that was done, before or after Discord was told that it was noticed."""
+
+    result: T | None
+    """None: it was not taken."""
+    late: bool
+    message: str
+    """The one that says that it was noticed."""
+
+
 class Replies:
     """Answers interactions."""
 
@@ -47,42 +70,53 @@ class Replies:
 
         `update`: with "" there is nothing to be told; the message that was clicked shows it.
         """
-        self._working += 1
-        try:
-            async with asyncio.TaskGroup() as group:
-                working = group.create_task(_tried(work), name="takes an interaction")
-                await asyncio.wait([working], timeout=SOON if self._working <= MANY else 0)
-                late = not working.done()
-                if late:
-                    await self._notice(event, DEFER_UPDATE if update else DEFER)
-            text = working.result()
-        finally:
-            self._working -= 1
-        if not late:
+        done = await self._done(event, work, DEFER_UPDATE if update else DEFER, hidden=True)
+        text = NOT_TAKEN if done.result is None else done.result
+        if not done.late:
             await (self.say(event, text) if text else self._first(event, DEFER_UPDATE))
         elif not update:
             await self.original(event, text)
         elif text:
             await self._whisper(event, text)
 
-    async def _notice(self, event: Event, kind: int) -> None:
-        """Say that it was noticed. Too late, the work goes on: it was wanted."""
+    async def show(
+        self, event: Event, work: Coroutine[Any, Any, Shown], *, hidden: bool = False
+    ) -> str:
+        """Do the work, and show what it returns, `hidden` to its person alone; the message in which
+        others see that, "" if there is none or it is not known.
+        """
+        done = await self._done(event, work, DEFER, hidden=hidden)
+        shown = done.result or Shown(text=NOT_TAKEN, alone=True)
+        message = done.message
+        if done.late:
+            await self.original(event, shown.text)
+        else:
+            message = await self.say(event, shown.text, hidden=hidden or shown.alone)
+        return "" if hidden or shown.alone else message
+
+    async def _done(
+        self, event: Event, work: Coroutine[Any, Any, T], kind: int, *, hidden: bool
+    ) -> _Done[T]:
+        """Do the work; if that takes long, say meanwhile that it was noticed."""
+        self._working += 1
+        message = ""
         try:
-            await self._first(event, kind, {"flags": EPHEMERAL})
-        except (Refused, Unclear, Unreachable) as error:
-            LOG.warning("interaction %s: its person is told that it failed: %s", event.id, error)
+            async with asyncio.TaskGroup() as group:
+                working = group.create_task(_tried(work), name="takes an interaction")
+                await asyncio.wait([working], timeout=SOON if self._working <= MANY else 0)
+                late = not working.done()
+                if late:
+                    message = await self._first(event, kind, _flags(hidden=hidden))
+        finally:
+            self._working -= 1
+        return _Done(working.result(), late, message)
 
-    async def begin(self, event: Event, *, hidden: bool) -> str:
-        """Show that something comes; the id of the message in which it will stand."""
-        made = await self._first(event, DEFER, {"flags": EPHEMERAL if hidden else 0})
-        if known := ((made or {}).get("interaction") or {}).get("response_message_id"):
-            return str(known)
-        return str((await self._rest.call("GET", _original(event)))["id"])
-
-    async def say(self, event: Event, text: str) -> None:
-        """Tell its person alone, as the first answer."""
-        data = {**Message(content=clip(text, CONTENT)).body(), "flags": EPHEMERAL}
-        await self._first(event, MESSAGE, data)
+    async def say(self, event: Event, text: str, *, hidden: bool = True) -> str:
+        """Say something as the first answer, `hidden` to its person alone; the message's id, "" if
+        it is not known.
+        """
+        body = Message(content=clip(text, CONTENT)).body()
+        return await self._first(event, MESSAGE, body | _flags(hidden=hidden))
 
     async def form(self, event: Event, form: dict[str, Any]) -> None:
         """Show a form, as the first answer."""
@@ -99,23 +133,33 @@ class Replies:
         body = {**Message(content=clip(text, CONTENT)).body(), "flags": EPHEMERAL}
         await self._after(event, "POST", path, body)
 
-    async def _first(
-        self, event: Event, kind: int, data: dict[str, Any] | None = None
-    ) -> dict[str, Any] | None:
+    async def _first(self, event: Event, kind: int, data: dict[str, Any] | None = None) -> str:
+        """Answer; the message that this makes, "" if it is not known.
+
+        Where that fails, its person sees so, and what they did counts nevertheless.
+        """
+        body: dict[str, Any] = {"type": kind}
+        if data is not None and kind != DEFER_UPDATE:
+            body["data"] = data
+        try:
+            made = await self._respond(event, body)
+        except (RateLimited, Refused, Unclear, Unreachable) as error:
+            LOG.warning("interaction %s: its person is told that it failed: %s", event.id, error)
+            return ""
+        return str((made.get("interaction") or {}).get("response_message_id") or "")
+
+    async def _respond(self, event: Event, body: dict[str, Any]) -> dict[str, Any]:
         """Answer, and once more if nobody knows whether that arrived."""
         path = f"/interactions/{event.id}/{event.token}/callback?with_response=true"
-        body: dict[str, Any] = {"type": kind} | ({} if data is None else {"data": data})
-        if kind == DEFER_UPDATE:
-            body.pop("data", None)
         try:
-            return await self._rest.respond(path, body)
+            return await self._rest.respond(path, body) or {}
         except (Unclear, Unreachable):
             try:
-                return await self._rest.respond(path, body)
+                return await self._rest.respond(path, body) or {}
             except Refused as error:
                 if error.code != ALREADY_ANSWERED:
                     raise
-                return None
+                return {}
 
     async def _after(self, event: Event, method: str, path: str, body: dict[str, Any]) -> None:
         """What was done stands, whether or not its person can be told."""
@@ -131,11 +175,15 @@ def _original(event: Event) -> str:
     return f"/webhooks/{event.application}/{event.token}/messages/@original"
 
 
-async def _tried(work: Coroutine[Any, Any, str]) -> str:
+def _flags(*, hidden: bool) -> dict[str, Any]:
+    return {"flags": EPHEMERAL if hidden else SUPPRESS_EMBEDS}
+
+
+async def _tried(work: Coroutine[Any, Any, T]) -> T | None:
     try:
         return await work
     except AuthError:
         raise
     except GatewayError as error:
         LOG.error("an interaction was not taken: %s", error)  # noqa: TRY400 (the text says it all)
-        return NOT_TAKEN
+        return None

@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from adapters.discord.buckets import Rank
+from adapters.discord.kept import PLATFORM
 from adapters.discord.payloads import MESSAGE, Message, length, message_of
 from adapters.discord.recent import Recent
 from adapters.discord.rest import (
@@ -20,7 +21,7 @@ from adapters.discord.rest import (
     Refused,
     Rest,
 )
-from adapters.discord.threads import LONGEST_NAME, PLATFORM, Spot, Spots
+from adapters.discord.threads import LONGEST_NAME, Spot, Spots
 from adapters.discord.webhooks import Webhooks
 from gateway.adapter import AuthError
 from gateway.errors import GatewayError

@@ -10,13 +10,16 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 from weakref import WeakValueDictionary
 
+from adapters.discord.asked import MARK, Asked, is_asked
 from adapters.discord.config import Threads
+from adapters.discord.kept import PLATFORM, Kept
 from adapters.discord.recent import Recent
 from adapters.discord.rest import THREAD_EXISTS, UNKNOWN_CHANNEL, Refused, Rest
 from gateway.conversation import ConversationKey
@@ -25,7 +28,6 @@ from gateway.surface import Rejected
 
 LOG = logging.getLogger("adapters.discord")
 
-PLATFORM = "discord"
 THREADS = frozenset({10, 11, 12})
 """Discord's types of channels that are threads."""
 PRIVATE = 12
@@ -37,19 +39,8 @@ TITLE = 60
 
 _MENTION = re.compile(r"<@[!&]?\d+>")
 
-
-class Marks(Protocol):
-    """What an adapter keeps from one run to the next."""
-
-    async def marks(self, platform: str) -> Mapping[str, str]:
-        """All that is kept for a platform."""
-        ...
-
-    async def mark(
-        self, platform: str, name: str, value: str, *, of: ConversationKey | None = None
-    ) -> None:
-        """Keep a text under a name, instead of an earlier one, as long as a conversation is."""
-        ...
+Hang: TypeAlias = Callable[[str], Awaitable[None]]
+"""Is told the message on which a conversation hangs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +65,11 @@ class Beginning:
 class Spots:
     """Finds the spot of a conversation, and opens its thread if there is none yet."""
 
-    def __init__(self, rest: Rest, threads: Threads, marks: Marks) -> None:
+    def __init__(self, rest: Rest, threads: Threads, kept: Kept) -> None:
         self._rest = rest
         self._threads = threads
-        self._marks = marks
+        self._kept = kept
+        self._asked = Asked(rest, kept)
         self._known = Recent[Spot](10_000)
         self._private: dict[str, str] = {}
         self._roots: dict[str, str] = {}
@@ -88,10 +80,12 @@ class Spots:
 
     async def load(self) -> None:
         """Remember the private threads and direct channels of earlier runs."""
-        for name, value in (await self._marks.marks(PLATFORM)).items():
+        for name, value in (await self._kept.marks(PLATFORM)).items():
             kind, _, what = name.partition(":")
             if kind == "thread":
                 self._remember(what, value)
+            elif kind == MARK:
+                self._asked.load(what, value)
             elif kind == "direct":
                 self.direct[what] = value
 
@@ -102,12 +96,12 @@ class Spots:
     async def keep_direct(self, key: ConversationKey, thread: str) -> None:
         """What was written in a direct channel was taken, into a thread."""
         if self.direct.get(key.channel) != thread:
-            await self._marks.mark(PLATFORM, f"direct:{key.channel}", thread, of=key)
+            await self._kept.mark(PLATFORM, f"direct:{key.channel}", thread, of=key)
             self.direct[key.channel] = thread
 
-    def root_of(self, thread: str) -> str:
-        """The root of the conversation that stands in a thread."""
-        return self._roots.get(thread, thread)
+    def root_of(self, where: str) -> str:
+        """The root of the conversation that stands in a thread, or hangs on a message."""
+        return self._roots.get(where) or self._asked.root_at(where) or where
 
     def key_of_thread(self, guild: str, parent: str, thread: str) -> ConversationKey:
         """The key of the conversation that stands in a thread."""
@@ -117,6 +111,14 @@ class Spots:
     def begins(self, key: ConversationKey, title: str, asker: str) -> None:
         """A conversation may begin with a message of this author's."""
         self._begun.put(key.root, Beginning(label(title, TITLE), asker))
+
+    @asynccontextmanager
+    async def hanging(self, key: ConversationKey) -> AsyncGenerator[Hang]:
+        """While it is not known yet on which message a command's conversation hangs, nobody finds
+        it. What this gives is to be told the message.
+        """
+        async with self._lock(key):
+            yield lambda message: self._asked.hang(key, message)
 
     def stands(self, key: ConversationKey, spot: Spot) -> None:
         """A conversation is known to stand there."""
@@ -130,47 +132,60 @@ class Spots:
         """Where a conversation stands. Raises what a call raises, Rejected where nothing can be."""
         if not key.workspace or not key.root:
             return Spot(key.channel)
-        lock = self._locks.setdefault(key.root, asyncio.Lock())
-        async with lock:
+        async with self._lock(key):
             spot = self._known.get(key.root)
             if spot is None:
                 self.stands(key, spot := await self._find(key))
             return spot
 
+    def _lock(self, key: ConversationKey) -> asyncio.Lock:
+        return self._locks.setdefault(key.root, asyncio.Lock())
+
     async def _find(self, key: ConversationKey) -> Spot:
         if private := self._private.get(key.root):
             return Spot(private, thread=True)
         begun = self._begun.get(key.root)
-        if begun is None and (spot := await self._existing(key)) is not None:
+        root = await self._root(key)
+        if begun is None and root and (spot := await self._existing(root)) is not None:
             return spot
         if self._threads == "none":
-            return Spot(key.channel, reply_to=key.root)
-        return await self._new(key, begun)
+            return Spot(key.channel, reply_to=root)
+        return await self._new(key, root, begun)
 
-    async def _new(self, key: ConversationKey, begun: Beginning | None) -> Spot:
+    async def _root(self, key: ConversationKey) -> str:
+        """The message on which a conversation hangs; "" for one that begins in a private thread."""
+        if not is_asked(key):
+            return key.root
+        if self._threads == "private":
+            return self._asked.known(key)
+        return await self._asked.message(key)
+
+    async def _new(self, key: ConversationKey, root: str, begun: Beginning | None) -> Spot:
         try:
             if self._threads == "private":
                 return await self._open_private(key, begun)
-            return await self._open(key, begun.title if begun else await self._title(key))
+            return await self._open(key, root, begun.title if begun else await self._title(key))
         except Refused as error:
             if error.code == THREAD_EXISTS:
-                return Spot(key.root, thread=True)
+                return Spot(root, thread=True)
             if error.code == UNKNOWN_CHANNEL:
                 raise
             LOG.info("no thread in channel %s, replies instead: %s", key.channel, error)
-            return Spot(key.channel, reply_to=key.root)
+            return Spot(key.channel, reply_to=root)
 
-    async def _existing(self, key: ConversationKey) -> Spot | None:
+    async def _existing(self, root: str) -> Spot | None:
         try:
-            channel = await self._rest.call("GET", f"/channels/{key.root}")
+            channel = await self._rest.call("GET", f"/channels/{root}")
         except Refused as error:
             if error.status == HTTPStatus.NOT_FOUND:
                 return None
             raise
-        return Spot(key.root, thread=True) if channel.get("type") in THREADS else None
+        return Spot(root, thread=True) if channel.get("type") in THREADS else None
 
     async def _title(self, key: ConversationKey) -> str:
         """The title for a thread whose beginning an earlier run has seen."""
+        if is_asked(key):
+            return label(await self._asked.title(key), TITLE)
         path = f"/channels/{key.channel}/messages/{key.root}"
         try:
             message: Mapping[str, Any] = await self._rest.call("GET", path)
@@ -178,13 +193,13 @@ class Spots:
             return ""
         return label(_MENTION.sub("", str(message.get("content", ""))), TITLE)
 
-    async def _open(self, key: ConversationKey, title: str) -> Spot:
+    async def _open(self, key: ConversationKey, root: str, title: str) -> Spot:
         await self._rest.call(
             "POST",
-            f"/channels/{key.channel}/messages/{key.root}/threads",
+            f"/channels/{key.channel}/messages/{root}/threads",
             json={"name": title or "Conversation", "auto_archive_duration": ARCHIVE_MINUTES},
         )
-        return Spot(key.root, thread=True, name=title)
+        return Spot(root, thread=True, name=title)
 
     async def _open_private(self, key: ConversationKey, begun: Beginning | None) -> Spot:
         thread: Mapping[str, Any] = await self._rest.call(
@@ -198,7 +213,7 @@ class Spots:
             },
         )
         channel = str(thread["id"])
-        await self._marks.mark(PLATFORM, f"thread:{key.root}", channel, of=key)
+        await self._kept.mark(PLATFORM, f"thread:{key.root}", channel, of=key)
         self._remember(key.root, channel)
         if begun and begun.asker:
             await self._rest.call("PUT", f"/channels/{channel}/thread-members/{begun.asker}")

@@ -159,3 +159,27 @@ async def test_a_click_that_was_acknowledged_is_not_lost(
     rung = served.rung.read_text() if served.rung.exists() else ""
     told = "".join(said(discord, thread_of(asked)))
     assert rung == "big\n" or (rung == "" and "? ring" in told)
+
+
+@pytest.mark.parametrize("answered", [True, False])
+async def test_a_question_asked_with_a_command_is_stored_before_the_command_is_answered(
+    answered: bool, discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    served = Served(discord, tmp_path, "talks")
+    never = asyncio.Event()
+    async with served.process():
+        await discord.until(lambda: discord.commands.get(0), seconds=25)
+        answer = Slow(until=never, committed=answered)
+        plan = discord.faults.plan(answer, path="/callback")
+        used = await served.alice.slash(served.general, "ask", text="talk to *me*")
+        await discord.until(lambda: plan.times == 0, seconds=25)
+    async with served.process():
+        await discord.until(lambda: own(discord, served.general), seconds=25)
+        (root,) = own(discord, served.general)
+        await discord.until(lambda: root.thread, seconds=25)
+        await discord.until(lambda: spoken(discord, thread_of(root)).endswith("end."), seconds=30)
+        never.set()  # too late
+    assert (root is used.response) == answered
+    assert "talk to" in root.content
+    assert thread_of(root).name == "talk to *me*"
+    assert len(own(discord, served.general)) == 1

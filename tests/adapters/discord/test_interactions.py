@@ -1,5 +1,6 @@
 """Commands, buttons, menus and forms, and what they come to."""
 
+import asyncio
 from functools import partial
 from pathlib import Path
 
@@ -15,7 +16,15 @@ from gateway.store import SqliteStore
 from teams import RoundRobinGroupChat
 from teams.agents import AssistantAgent, UserProxyAgent
 from teams.conditions import MaxMessageTermination
-from tests.adapters.discord.serving import all_told, own, response_of, said, serving, thread_of
+from tests.adapters.discord.serving import (
+    all_told,
+    config_of,
+    own,
+    response_of,
+    said,
+    serving,
+    thread_of,
+)
 from tests.fakes.scripted_model import ScriptedModel
 from tests.gateway.scripted import ScriptedTeams, calls, model, solo
 
@@ -75,6 +84,59 @@ async def test_a_slash_command_begins_a_conversation(
     assert thread.name == "the answer?"
     assert discord.missed_interactions == []
     assert discord.pings == []
+
+
+async def test_a_question_is_taken_before_its_command_is_answered(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    general, alice, model = discord.channel("general"), discord.person("alice"), ScriptedModel("Hi")
+    async with serving(discord, tmp_path, partial(solo, model)) as gateway:
+        await ready(discord)
+        may_be_answered = asyncio.Event()
+        discord.faults.plan(Slow(until=may_be_answered), path="/callback")
+        used = await alice.slash(general, "ask", text="are you there?")
+        await model.asked()
+        assert used.response is None
+        may_be_answered.set()
+        await discord.until(lambda: used.response and used.response.thread)
+        await discord.until(lambda: said(discord, thread_of(response_of(used))))
+        await all_told(gateway)
+    assert "are you there?" in response_of(used).content
+    assert len(own(discord, general)) == 1
+
+
+async def test_a_question_whose_command_discord_gave_up_waiting_for_is_answered_nevertheless(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    general, alice = discord.channel("general"), discord.person("alice")
+    async with serving(discord, tmp_path, lambda: solo("Here.")) as gateway:
+        await ready(discord)
+        gone = Refuses(404, 10062, "Unknown interaction")
+        discord.faults.plan(gone, path="/callback", times=-1)
+        await alice.slash(general, "ask", text="are you there?")
+        (root,) = await discord.until(lambda: own(discord, general))
+        await discord.until(lambda: root.thread and said(discord, root.thread))
+        await all_told(gateway)
+    assert "are you there?" in root.content
+
+
+async def test_a_reply_to_a_question_asked_with_a_command_goes_on_with_it_after_a_restart(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    general, alice = discord.channel("general"), discord.person("alice")
+    config = config_of(discord, threads="none")
+    async with serving(discord, tmp_path, lambda: solo("One."), config=config) as gateway:
+        await ready(discord)
+        used = await alice.slash(general, "ask", text="first?")
+        await discord.until(lambda: len(own(discord, general)) == 2)
+        await all_told(gateway)
+    model = ScriptedModel("Two.")
+    async with serving(discord, tmp_path, partial(solo, model), config=config) as gateway:
+        await alice.says(general, "and then?", reply_to=own(discord, general)[1])
+        await discord.until(lambda: len(own(discord, general)) == 3)
+        await all_told(gateway)
+    assert own(discord, general)[1].referenced is used.response
+    assert "first?" in "".join(model.texts())
 
 
 async def test_commands_are_told_to_discord_only_when_they_change(

@@ -42,6 +42,8 @@ class NoMarks:
         self, platform: str, name: str, value: str, *, of: ConversationKey | None = None
     ) -> None: ...
 
+    async def thread_at(self, key: ConversationKey) -> None: ...
+
 
 class DiscordHarness:
     """A thread on the simulated Discord."""

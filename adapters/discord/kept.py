@@ -1,0 +1,41 @@
+"""What the adapter finds in the gateway's store, and keeps there from one run to the next."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from gateway.conversation import ConversationKey
+
+PLATFORM = "discord"
+
+
+class Titled(Protocol):
+    """A thread of the gateway's."""
+
+    @property
+    def title(self) -> str:
+        """What it is about."""
+        ...
+
+
+class Marks(Protocol):
+    """Keeps texts under names."""
+
+    async def marks(self, platform: str) -> Mapping[str, str]:
+        """All that is kept for a platform."""
+        ...
+
+    async def mark(
+        self, platform: str, name: str, value: str, *, of: ConversationKey | None = None
+    ) -> None:
+        """Keep a text under a name, instead of an earlier one, as long as a conversation is."""
+        ...
+
+
+class Kept(Marks, Protocol):
+    """The same, and knows of conversations."""
+
+    async def thread_at(self, key: ConversationKey) -> Titled | None:
+        """The thread in which a conversation goes on, None for one that is not known."""
+        ...
