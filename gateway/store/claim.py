@@ -19,6 +19,7 @@ from gateway.store.queue import IN_ORDER
 from gateway.store.records import NOTHING_USED
 from gateway.store.rows import (
     REQUEST_COLUMNS,
+    THREAD_COLUMNS,
     add_events,
     author_of,
     call_of,
@@ -53,9 +54,10 @@ class _Turn:
     """Its first message, as it was stored, is all it has: the turn before it, if any, was done."""
 
 
-_STANDS = """
-    SELECT t.*, u.id AS turn, u.n AS turn_n, u.status AS turn_status, u.author AS turn_author,
-     u.delivered AS turn_delivered, u.ready AS turn_ready, u.stop_requested AS turn_stop,
+_STANDS = f"""
+    SELECT {THREAD_COLUMNS}, u.id AS turn, u.n AS turn_n, u.status AS turn_status,
+     u.author AS turn_author, u.delivered AS turn_delivered, u.ready AS turn_ready,
+     u.stop_requested AS turn_stop,
      (SELECT MIN(author) FROM inbox WHERE thread = t.id AND outcome <> 'refused') AS first_author,
      (SELECT MAX(author) FROM inbox WHERE thread = t.id AND outcome <> 'refused') AS last_author,
      (SELECT MAX(taken_at) FROM inbox WHERE thread = t.id AND untrusted) AS untrusted_at,

@@ -32,7 +32,13 @@ from gateway.store.records import (
     Thread,
     Used,
 )
-from gateway.store.rows import REQUEST_COLUMNS, open_message_of, request_of, thread_of
+from gateway.store.rows import (
+    REQUEST_COLUMNS,
+    THREADS,
+    open_message_of,
+    request_of,
+    thread_of,
+)
 from gateway.store.versions import known_version, migrations
 from gateway.store.writer import translate
 
@@ -70,7 +76,7 @@ class SqliteReader:
     async def threads(self, *, search: str = "", limit: int = 50, offset: int = 0) -> list[Thread]:
         """Threads, the last used first; `search` looks into titles and texts."""
         rows = await self._rows(
-            "SELECT * FROM threads AS t WHERE :search = '' OR instr(fold(title), :search)"
+            f"{THREADS} WHERE :search = '' OR instr(fold(title), :search)"
             " OR EXISTS (SELECT 1 FROM inbox WHERE thread = t.id AND instr(fold(text), :search))"
             " OR EXISTS (SELECT 1 FROM events WHERE thread = t.id AND kind = 'message_finished'"
             " AND instr(fold(json_extract(body, '$.text')), :search))"
@@ -81,20 +87,20 @@ class SqliteReader:
 
     async def thread(self, thread: str) -> Thread:
         """One thread. Raises NotFound."""
-        rows = await self._rows("SELECT * FROM threads WHERE id = ?", (thread,))
+        rows = await self._rows(f"{THREADS} WHERE t.id = ?", (thread,))
         if not rows:
             raise NotFound(f"There is no thread {thread!r}.")
         return thread_of(rows[0])
 
     async def thread_at(self, key: ConversationKey) -> Thread | None:
         """The thread in which a conversation goes on, None for one that is not known."""
-        rows = await self._rows("SELECT * FROM threads WHERE key = ? AND current", (str(key),))
+        rows = await self._rows(f"{THREADS} WHERE t.key = ? AND t.current", (str(key),))
         return thread_of(rows[0]) if rows else None
 
     async def threads_of(self, person: str) -> list[Thread]:
         """The threads in which this person has written, asked or answered."""
         rows = await self._rows(
-            f"SELECT * FROM threads WHERE id IN ({upkeep.THREADS_OF}) ORDER BY updated_at DESC",
+            f"{THREADS} WHERE t.id IN ({upkeep.THREADS_OF}) ORDER BY t.updated_at DESC",
             {"person": person},
         )
         return [thread_of(row) for row in rows]
@@ -102,7 +108,7 @@ class SqliteReader:
     async def outdated(self, definitions: Mapping[str, str]) -> list[Thread]:
         """The threads whose team has another definition than here, or none."""
         rows = await self._rows(
-            "SELECT * FROM threads AS t WHERE NOT EXISTS (SELECT 1 FROM json_each(?)"
+            f"{THREADS} WHERE NOT EXISTS (SELECT 1 FROM json_each(?)"
             " WHERE key = t.team AND value = t.definition) ORDER BY updated_at DESC",
             (json.dumps(dict(definitions)),),
         )

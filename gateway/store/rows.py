@@ -7,9 +7,11 @@ import os
 import secrets
 import sqlite3
 from collections import deque
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import fields
 from functools import lru_cache
+from operator import attrgetter
+from typing import Any
 
 from gateway.client import ThreadState
 from gateway.conversation import Author, ConversationKey, Quote
@@ -27,6 +29,15 @@ PREVIEW = 160
 """Characters of a thread's last message that lists show."""
 
 OPEN_STATUSES = "('running', 'paused', 'waiting')"
+
+THREAD_COLUMNS = """
+    t.id, t.title, t.team, t.state, t.updated_at, t.last_seq, t.preview, t.key, t.current,
+    t.definition, t.participants, t.mode, t.epoch, t.handoff_from, t.attached, t.files_at
+"""
+THREAD_WIDTH = 16
+"""How many these are: whoever reads more columns finds them behind."""
+
+THREADS = f"SELECT {THREAD_COLUMNS} FROM threads t"
 
 REQUEST_COLUMNS = """
     r.id, r.engine_id, r.thread, r.turn, r.kind, r.agent, r.prompt, r.options, r.tool, r.arguments,
@@ -68,24 +79,26 @@ def _names(text: str) -> tuple[str, ...]:
 
 
 def thread_of(row: sqlite3.Row) -> Thread:
-    """A row of threads."""
+    """A row that begins with THREAD_COLUMNS."""
+    id_, title, team, state, updated_at, last_seq, preview, key, *others = row[:THREAD_WIDTH]
+    current, definition, participants, mode, epoch, handoff_from, attached, files_at = others
     return Thread(
-        id=row["id"],
-        title=row["title"],
-        team=row["team"],
-        state=row["state"],
-        updated_at=row["updated_at"],
-        last_seq=row["last_seq"],
-        preview=row["preview"],
-        key=ConversationKey.parse(row["key"]),
-        current=bool(row["current"]),
-        definition=row["definition"],
-        participants=_names(row["participants"]),
-        mode=row["mode"],
-        epoch=row["epoch"],
-        handoff_from=row["handoff_from"],
-        attached=row["attached"],
-        files_at=row["files_at"],
+        id=id_,
+        title=title,
+        team=team,
+        state=state,
+        updated_at=updated_at,
+        last_seq=last_seq,
+        preview=preview,
+        key=ConversationKey.parse(key),
+        current=bool(current),
+        definition=definition,
+        participants=_names(participants),
+        mode=mode,
+        epoch=epoch,
+        handoff_from=handoff_from,
+        attached=attached,
+        files_at=files_at,
     )
 
 
@@ -148,7 +161,7 @@ def open_messages(connection: sqlite3.Connection, thread: str) -> tuple[OpenMess
 
 def find_thread(connection: sqlite3.Connection, thread: str) -> Thread:
     """Raises NotFound."""
-    row = connection.execute("SELECT * FROM threads WHERE id = ?", (thread,)).fetchone()
+    row = connection.execute(f"{THREADS} WHERE t.id = ?", (thread,)).fetchone()
     if row is None:
         raise NotFound(f"There is no thread {thread!r}.")
     return thread_of(row)
@@ -163,43 +176,68 @@ def find_request(connection: sqlite3.Connection, request: str) -> Request | None
 def add_events(
     connection: sqlite3.Connection,
     thread: str,
-    events: Iterable[SessionEvent],
+    events: Sequence[SessionEvent],
     now: float,
     *,
+    after: int | None = None,
     state: ThreadState | None = None,
     owner: str | None = None,
 ) -> tuple[SessionEvent, ...]:
     """Give the events their place in the thread, which is in this `state` with them, and claimed by
     an `owner`. Raises Fenced unless the thread is there; without events nothing is looked at.
+
+    `after`: the thread's last seq, where it was read in the same unit of work.
     """
-    added = list(events)
-    if not added:
+    if not events:
         return ()
+    if after is None:
+        after = _last_seq(connection, thread)
+    placed = tuple(_placed(event, thread, after + n, now) for n, event in enumerate(events, 1))
+    preview = next((said for each in reversed(placed) if (said := _preview(each))), None)
     counted = connection.execute(
-        "UPDATE threads SET last_seq = last_seq + :n, updated_at = :now,"
-        " preview = COALESCE(:preview, preview), state = COALESCE(:state, state),"
-        " owner = COALESCE(:owner, owner), epoch = epoch + (:owner IS NOT NULL)"
-        " WHERE id = :thread RETURNING last_seq",
-        {
-            "n": len(added),
-            "now": now,
-            "preview": next((said for each in reversed(added) if (said := _preview(each))), None),
-            "state": state,
-            "owner": owner,
-            "thread": thread,
-        },
-    ).fetchall()
-    if not counted:
-        raise Fenced(thread)
-    first = counted[0]["last_seq"] - len(added) + 1
-    placed = tuple(
-        replace(event, thread=thread, seq=first + n, at=now) for n, event in enumerate(added)
+        "UPDATE threads SET last_seq = ?, updated_at = ?, preview = COALESCE(?, preview),"
+        " state = COALESCE(?, state), owner = COALESCE(?, owner), epoch = epoch + ? WHERE id = ?",
+        (after + len(placed), now, preview, state, owner, owner is not None, thread),
     )
-    connection.executemany(
-        "INSERT INTO events (thread, seq, turn, kind, body) VALUES (?, ?, ?, ?, ?)",
-        [(thread, event.seq, event.turn, event.kind, dump_event(event)) for event in placed],
+    if not counted.rowcount:
+        raise Fenced(thread)
+    connection.execute(
+        _insert_events(len(placed)),
+        [
+            value
+            for event in placed
+            for value in (thread, event.seq, event.turn, event.kind, dump_event(event))
+        ],
     )
     return placed
+
+
+def _last_seq(connection: sqlite3.Connection, thread: str) -> int:
+    row = connection.execute("SELECT last_seq FROM threads WHERE id = ?", (thread,)).fetchone()
+    if row is None:
+        raise Fenced(thread)
+    return row[0]
+
+
+@lru_cache(maxsize=16)
+def _insert_events(count: int) -> str:
+    """One statement for all of them: each has its price, however little it does."""
+    rows = ", ".join(["(?, ?, ?, ?, ?)"] * count)
+    return f"INSERT INTO events (thread, seq, turn, kind, body) VALUES {rows}"
+
+
+def _placed(event: SessionEvent, thread: str, seq: int, at: float) -> SessionEvent:
+    """The event where it stands; what `replace` does, without asking for its fields each time."""
+    names, values = _others(type(event))
+    others = zip(names, values(event), strict=True)
+    return type(event)(thread=thread, seq=seq, at=at, **dict(others))
+
+
+@lru_cache(maxsize=64)
+def _others(kind: type[SessionEvent]) -> tuple[tuple[str, ...], Callable[[Any], tuple[Any, ...]]]:
+    """What an event of a kind has besides its place: the names, and what reads their values."""
+    names = {each.name for each in fields(kind)} - {"thread", "seq", "at"}
+    return (*names,), attrgetter(*names)
 
 
 def _preview(event: SessionEvent) -> str:

@@ -15,6 +15,7 @@ from gateway.store.records import Request
 from gateway.store.rows import (
     OPEN_STATUSES,
     REQUEST_COLUMNS,
+    THREAD_COLUMNS,
     find_request,
     request_of,
     thread_of,
@@ -53,7 +54,7 @@ _OF_THE_THREAD = f"""
     (SELECT MAX(author) FROM inbox WHERE thread = t.id AND outcome <> 'refused') AS last_author,
     EXISTS (SELECT 1 FROM requests WHERE thread = t.id AND state = 'open') AS asks
 """
-_HERE = f"SELECT t.*, {_OF_THE_THREAD}, {_OF_THE_PERSON} FROM threads t WHERE"
+_HERE = f"SELECT {THREAD_COLUMNS}, {_OF_THE_THREAD}, {_OF_THE_PERSON} FROM threads t WHERE"
 _NOWHERE = f"SELECT {_OF_THE_PERSON}"
 
 

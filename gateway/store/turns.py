@@ -87,9 +87,9 @@ def add_checkpoint(connection: sqlite3.Connection, lease: Lease, checkpoint: Che
         connection.execute("DELETE FROM checkpoints WHERE thread = ?", (lease.thread,))
     if checkpoint.data:
         connection.execute(
-            "INSERT INTO checkpoints (thread, n, kind, data) SELECT :thread,"
-            " COALESCE(MAX(n), 0) + 1, :kind, :data FROM checkpoints WHERE thread = :thread",
-            {"thread": lease.thread, "kind": checkpoint.kind, "data": checkpoint.data},
+            "INSERT INTO checkpoints (thread, n, kind, data) VALUES (?1,"
+            " COALESCE((SELECT MAX(n) FROM checkpoints WHERE thread = ?1), 0) + 1, ?2, ?3)",
+            (lease.thread, checkpoint.kind, checkpoint.data),
         )
 
 
