@@ -8,7 +8,6 @@ matches is refused.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 from gateway.config import Limits, Route
@@ -17,9 +16,10 @@ from gateway.config.routes import ANYWHERE, MEMBERS
 from gateway.conversation import LOCAL, LOCAL_OPERATOR, Author, ConversationKey, InboundMessage
 from gateway.store.decisions import PersonLimits
 from gateway.store.records import Request
+from gateway.values import value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Allowed:
     """The author may write there. `team` ("": the default one) and `mode` are for a new thread;
     `may_set_mode`: they may give it another, as operators may anyway.
@@ -31,7 +31,7 @@ class Allowed:
     may_set_mode: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Denied:
     """The author may not. `once_paired` is what holds if an operator has let them in by a code;
     None where there are no codes.

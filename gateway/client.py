@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
 
 from gateway.events import SessionEvent
+from gateway.values import value
 
 ThreadState: TypeAlias = Literal["idle", "working", "waiting", "parked"]
 AnswerKind: TypeAlias = Literal["text", "approve", "approve_always", "deny"]
@@ -28,7 +29,7 @@ class ThreadInfo:
     preview: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Receipt:
     """What became of a message once it was safely stored. `reply` is a command's answer, for the
     sender alone.
@@ -42,7 +43,7 @@ class Receipt:
     reply: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Answer:
     """A person's answer to a request: text (or the chosen option), approve, approve always, or deny
     with a note.
@@ -52,7 +53,7 @@ class Answer:
     text: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class CommandInfo:
     """A slash command with its one-line description."""
 

@@ -9,17 +9,18 @@ as one delta. All text in events is raw; a surface neutralises it for its own me
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import Field, TypeAdapter
+
+from gateway.values import value
 
 RequestKind: TypeAlias = Literal["text", "choice", "approval"]
 NoticeLevel: TypeAlias = Literal["info", "warning", "error"]
 TurnOutcome: TypeAlias = Literal["done", "waiting", "stopped", "failed", "interrupted"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class HumanText:
     """One message of a person, as it became part of a turn.
 
@@ -31,7 +32,7 @@ class HumanText:
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class _Event:
     thread: str
     seq: int = 0
@@ -41,7 +42,7 @@ class _Event:
     """Id of the turn; empty for what happens outside of one."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class MessageQueued(_Event):
     """A message waits behind the running turn; it can be taken back until its turn starts.
 
@@ -52,7 +53,7 @@ class MessageQueued(_Event):
     message: HumanText
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class MessageWithdrawn(_Event):
     """A waiting message was taken back by its author."""
 
@@ -60,7 +61,7 @@ class MessageWithdrawn(_Event):
     inbox: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class MessageJoined(_Event):
     """A message has become part of the turn that runs: the team knows it before its next step."""
 
@@ -68,7 +69,7 @@ class MessageJoined(_Event):
     message: HumanText
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class TurnStarted(_Event):
     """The team begins to work on these messages; none when it goes on after an answer or an
     interruption.
@@ -83,7 +84,7 @@ class TurnStarted(_Event):
     """When that was taken, in seconds since the epoch."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class SpeakerStarted(_Event):
     """An agent is on turn. `model` names the model it runs on ("" for none)."""
 
@@ -92,7 +93,7 @@ class SpeakerStarted(_Event):
     model: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class TextDelta(_Event):
     """Text to append to the open message `message`; with `replace`, the text that now stands there
     instead.
@@ -105,7 +106,7 @@ class TextDelta(_Event):
     replace: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class MessageFinished(_Event):
     """An agent's message is complete; `text` is the whole of it and wins over the deltas."""
 
@@ -115,7 +116,7 @@ class MessageFinished(_Event):
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Thought(_Event):
     """Reasoning a model showed; surfaces fold it."""
 
@@ -124,7 +125,7 @@ class Thought(_Event):
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class ToolStarted(_Event):
     """A tool call is about to run (or to be judged). `call` is its key, unique for ever."""
 
@@ -136,7 +137,7 @@ class ToolStarted(_Event):
     """JSON text as the model wrote it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class ToolFinished(_Event):
     """A tool call ended. `unknown` says that a crash hid its outcome; `duration` is in seconds."""
 
@@ -150,7 +151,7 @@ class ToolFinished(_Event):
     duration: float = 0.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class HandedOff(_Event):
     """One agent passed the work to another, or to the user."""
 
@@ -160,7 +161,7 @@ class HandedOff(_Event):
     text: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class InputRequested(_Event):
     """The team waits for a human.
 
@@ -185,7 +186,7 @@ class InputRequested(_Event):
     expires_at: float | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class InputSupported(_Event):
     """One of the people who have to approve a request has done so; `approved` of `quorum` have by
     now.
@@ -198,7 +199,7 @@ class InputSupported(_Event):
     quorum: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class InputReminded(_Event):
     """A request has been open for long. `text` says so; `mentions` are the people who may answer
     (Author.id).
@@ -210,7 +211,7 @@ class InputReminded(_Event):
     mentions: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class InputResolved(_Event):
     """A request was answered, expired or closed.
 
@@ -223,7 +224,7 @@ class InputResolved(_Event):
     by: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Notice(_Event):
     """A line from the gateway itself.
 
@@ -241,7 +242,7 @@ class Notice(_Event):
     label: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class FileMade(_Event):
     """A file that is new or changed in the thread's own folder; `path` is relative to it, `size`
     is in bytes.
@@ -252,7 +253,7 @@ class FileMade(_Event):
     size: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Usage(_Event):
     """Tokens of one model answer."""
 
@@ -262,7 +263,7 @@ class Usage(_Event):
     completion_tokens: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class TurnFinished(_Event):
     """The turn ended, or stands still until a human answers (`waiting`). `reason` is for people."""
 
@@ -271,7 +272,7 @@ class TurnFinished(_Event):
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class ThreadRenamed(_Event):
     """The thread has a new title."""
 

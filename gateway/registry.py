@@ -5,17 +5,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
 
 from gateway.conversation import Author
+from gateway.values import value
 from teams.base import Team, ToolCall
 
 ToolAction = Literal["allow", "ask", "deny"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class ToolRule:
     """What may happen with a tool: run, ask an approver first, or not at all.
 
@@ -35,7 +35,7 @@ class ToolRule:
     expires: float | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class TeamInfo:
     """A team as lists show it.
 
