@@ -18,6 +18,7 @@ from benchmarks.platforms.served import (
     Figures,
     answer,
     served,
+    started,
     timed,
     until,
 )
@@ -54,6 +55,17 @@ async def first(count: int) -> Figures:
                 )
                 await until(lambda number=number: it.vitals.turns["done"] > number)
         return {"first": samples}
+
+
+async def start(count: int) -> Figures:
+    """From the start of the process `parley serve` to its session."""
+    async with DiscordSimulator() as discord:
+        table = (
+            '[[routes]]\nadapter = "discord"\nchannels = "*"\nusers = "members"\n'
+            f'[adapters.discord]\ntoken = "{discord.token}"\napi_url = "{discord.api_url}"\n'
+            f'gateway_url = "{discord.gateway_url}"\n'
+        )
+        return await started(count, table, lambda: discord.gateway.open_sessions)
 
 
 async def burst(count: int) -> Figures:
@@ -110,4 +122,4 @@ async def calls(streams: int) -> Figures:
 
 
 if __name__ == "__main__":
-    answer({"first": first, "burst": burst, "calls": calls})
+    answer({"start": start, "first": first, "burst": burst, "calls": calls})

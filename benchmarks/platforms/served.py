@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import sys
 import tempfile
 import time
@@ -22,6 +23,10 @@ TOKENS = 1000
 RATE = 100
 """Tokens per second of the answer whose calls are counted."""
 PIECES = [f"word{number} " for number in range(TOKENS)]
+SERVED = """
+store = { folder = "store" }
+health = { port = 0 }
+"""
 THREADS = 50
 """Among which the messages of a burst are spread."""
 
@@ -50,6 +55,35 @@ async def served(
             await until(connected)
             yield gateway
             running.cancel()
+
+
+async def started(count: int, config: str, connected: Callable[[], object]) -> Figures:
+    """Start `parley serve` so many times: seconds until the platform has it connected, and what is
+    resident then. `config` is its `[adapters.NAME]` table.
+    """
+    figures: Figures = {"start": [], "resident": []}
+    for _ in range(count):
+        with tempfile.TemporaryDirectory(prefix="parley-benchmark-") as folder:
+            path = Path(folder) / "config.toml"
+            path.write_text(f"{SERVED}{config}")
+            start = time.perf_counter()
+            process = await asyncio.create_subprocess_exec(
+                *(sys.executable, "-m", "gateway.cli", "serve", "--config", str(path)),
+                stderr=asyncio.subprocess.DEVNULL,
+            )
+            await until(connected)
+            figures["start"].append(time.perf_counter() - start)
+            figures["resident"].append(_resident(process.pid))
+            process.terminate()
+            await process.wait()
+            await until(lambda: not connected())
+    return figures
+
+
+def _resident(pid: int) -> float:
+    """Bytes of a process that are resident."""
+    pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+    return float(pages * os.sysconf("SC_PAGE_SIZE"))
 
 
 async def until(holds: Callable[[], object]) -> None:

@@ -18,6 +18,7 @@ from benchmarks.platforms.served import (
     Figures,
     answer,
     served,
+    started,
     timed,
     until,
 )
@@ -49,6 +50,17 @@ async def first(count: int) -> Figures:
                 )
                 await until(lambda: not slack.open_streams)
         return {"first": samples}
+
+
+async def start(count: int) -> Figures:
+    """From the start of the process `parley serve` to both of its sockets."""
+    async with SlackSimulator(clock=RealClock()) as slack:
+        table = (
+            '[[routes]]\nadapter = "slack"\nchannels = "*"\nusers = "members"\n[adapters.slack]\n'
+            f'bot_token = "{slack.bot_token}"\napp_token = "{slack.app_token}"\n'
+            f'api_url = "{slack.api_url}"\n'
+        )
+        return await started(count, table, lambda: len(slack.sockets.live) >= 2)
 
 
 async def burst(count: int) -> Figures:
@@ -94,4 +106,4 @@ async def calls(streams: int) -> Figures:
 
 
 if __name__ == "__main__":
-    answer({"first": first, "burst": burst, "calls": calls})
+    answer({"start": start, "first": first, "burst": burst, "calls": calls})

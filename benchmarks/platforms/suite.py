@@ -23,6 +23,7 @@ STARTS = 12
 def run(*, quick: bool) -> Table:
     """Measure. Takes about ten seconds, or two minutes."""
     table = Table(title="Slack and Discord", columns=(SLACK, DISCORD), ratio="")
+    table.rows += _start(1 if quick else 7)
     table.rows += _first(1, 4) if quick else _first(8, STARTS)
     table.rows += _burst(300 if quick else 3000)
     for streams in () if quick else (1, 5):
@@ -39,6 +40,19 @@ def _measured(platform: str, name: str, count: int) -> dict[str, list[float]]:
         stdout=subprocess.PIPE,
     )
     return json.loads(done.stdout)
+
+
+def _start(count: int) -> list[Row]:
+    found = {platform: _measured(platform, "start", count) for platform in (SLACK, DISCORD)}
+
+    def row(name: str, unit: str, what: str, note: str = "") -> Row:
+        cells = {platform: Figures.of(figures[what]) for platform, figures in found.items()}
+        return Row(name=name, unit=unit, cells=cells, note=note)
+
+    return [
+        row("start of `parley serve`", "s", "start", "from no process to connected"),
+        row("  resident then", "bytes", "resident"),
+    ]
 
 
 def _first(processes: int, count: int) -> list[Row]:
