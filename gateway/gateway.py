@@ -190,7 +190,7 @@ class Gateway:
             terms=self._terms(),
             dispatcher=self._dispatcher,
         )
-        self._deadlines = Deadlines(self._settle_due, clock)
+        self._deadlines = Deadlines(self._settle_due, self._trust.now)
         self._read_config: ReadConfig | None = None
         self._restore: Restore | None = None
         self._stack = AsyncExitStack()
@@ -209,7 +209,7 @@ class Gateway:
             expire=self._limits.requests_expire,
             largest_file=self._limits.attachments.file_mb * MB,
             may_answer=self._access.who_may_answer,
-            clock=self._clock,
+            clock=self._trust.now,
         )
 
     @property
@@ -322,13 +322,10 @@ class Gateway:
                 self._gone(thread)
 
     async def _settle_due(self) -> float | None:
-        """Let requests expire, and remind of them; when that is to be done next.
-
-        A clock that is in doubt settles nothing: what it denies can't be asked for again.
-        """
-        if not self._trust.holds():
-            return None
-        settled = await self._store.settle_due(self._access.who_may_answer)
+        """Let requests expire, and remind of them; when that is to be done next."""
+        settled = await self._store.settle_due(
+            self._access.who_may_answer, self._trust.now(), jumped=self._trust.jumped
+        )
         for thread, events in settled.events.items():
             self._bus.publish(thread, events)
         for thread, person in settled.ready:
@@ -414,21 +411,22 @@ class Gateway:
         if self._limits.timezone and not message.author.timezone:
             there = replace(message.author, timezone=self._limits.timezone)
             message = replace(message, author=there)
-        new = self._new_thread_for(message)
+        new, said_at = self._new_thread_for(message), self._trust.now()
         return await self._store.accept(
             message,
-            lambda situation: self._decide(message, situation, new.team),
+            lambda situation: self._decide(message, situation, new.team, said_at),
             new=new,
             kind=_kind(message),
             named=named_request(message),
             then=self._accepted,
         )
 
-    def _decide(self, message: InboundMessage, situation: Situation, team: str) -> Decision:
+    def _decide(
+        self, message: InboundMessage, situation: Situation, team: str, said_at: float
+    ) -> Decision:
         """What becomes of a message; `team` is that of the thread it would make."""
         limits = QueueLimits(waiting=self._limits.waiting_messages, collect=self._limits.collect)
-        late = self._trust.holds()
-        decision = decide(message, situation, self._access, self._clock(), limits, late=late)
+        decision = decide(message, situation, self._access, self._clock(), limits, said_at=said_at)
         files = (*message.attachments, *message.awaited)
         if isinstance(decision, Enqueue | Change) and files:
             held = situation.thread.attached if situation.thread else 0
@@ -451,6 +449,8 @@ class Gateway:
         if accepted.forgotten:
             self._gone(accepted.forgotten)
         self._bus.publish(lane, accepted.events)
+        if isinstance(accepted.decision, Enqueue) and accepted.decision.late:
+            self._deadlines.look()
         if accepted.stop:
             self._sessions.stop(lane, accepted.stop)
         if accepted.steer:

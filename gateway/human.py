@@ -127,7 +127,7 @@ class Humans:
                 approvers=rule.approvers,
                 always=rule.always_allowed,
                 quorum=rule.quorum,
-                expires_at=self._expiry(rule.expires),
+                expires_at=self._expiry(request.asked_at, rule.expires),
             )
             self._requests[request.engine_id] = request
             await self._log.write(
@@ -187,6 +187,7 @@ class Humans:
         call: str = "",
     ) -> Request:
         kind: RequestKind = "choice" if options and asked.kind == "text" else asked.kind
+        now = self._terms.clock()
         request = Request(
             id=new_id(),
             engine_id=asked.request_id,
@@ -201,15 +202,16 @@ class Humans:
             arguments_hash=arguments_hash(arguments) if arguments else "",
             call=call,
             asker=self._asker,
-            expires_at=self._expiry(None),
+            asked_at=now,
+            expires_at=self._expiry(now, None),
         )
         self._requests[request.engine_id] = request
         return request
 
-    def _expiry(self, seconds: float | None) -> float | None:
-        """When a request expires that is made now: after so long, or as all do."""
+    def _expiry(self, asked_at: float, seconds: float | None) -> float | None:
+        """When a request expires that was made then: after so long, or as all do."""
         lasts = self._terms.expire if seconds is None else seconds
-        return self._terms.clock() + lasts if lasts else None
+        return asked_at + lasts if lasts else None
 
     def _shown(self, request: Request) -> InputRequested:
         return asking(request, self._terms.may_answer(request))

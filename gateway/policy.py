@@ -54,6 +54,7 @@ WAITS_FOR_OTHERS = (
 WAITS_FOR_ANSWERS = (
     "The team waits for several answers: reply to the one you mean. Your message comes after them."
 )
+TOO_LATE = "It is too late for an answer: nobody gave one in time. Your message comes next."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,12 +77,14 @@ def decide(
     now: float,
     limits: QueueLimits = USUAL,
     *,
-    late: bool = True,
+    said_at: float | None = None,
 ) -> Decision:
     """What becomes of a message in this situation.
 
-    `late` says that answers can come too late: not while it is in doubt what time it is.
+    `said_at` is the moment by which answers are too late or not, if that is not `now`: requests
+    last on when the time of day is set.
     """
+    said_at = now if said_at is None else said_at
     verdict = access.judge(message)
     if isinstance(verdict, Denied) and situation.paired:
         verdict = verdict.once_paired or verdict
@@ -94,11 +97,8 @@ def decide(
     elif situation.bots >= BOT_MESSAGES:
         return Refuse(reason="too many messages of bots")
     elif answer is None:
-        return _taken(message, situation, access, verdict, limits, now)
-    request = situation.named
-    if request is not None and not late:
-        request = replace(request, expires_at=None)
-    return _answered(message.author, request, answer, access, now)
+        return _taken(message, situation, access, verdict, limits, now, said_at)
+    return _answered(message.author, situation.named, answer, access, said_at)
 
 
 def _changed(message: InboundMessage, verdict: Verdict, access: Access) -> Decision:
@@ -118,13 +118,14 @@ def _taken(
     verdict: Allowed,
     limits: QueueLimits,
     now: float,
+    said_at: float,
 ) -> Decision:
     """What a message means that its author may write and that answers nothing by name."""
     if (command := parse_command(message.text)) is not None:
         operator = access.is_operator(message.author)
         decision = command.decide(_known_to(message.author, situation, access))
         return _commanded(decision, situation, verdict, limits, operator=operator)
-    decision = _said(message, situation, access, verdict.limits)
+    decision = _said(message, situation, access, verdict.limits, said_at)
     if not isinstance(decision, Enqueue):
         return decision
     if situation.waiting >= limits.waiting:
@@ -235,7 +236,7 @@ def _why_not(author: Author, request: Request, answer: Answer, access: Access, n
     """Why the author can't answer the request so, "" if they can."""
     if request.state != "open":
         return f"This was settled already: {request.outcome}."
-    if request.expires_at is not None and request.expires_at <= now:
+    if _is_over(request, now):
         return "It is too late: nobody decided in time."
     if not access.may_answer(author, request):
         return "This is not yours to answer."
@@ -245,6 +246,11 @@ def _why_not(author: Author, request: Request, answer: Answer, access: Access, n
         wanted = "approve or deny" if request.kind == "approval" else "answer it in words"
         return f"This request wants something else: {wanted}."
     return ""
+
+
+def _is_over(request: Request, now: float) -> bool:
+    """Whether its time is over, though nobody may have noticed yet."""
+    return request.expires_at is not None and request.expires_at <= now
 
 
 def _supported(author: Author, request: Request, answer: Answer) -> Decision:
@@ -279,7 +285,11 @@ def _outcome(answer: Answer) -> str:
 
 
 def _said(
-    message: InboundMessage, situation: Situation, access: Access, limits: PersonLimits | None
+    message: InboundMessage,
+    situation: Situation,
+    access: Access,
+    limits: PersonLimits | None,
+    said_at: float,
 ) -> Decision:
     questions = [request for request in situation.requests if request.kind != "approval"]
     mine = [request for request in questions if access.may_answer(message.author, request)]
@@ -287,6 +297,8 @@ def _said(
     if asked is None or asked.state != "open" or asked.kind == "approval":
         asked = mine[0] if len(mine) == 1 and len(questions) == 1 else None
     if asked is not None and message.text and access.may_answer(message.author, asked):
+        if _is_over(asked, said_at):
+            return Enqueue(notice=TOO_LATE, limits=limits, late=True)
         answer = Answer(kind="text", text=_choice(message.text, asked.options))
         return Resolve(request=asked.id, answer=answer, outcome=_outcome(answer))
     if any(request.kind == "approval" for request in situation.requests):

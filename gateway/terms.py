@@ -29,3 +29,4 @@ class Terms:
     largest_file: float = 20_000_000
     may_answer: Callable[[Request], tuple[str, ...]] = _nobody
     clock: Callable[[], float] = time.time
+    """By which requests last: it does not jump when the time of day is set."""

@@ -31,7 +31,8 @@ def steadily() -> float:
 
 
 class Trust:
-    """Whether the time of day can be believed far enough to delete, or to deny, by it.
+    """What can be done by the time of day although clocks are set: what is measured by `now` lasts
+    as long as was said, and `holds` says whether to delete by a date.
 
     `clock` is the time of day, `steady` never jumps; both in seconds.
     """
@@ -41,18 +42,30 @@ class Trust:
         self._steady = steady
         self._offset = clock() - steady()
         self._doubted_at: float | None = None
+        self.jumped = 0.0
+        """Seconds by which the clock was set ahead since the beginning, or back."""
 
-    def holds(self) -> bool:
-        """Ask now and then: what lies between two questions is what a jump is seen by."""
+    def now(self) -> float:
+        """The time of day as if the clock had not been set, but for corrections of some minutes.
+
+        Ask now and then: what lies between two questions is what a jump is seen by.
+        """
         steady = self._steady()
         offset = self._clock() - steady
-        if offset - self._offset > JUMP:
-            LOG.warning(
-                "the clock jumped ahead: for some hours, nothing is deleted or expires by its age"
-            )
-            self._doubted_at = steady
+        jump = offset - self._offset
         self._offset = offset
-        if self._doubted_at is not None and steady - self._doubted_at >= DOUBT:
+        if abs(jump) > JUMP:
+            self.jumped += jump
+            LOG.warning("the clock was set by %+.0f s: what is asked of people lasts on", jump)
+        if jump > JUMP:
+            LOG.warning("for some hours, nothing is deleted by its age")
+            self._doubted_at = steady
+        return offset + steady - self.jumped
+
+    def holds(self) -> bool:
+        """Whether the time of day can be believed far enough to delete by it. Ask as for `now`."""
+        self.now()
+        if self._doubted_at is not None and self._steady() - self._doubted_at >= DOUBT:
             self._doubted_at = None
         return self._doubted_at is None
 

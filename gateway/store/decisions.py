@@ -85,13 +85,14 @@ class Situation:
 class Enqueue:
     """The message waits for its turn, or does with it what the thread's `mode` says; `notice` is
     told to the thread, `limits` are its author's. `quiet`: seconds for which nobody may write
-    before it begins.
+    before it begins. `late`: it would have answered a question whose time is over.
     """
 
     notice: str = ""
     limits: PersonLimits | None = None
     mode: str = "queue"
     quiet: float = 0.0
+    late: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -286,8 +286,14 @@ class SessionStore(SessionReader, Protocol):
         """Take what waits into the turn, if the thread's mode says so. Raises Fenced."""
         ...
 
-    async def settle_due(self, may_answer: Callable[[Request], tuple[str, ...]]) -> Settled:
-        """Let requests expire whose time is over, and remind of those that are open for long."""
+    async def settle_due(
+        self, may_answer: Callable[[Request], tuple[str, ...]], by: float, *, jumped: float = 0.0
+    ) -> Settled:
+        """Let requests expire whose time is over, and remind of those that are open for long.
+
+        `by` is the time of day as if no clock had been set since this boot, and `jumped` by how
+        many seconds it was: the next boot's `recover` reckons with that.
+        """
         ...
 
     async def succeed(self, lease: Lease, succession: Succession) -> tuple[SessionEvent, ...]:

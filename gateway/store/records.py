@@ -45,8 +45,8 @@ class Request:
     """A question to a human: open, or with its answer.
 
     `engine_id` is the id under which the team asks again; `call` is the key of the tool call that
-    asks or is to be approved, and the request is bound to `arguments_hash`. `expires_at`: seconds
-    since the epoch.
+    asks or is to be approved, and the request is bound to `arguments_hash`. `asked_at` and
+    `expires_at`: seconds since the epoch, if no clock was set meanwhile.
     """
 
     id: str
@@ -56,6 +56,7 @@ class Request:
     kind: RequestKind
     agent: tuple[str, ...]
     prompt: str
+    asked_at: float
     options: tuple[str, ...] = ()
     tool: str = ""
     arguments: str = ""

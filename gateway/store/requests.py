@@ -51,9 +51,9 @@ def ask(connection: sqlite3.Connection, request: Request, now: float) -> None:
             json.dumps(request.approvers),
             request.always,
             request.quorum,
-            now,
+            request.asked_at,
             request.expires_at,
-            _due(now, 0, request.expires_at),
+            _due(request.asked_at, 0, request.expires_at),
         ),
     )
     _audit(connection, request, "asked", now)
@@ -122,24 +122,34 @@ def close(
 
 
 def settle_due(
-    connection: sqlite3.Connection, may_answer: Callable[[Request], tuple[str, ...]], now: float
+    connection: sqlite3.Connection,
+    may_answer: Callable[[Request], tuple[str, ...]],
+    now: float,
+    *,
+    by: float,
+    jumped: float,
 ) -> Settled:
-    """Let requests expire whose time is over, and remind of those that are open for long."""
+    """Let requests expire whose time is over, and remind of those that are open for long.
+
+    They are dated as if no clock had been set since this boot: `by` is the time in their terms, and
+    `jumped` by how much it was.
+    """
+    _note_jump(connection, jumped)
     events: defaultdict[str, tuple[SessionEvent, ...]] = defaultdict(tuple)
     ready: dict[str, str] = {}
     rows = connection.execute(
         "SELECT id, created_at, reminders FROM requests WHERE state = 'open' AND due_at <= ?"
         " ORDER BY due_at LIMIT ?",
-        (now, AT_ONCE),
+        (by, AT_ONCE),
     ).fetchall()
     for row in rows:
         request = _found(connection, row["id"])
-        if request.expires_at is not None and request.expires_at <= now:
+        if request.expires_at is not None and request.expires_at <= by:
             event = _expire(connection, request, now)
             if mark_ready(connection, request.turn):
                 ready[request.thread] = request.asker
         else:
-            age = now - row["created_at"]
+            age = by - row["created_at"]
             event = InputReminded(
                 thread=request.thread,
                 turn=request.turn,
@@ -158,6 +168,42 @@ def settle_due(
         "SELECT MIN(due_at) FROM requests WHERE state = 'open' AND due_at IS NOT NULL"
     ).fetchone()[0]
     return Settled(events=events, ready=[*ready.items()], next_at=next_at)
+
+
+def date_anew(connection: sqlite3.Connection, now: float) -> None:
+    """Date what is open by the clock as it is now, at the beginning of a boot: by how much it was
+    set in the boot before is noted, and nothing was asked later than now.
+    """
+    jumped = _jumped(connection)
+    connection.execute("DELETE FROM marks WHERE platform = ? AND name = ?", _JUMP)
+    for row in connection.execute(
+        "SELECT id, created_at FROM requests WHERE state = 'open'"
+    ).fetchall():
+        change = min(jumped, now - row["created_at"])
+        if change:
+            connection.execute(
+                "UPDATE requests SET created_at = created_at + :by, expires_at = expires_at + :by,"
+                " due_at = due_at + :by WHERE id = :id",
+                {"by": change, "id": row["id"]},
+            )
+
+
+_JUMP = ("gateway", "clock jumped")
+"""The mark that tells by how many seconds the clock was set since the boot."""
+
+
+def _jumped(connection: sqlite3.Connection) -> float:
+    query = "SELECT value FROM marks WHERE platform = ? AND name = ?"
+    row = connection.execute(query, _JUMP).fetchone()
+    return 0.0 if row is None else float(row["value"])
+
+
+def _note_jump(connection: sqlite3.Connection, seconds: float) -> None:
+    if seconds != _jumped(connection):
+        connection.execute(
+            "INSERT OR REPLACE INTO marks (platform, name, value) VALUES (?, ?, ?)",
+            (*_JUMP, str(seconds)),
+        )
 
 
 def _expire(connection: sqlite3.Connection, request: Request, now: float) -> SessionEvent:

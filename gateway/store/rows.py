@@ -42,7 +42,8 @@ THREADS = f"SELECT {THREAD_COLUMNS} FROM threads t"
 REQUEST_COLUMNS = """
     r.id, r.engine_id, r.thread, r.turn, r.kind, r.agent, r.prompt, r.options, r.tool, r.arguments,
     r.arguments_hash, r.call, r.state, r.answer_kind, r.answer_text, r.answered_by, r.outcome,
-    r.approvers, r.always, r.expires_at, r.quorum, t.author AS asker,
+    r.approvers, r.always, r.created_at AS asked_at, r.expires_at, r.quorum,
+    t.author AS asker,
     (SELECT json_group_array(person) FROM supports WHERE request = r.id) AS supporters,
     (SELECT COALESCE(MIN(always), 1) FROM supports WHERE request = r.id) AS always_so_far
     FROM requests r JOIN turns t ON t.id = r.turn

@@ -290,10 +290,14 @@ class SqliteStore(SqliteReader):
         now = self._clock()
         return await self.write(lambda c: claim.join(c, lease, now))
 
-    async def settle_due(self, may_answer: Callable[[Request], tuple[str, ...]]) -> Settled:
+    async def settle_due(
+        self, may_answer: Callable[[Request], tuple[str, ...]], by: float, *, jumped: float = 0.0
+    ) -> Settled:
         """Let requests expire whose time is over, and remind of those that are open for long."""
         now = self._clock()
-        return await self.write(lambda c: requests.settle_due(c, may_answer, now))
+        return await self.write(
+            lambda c: requests.settle_due(c, may_answer, now, by=by, jumped=jumped)
+        )
 
     async def succeed(self, lease: Lease, succession: Succession) -> tuple[SessionEvent, ...]:
         """Note how the thread's team goes on. Raises Fenced."""

@@ -181,6 +181,7 @@ def recover(connection: sqlite3.Connection, boot: str, now: float) -> list[Recov
         else:
             _park(connection, lease, now)
     awaited.expect_anew(connection, now)
+    asked.date_anew(connection, now)
     rows = connection.execute(
         "SELECT w.thread, w.author, t.team, t.key FROM ("
         "SELECT thread, author FROM turns WHERE status IN ('running', 'paused')"

@@ -167,7 +167,14 @@ def test_what_is_meant_for_the_team_depends_on_the_route(mention, addressed):
 def request(**more) -> Request:
     values: dict[str, Any] = {"kind": "approval", "asker": ALLOWED.id, **more}
     return Request(
-        id="r", engine_id="e", thread="t", turn="u", agent=("a",), prompt="Well?", **values
+        id="r",
+        engine_id="e",
+        thread="t",
+        turn="u",
+        agent=("a",),
+        prompt="Well?",
+        asked_at=0.0,
+        **values,
     )
 
 

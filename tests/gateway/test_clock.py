@@ -17,8 +17,11 @@ from gateway.local_client import LocalClient
 from gateway.policy import BOT_MESSAGES, NOT_ALLOWED, TELL_AGAIN
 from gateway.registry import ToolRule
 from gateway.store import SqliteStore
-from gateway.store.requests import EXPIRED
+from gateway.store.requests import EXPIRED, EXPIRED_QUESTION
 from gateway.upkeep import DOUBT, Trust
+from teams import RoundRobinGroupChat
+from teams.agents import AssistantAgent, UserProxyAgent
+from teams.conditions import MaxMessageTermination
 from tests.gateway.scripted import ScriptedTeams, calls, ends, model, of, solo, turn, until
 
 YEAR = 365 * 86400.0
@@ -140,27 +143,137 @@ async def test_a_clock_that_jumps_ahead_denies_no_approval_that_is_open(
     assert outcomes == [EXPIRED if passes else "approved"]
 
 
-@pytest.mark.usefixtures("soon")
-async def test_a_clock_that_jumped_ahead_lets_requests_expire_after_some_hours(
-    tmp_path: Path,
-) -> None:
+def asks_to_send(*answers: str) -> ScriptedTeams:
     async def send() -> str:
         return "sent"
 
-    clock, steady = Clock(), Clock()
-    shared = model(calls("send"), "done")
+    shared = model(*(answers or (calls("send"), "done")))
     rules = {"send": ToolRule(action="ask", expires=24 * HOUR)}
-    teams = ScriptedTeams(lambda: solo(shared, tools=[send]), rules=rules)
-    async with Watched(tmp_path, teams, clock, steady) as gateway:
+    return ScriptedTeams(lambda: solo(shared, tools=[send]), rules=rules)
+
+
+@pytest.mark.usefixtures("soon")
+@pytest.mark.parametrize("jump", [YEAR, -YEAR], ids=["ahead", "back"])
+@pytest.mark.parametrize("asked", ["before", "after"])
+async def test_requests_expire_in_time_whatever_the_clock_is_set_to(
+    tmp_path: Path, jump: float, asked: str
+) -> None:
+    clock, steady = Clock(), Clock()
+    async with Watched(tmp_path, asks_to_send(), clock, steady) as gateway:
+        client = LocalClient(gateway)
+        thread = (await client.create_thread()).id
+        if asked == "before":
+            await turn(client, thread, "go")
+        clock.now += jump
+        await gateway.looks_again()
+        if asked == "after":
+            await turn(client, thread, "go")
+        clock.now += 24 * HOUR - 1
+        steady.now += 24 * HOUR - 1
+        await gateway.looks_again()
+        assert (await client.thread(thread)).state == "waiting"
+        clock.now += 1
+        steady.now += 1
+        events = await until(client, thread, lambda e: ends(e) and e.outcome == "done")
+    assert [event.outcome for event in of(InputResolved, events)] == [EXPIRED]
+
+
+@pytest.mark.usefixtures("soon")
+@pytest.mark.parametrize("jump", [YEAR, -YEAR], ids=["ahead", "back"])
+async def test_a_request_outlives_a_restart_after_the_clock_was_put_right(
+    tmp_path: Path, jump: float
+) -> None:
+    clock, steady = Clock(), Clock()
+    async with Watched(tmp_path, asks_to_send(), clock, steady) as gateway:
         client = LocalClient(gateway)
         thread = (await client.create_thread()).id
         await turn(client, thread, "go")
-        clock.now += YEAR
+        clock.now += jump
         await gateway.looks_again()
-        clock.now += DOUBT
-        steady.now += DOUBT
+    async with Watched(tmp_path, asks_to_send("done"), clock, steady) as gateway:
+        client = LocalClient(gateway)
+        await gateway.looks_again()
+        assert (await client.thread(thread)).state == "waiting"
+        clock.now += 24 * HOUR
+        steady.now += 24 * HOUR
         events = await until(client, thread, lambda e: ends(e) and e.outcome == "done")
     assert [event.outcome for event in of(InputResolved, events)] == [EXPIRED]
+
+
+@pytest.mark.usefixtures("soon")
+async def test_a_request_of_a_time_to_come_lasts_as_long_as_it_was_to_last(tmp_path: Path) -> None:
+    clock, steady = Clock(), Clock()
+    async with Watched(tmp_path, asks_to_send(), clock, steady) as gateway:
+        client = LocalClient(gateway)
+        thread = (await client.create_thread()).id
+        await turn(client, thread, "go")
+    clock.now -= YEAR
+    async with Watched(tmp_path, asks_to_send("done"), clock, steady) as gateway:
+        client = LocalClient(gateway)
+        await gateway.looks_again()
+        assert (await client.thread(thread)).state == "waiting"
+        clock.now += 24 * HOUR
+        steady.now += 24 * HOUR
+        events = await until(client, thread, lambda e: ends(e) and e.outcome == "done")
+    assert [event.outcome for event in of(InputResolved, events)] == [EXPIRED]
+
+
+async def test_words_that_come_after_a_question_has_expired_are_no_answer(tmp_path: Path) -> None:
+    clock, steady = Clock(), Clock()
+    shared = model("Which?", "Go on, then.", "About that.")
+
+    def make() -> RoundRobinGroupChat:
+        return RoundRobinGroupChat(
+            [AssistantAgent("solo", shared), UserProxyAgent("person")],
+            termination_condition=MaxMessageTermination(4),
+        )
+
+    store = SqliteStore(tmp_path, clock=clock)
+    teams = ScriptedTeams(make, participants=("solo", "person"))
+    async with Gateway(
+        store, teams, clock=clock, steady=steady, limits=Limits(requests_expire=HOUR)
+    ) as gateway:
+        client = LocalClient(gateway)
+        thread = (await client.create_thread()).id
+        await turn(client, thread, "go")
+        seq = (await client.thread(thread)).last_seq
+        clock.now += HOUR
+        steady.now += HOUR
+        receipt = await client.send(thread, "the red one")
+        assert receipt.outcome == "queued"
+        first = await until(client, thread, ends, after=seq)
+        events = await until(client, thread, ends, after=first[-1].seq)
+    assert [event.outcome for event in of(InputResolved, first)] == [EXPIRED_QUESTION]
+    assert [event.text for event in of(MessageFinished, first)] == ["Go on, then."]
+    told = [message.text for event in of(TurnStarted, events) for message in event.messages]
+    assert told == ["the red one"]
+
+
+async def test_words_that_come_just_before_a_question_expires_are_the_answer(
+    tmp_path: Path,
+) -> None:
+    clock, steady = Clock(), Clock()
+    shared = model("Which?", "Red, then.")
+
+    def make() -> RoundRobinGroupChat:
+        return RoundRobinGroupChat(
+            [AssistantAgent("solo", shared), UserProxyAgent("person")],
+            termination_condition=MaxMessageTermination(4),
+        )
+
+    store = SqliteStore(tmp_path, clock=clock)
+    teams = ScriptedTeams(make, participants=("solo", "person"))
+    async with Gateway(
+        store, teams, clock=clock, steady=steady, limits=Limits(requests_expire=HOUR)
+    ) as gateway:
+        client = LocalClient(gateway)
+        thread = (await client.create_thread()).id
+        await turn(client, thread, "go")
+        clock.now += HOUR - 1
+        clock.now += YEAR
+        steady.now += HOUR - 1
+        receipt = await client.send(thread, "the red one")
+        assert receipt.outcome == "answer"
 
 
 def routed() -> RoutedAccess:

@@ -60,6 +60,7 @@ def request(kind: RequestKind = "text", number=1, **more) -> Request:
         kind=kind,
         agent=("a",),
         prompt="Well?",
+        asked_at=9_000.0,
         asker=ASKER.id,
         **more,
     )
