@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import time
 from collections.abc import Callable, Iterator
@@ -94,7 +95,7 @@ def _refusals(errors: BaseExceptionGroup[BaseException]) -> Iterator[AuthError]:
 
 
 class _Bot:
-    """One run of the adapter; the Listener of its events."""
+    """One run of the adapter; the Wire of its connection, and the Listener of its events."""
 
     def __init__(
         self,
@@ -110,6 +111,7 @@ class _Bot:
         self._gateway = gateway
         self._rest = rest
         self._me = me
+        self._shards = shards
         self._spots = Spots(rest, config.threads, gateway.store)
         self._channels = Channels(rest, self._cached)
         knowledge = Knowledge(
@@ -130,40 +132,54 @@ class _Bot:
             rest, self._spots, me.user, lambda: gateway.live_links, webhooks, clock=clock
         )
         self._connection = Connection(
-            lambda frame: client_of(config, shards, frame),
+            lambda wire: client_of(config, shards, wire),
             config.token.get_secret_value(),
-            self._frame,
+            self,
+            shards=shards,
         )
 
     async def run(self) -> None:
         await self._spots.load()
-        seen = (await self._gateway.store.marks(PLATFORM)).get(SEEN)
+        heard_at = await self._heard_at()
         async with (
             self._surface,
             delivering(self._gateway, self._surface),
             asyncio.TaskGroup() as group,
         ):
-            # Before the very first run there is nothing that could have been missed.
-            heard_at = float(seen) if seen else self._clock()
             self._events = Events(self, group, heard_at, self._clock)
             group.create_task(self._note_seen(), name="notes until when all was heard")
             group.create_task(self._tell_commands(), name="tells Discord of the commands")
             group.create_task(self._connection.run(), name="keeps the connection to Discord")
 
-    def _frame(self, text: str) -> None:
+    def frame(self, text: str) -> None:
         self._gateway.vitals.frame(PLATFORM)
         self._events.frame(text)
 
+    def lost(self, shard: int) -> None:
+        self._events.lost(shard)
+
+    def resumed(self, shard: int) -> None:
+        self._events.resumed(shard)
+
+    async def _heard_at(self) -> list[float]:
+        """Until when each shard has heard everything, as the last run has noted it."""
+        noted = (await self._gateway.store.marks(PLATFORM)).get(SEEN)
+        if noted is None:  # before the very first run there is nothing that could have been missed
+            return [self._clock()] * self._shards
+        found: float | list[float] = json.loads(noted)  # a number, as earlier versions wrote it
+        seen = found if isinstance(found, list) else [found]
+        return seen if len(seen) == self._shards else [min(seen)] * self._shards
+
     async def _note_seen(self) -> None:
-        noted = 0.0
+        noted: tuple[float, ...] = ()
         while True:
             until = self._events.taken_until
-            if until > noted:
+            if new := until != noted:
                 try:
-                    await self._gateway.store.mark(PLATFORM, SEEN, str(until))
+                    await self._gateway.store.mark(PLATFORM, SEEN, json.dumps(until))
                 except GatewayError as error:
                     LOG.warning("until when all was heard is not noted: %s", error)
-            await asyncio.sleep(NOTE_SECONDS if until > noted else FIRST_WAIT)
+            await asyncio.sleep(NOTE_SECONDS if new else FIRST_WAIT)
             noted = until
 
     async def _tell_commands(self) -> None:

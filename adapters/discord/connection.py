@@ -11,7 +11,7 @@ import logging
 import random
 from collections.abc import Callable
 from time import monotonic
-from typing import Any
+from typing import Any, Protocol
 
 import yarl
 from discord.client import Client as DiscordClient
@@ -45,31 +45,61 @@ STEADY = 60.0
 BAD_TOKEN = 4004
 BAD_INTENTS = (4013, 4014)
 
-Frame = Callable[[str], None]
+
+class Wire(Protocol):
+    """Is told what goes over the connections, which are numbered from 0 (Discord's shards)."""
+
+    def frame(self, text: str) -> None:
+        """Discord sent this."""
+        ...
+
+    def lost(self, shard: int) -> None:
+        """The connection is gone."""
+        ...
+
+    def resumed(self, shard: int) -> None:
+        """It goes on where it was lost, and everything since then was sent."""
+        ...
 
 
 class Client(DiscordClient):
     """discord.py's client, which passes on each frame as it came."""
 
-    def __init__(self, frame: Frame, **options: Any) -> None:
+    def __init__(self, wire: Wire, **options: Any) -> None:
         super().__init__(**options)
-        self._frame = frame
+        self._wire = wire
 
     async def on_socket_raw_receive(self, message: str) -> None:
         """A frame, before anything was read out of it."""
-        self._frame(message)
+        self._wire.frame(message)
+
+    async def on_disconnect(self) -> None:
+        """The connection is gone."""
+        self._wire.lost(0)
+
+    async def on_resumed(self) -> None:
+        """It goes on."""
+        self._wire.resumed(0)
 
 
 class ShardedClient(AutoShardedClient):
     """The same with several connections."""
 
-    def __init__(self, frame: Frame, **options: Any) -> None:
+    def __init__(self, wire: Wire, **options: Any) -> None:
         super().__init__(**options)
-        self._frame = frame
+        self._wire = wire
 
     async def on_socket_raw_receive(self, message: str) -> None:
         """A frame, before anything was read out of it."""
-        self._frame(message)
+        self._wire.frame(message)
+
+    async def on_shard_disconnect(self, shard: int) -> None:
+        """One of them is gone."""
+        self._wire.lost(shard)
+
+    async def on_shard_resumed(self, shard: int) -> None:
+        """One of them goes on."""
+        self._wire.resumed(shard)
 
 
 def intents_of(config: Config) -> Intents:
@@ -82,7 +112,7 @@ def intents_of(config: Config) -> Intents:
     return intents
 
 
-def client_of(config: Config, shards: int, frame: Frame) -> DiscordClient:
+def client_of(config: Config, shards: int, wire: Wire) -> DiscordClient:
     """A new client; nothing is connected yet."""
     # discord.py has one address for a whole process.
     Route.BASE = config.api_url.rstrip("/")
@@ -99,28 +129,31 @@ def client_of(config: Config, shards: int, frame: Frame) -> DiscordClient:
     }
     VoiceClient.warn_nacl = VoiceClient.warn_dave = False
     if shards > 1:
-        return ShardedClient(frame, shard_count=shards, **options)
-    return Client(frame, **options)
+        return ShardedClient(wire, shard_count=shards, **options)
+    return Client(wire, **options)
 
 
 class Connection:
-    """Keeps a connection until it is cancelled, each with a new client of `make`.
+    """Keeps a connection, of so many `shards`, until it is cancelled, each time with a new client
+    of `make`; passes on to `wire` what goes over it.
 
     `client` is the one of now. Raises AuthError for a token or intents that Discord refuses.
     """
 
     def __init__(
         self,
-        make: Callable[[Frame], DiscordClient],
+        make: Callable[[Wire], DiscordClient],
         token: str,
-        frame: Frame,
+        wire: Wire,
         *,
+        shards: int = 1,
         silent: float = SILENT,
         first_wait: float = FIRST_WAIT,
     ) -> None:
         self._make = make
         self._token = token
-        self._frame = frame
+        self._wire = wire
+        self._shards = shards
         self._silent = silent
         self._first_wait = first_wait
         self._heard_at = 0.0
@@ -144,7 +177,9 @@ class Connection:
 
     async def _live(self) -> str:
         """One client's life; why it ended."""
-        client = self._make(self._received)
+        client = self._make(self)
+        for shard in range(self._shards):
+            self._wire.lost(shard)
         self.client = client
         self._heard_at = monotonic()
         connecting = asyncio.get_running_loop().create_task(
@@ -159,9 +194,18 @@ class Connection:
             await _end(client, connecting)
         return self._judged(connecting)
 
-    def _received(self, message: str) -> None:
+    def frame(self, text: str) -> None:
+        """Discord sent this."""
         self._heard_at = monotonic()
-        self._frame(message)
+        self._wire.frame(text)
+
+    def lost(self, shard: int) -> None:
+        """A connection is gone."""
+        self._wire.lost(shard)
+
+    def resumed(self, shard: int) -> None:
+        """A connection goes on."""
+        self._wire.resumed(shard)
 
     def _judged(self, connecting: asyncio.Task[None]) -> str:
         if connecting.cancelled():

@@ -1,8 +1,9 @@
-"""The events of the gateway connection, taken in the order of their channels.
+"""The events of the gateway connections, taken in the order of their channels.
 
 Each frame is read on its own: one that can't be read, or fails to be taken, is logged and ends
 nothing. While the store takes nothing, what was said is kept and tried again. What there is no room
-for, or fails for longer, is read from Discord's history when the next connection begins.
+for, or fails for longer, is read from Discord's history when the next connection begins. Of several
+connections (shards) each has its own time until which it heard everything.
 """
 
 from __future__ import annotations
@@ -12,8 +13,9 @@ import json
 import logging
 import math
 import time
-from collections.abc import Callable, Coroutine, Mapping
-from typing import Any, Protocol
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, cast
 from weakref import WeakValueDictionary
 
 from adapters.discord.inbound import Me, Payload
@@ -23,7 +25,7 @@ from gateway.surface import Rejected
 
 LOG = logging.getLogger("adapters.discord")
 
-DISPATCH, HELLO = 0, 10
+DISPATCH = 0
 
 WAITS = (1.0, 3.0, 10.0, 30.0, 60.0)
 """Seconds before each further try to take an event; the last of them over and over while the store
@@ -42,9 +44,6 @@ AGAIN = frozenset(
     }
 )
 """Events that are worth it: an interaction is over after seconds."""
-
-TOGETHER = 60.0
-"""Seconds within which connections that begin count as one."""
 
 Work = Callable[[], Coroutine[Any, Any, None]]
 
@@ -81,104 +80,139 @@ class Listener(Protocol):
         ...
 
 
+@dataclass(slots=True)
+class _Shard:
+    """What is known of one connection. Times are seconds since the epoch."""
+
+    heard_at: float
+    """Until when everything was heard."""
+    since: float
+    """Until when that was so as the connection began."""
+    live: bool = False
+    """It tells what happens now, and owes nothing of before."""
+    lost: float = math.inf
+    """When the first thing was said that could not be taken."""
+    open: dict[int, float] = field(default_factory=dict[int, float])
+    """What is being taken, with the times from which it would have to be read again."""
+
+    @property
+    def taken_until(self) -> float:
+        """Until when everything was taken that was to be."""
+        return min(self.lost, self.heard_at, *self.open.values())
+
+
 class Events:
-    """Reads frames, and gives what they say to a listener, in tasks of `group`."""
+    """Reads frames, and gives what they say to a listener, in tasks of `group`; the Wire of a
+    connection. `heard_at`: until when each of the shards had heard everything.
+    """
 
     def __init__(
         self,
         listener: Listener,
         group: asyncio.TaskGroup,
-        heard_at: float,
+        heard_at: Sequence[float],
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._clock = clock
         self._listener = listener
         self._group = group
-        self._live = False
-        self._since = heard_at
+        self._shards = [_Shard(at, at) for at in heard_at]
         self._number = 0
-        self._open: dict[int, float] = {}
-        self._lost = math.inf
-        self._ready_at = -TOGETHER
+        self._open = 0
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
-        self.heard_at = heard_at
-        """Until when everything was heard (seconds since the epoch)."""
 
     @property
-    def taken_until(self) -> float:
-        """Until when everything was taken that was to be."""
-        return min(self._lost, self.heard_at, *self._open.values())
+    def taken_until(self) -> tuple[float, ...]:
+        """Until when each shard has taken everything that was to be (seconds since the epoch)."""
+        return tuple(shard.taken_until for shard in self._shards)
 
     def frame(self, text: str) -> None:
         """Take a frame."""
         try:
             frame = json.loads(text)
             kind, event, data = frame["op"], frame.get("t"), frame.get("d")
-            self._heard(kind, event)
-            if kind == DISPATCH and isinstance(data, Mapping):
-                self._dispatch(str(event), data)
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            shard = self._shard_of(kind, data)
+            if event == "READY" and shard is not None:
+                self._begins(shard)
+            if shard is not None and shard.live:
+                shard.heard_at = self._clock()
+            if shard is not None and kind == DISPATCH and isinstance(data, Mapping):
+                self._dispatch(shard, str(event), cast("Payload", data))
+        except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
             LOG.warning("a frame of Discord can't be read: %r", error)
 
-    def _heard(self, kind: int, event: str | None) -> None:
-        if kind == HELLO:
-            self._live = False
-        elif kind == DISPATCH and event in ("READY", "RESUMED"):
-            if event == "READY":
-                self._begins()
-            self._live = True
-        if self._live:
-            self.heard_at = self._clock()
+    def lost(self, shard: int) -> None:
+        """The connection is gone: what comes next is a greeting, or was said before."""
+        self._shards[shard].live = False
 
-    def _begins(self) -> None:
-        """Of several connections that begin at once, all have missed what the first has."""
-        now = time.monotonic()
-        if now - self._ready_at > TOGETHER:
-            self._since, self._lost = self.taken_until, math.inf
-        self._ready_at = now
+    def resumed(self, shard: int) -> None:
+        """All that was said meanwhile was told."""
+        self._shards[shard].live = True
+        self._shards[shard].heard_at = self._clock()
 
-    def _dispatch(self, event: str, data: Payload) -> None:
+    def _begins(self, shard: _Shard) -> None:
+        shard.since, shard.lost = shard.taken_until, math.inf
+        shard.live = True
+
+    def _shard_of(self, kind: int, data: Any) -> _Shard | None:
+        """Whose frame it is: of several, only what happens in servers tells; the rest comes over
+        the first. Of an answer to a heartbeat nobody knows.
+        """
+        if len(self._shards) == 1:
+            return self._shards[0]
+        if kind != DISPATCH or not isinstance(data, Mapping):
+            return None
+        told = cast("Payload", data)
+        if "shard" in told:
+            return self._shards[int(told["shard"][0])]
+        guild = told.get("guild_id") or (told.get("id") if "joined_at" in told else None)
+        return self._shards[(int(guild or 0) >> 22) % len(self._shards)]
+
+    def _dispatch(self, shard: _Shard, event: str, data: Payload) -> None:
         listener = self._listener
         channel = str(data.get("channel_id", ""))
+        since = shard.since
         match event:
             case "MESSAGE_CREATE":
-                self._begin(event, channel, lambda: listener.message(data))
+                self._begin(shard, event, lambda: listener.message(data), channel)
             case "MESSAGE_UPDATE":
-                self._begin(event, channel, lambda: listener.edit(data))
+                self._begin(shard, event, lambda: listener.edit(data), channel)
             case "MESSAGE_DELETE" | "MESSAGE_DELETE_BULK":
-                self._begin(event, channel, lambda: listener.removal(data))
+                self._begin(shard, event, lambda: listener.removal(data), channel)
             case "INTERACTION_CREATE":
-                self._begin(event, "", lambda: listener.interaction(data))
+                self._begin(shard, event, lambda: listener.interaction(data))
             case "THREAD_UPDATE":
-                self._begin(event, "", lambda: listener.thread(data))
-            case "READY":
-                since = self._since
-                self._begin(event, "", lambda: listener.ready(since), since)
+                self._begin(shard, event, lambda: listener.thread(data))
+            case "READY" if shard is self._shards[0]:  # which tells of direct messages, too
+                self._begin(shard, event, lambda: listener.ready(since), since=since)
             case "GUILD_CREATE":
-                since = self._since
-                self._begin(event, "", lambda: listener.guild(data, since), since)
+                self._begin(shard, event, lambda: listener.guild(data, since), since=since)
             case _:
                 return
 
-    def _begin(self, event: str, channel: str, work: Work, since: float | None = None) -> None:
-        at = self.heard_at if since is None else since
-        if event in AGAIN and len(self._open) >= HELD:
-            self._lose(event, at)
+    def _begin(
+        self,
+        shard: _Shard,
+        event: str,
+        work: Work,
+        channel: str = "",
+        *,
+        since: float | None = None,
+    ) -> None:
+        at = shard.heard_at if since is None else since
+        if event in AGAIN and self._open >= HELD:
+            _lose(shard, event, at)
             return
         self._number += 1
-        self._open[self._number] = at
-        taking = self._take(event, channel, work, self._number)
+        taking = self._take(shard, event, work, channel, self._number)
+        shard.open[self._number] = at
+        self._open += 1
         try:
             self._group.create_task(taking, name=f"takes {event}")
         except RuntimeError:  # the adapter ends, and the connection does not know of it yet
             taking.close()
 
-    def _lose(self, event: str, at: float) -> None:
-        if self._lost == math.inf:
-            LOG.error("from %s on, what was said is read with the next connection", event)
-        self._lost = min(self._lost, at)
-
-    async def _take(self, event: str, channel: str, work: Work, number: int) -> None:
+    async def _take(self, shard: _Shard, event: str, work: Work, channel: str, number: int) -> None:
         try:
             async with self._locks.setdefault(channel or str(number), asyncio.Lock()):
                 await self._persist(event, work)
@@ -187,11 +221,12 @@ class Events:
         except GatewayError as error:
             LOG.error("%s was not taken: %s", event, error)  # noqa: TRY400 (the text says it all)
             if event in AGAIN and not isinstance(error, NotFound | Rejected):
-                self._lose(event, self._open[number])
+                _lose(shard, event, shard.open[number])
         except Exception:  # whatever Discord sends ends no more than its own event
             LOG.exception("%s can't be read", event)
         # Not where it was cancelled: then it is read again at the next start.
-        self._open.pop(number, None)
+        del shard.open[number]
+        self._open -= 1
 
     async def _persist(self, event: str, work: Work) -> None:
         """Do the work, again where it failed for now: Discord does not tell an event twice."""
@@ -211,6 +246,12 @@ class Events:
                 tried += 1
             else:
                 return
+
+
+def _lose(shard: _Shard, event: str, at: float) -> None:
+    if shard.lost == math.inf:
+        LOG.error("from %s on, what was said is read with the next connection", event)
+    shard.lost = min(shard.lost, at)
 
 
 def own_roles(me: Me, roles: frozenset[str]) -> Me:

@@ -121,7 +121,6 @@ async def test_a_history_that_can_not_be_read_for_long_is_read_with_the_next_con
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     monkeypatch.setattr(events, "WAITS", (0.01, 0.02))
-    monkeypatch.setattr(events, "TOGETHER", 0.0)
     general, alice, ahead = discord.channel("general"), discord.person("alice"), 0.0
     async with serving(
         discord, tmp_path, lambda: solo("One.", "Two."), clock=lambda: time.time() + ahead
@@ -159,12 +158,22 @@ async def test_an_event_that_ends_the_library_does_not_end_the_bot(
     assert discord.gateway.identifies == 2
 
 
+class Deaf:
+    """A Wire that takes no notice of anything."""
+
+    def frame(self, text: str) -> None: ...
+
+    def lost(self, shard: int) -> None: ...
+
+    def resumed(self, shard: int) -> None: ...
+
+
 async def test_a_connection_that_falls_silent_is_replaced(discord: DiscordSimulator) -> None:
     config = config_of(discord)
     connection = Connection(
-        lambda frame: client_of(config, 1, frame),
+        lambda wire: client_of(config, 1, wire),
         discord.token,
-        lambda frame: None,
+        Deaf(),
         silent=0.4,
         first_wait=0.01,
     )

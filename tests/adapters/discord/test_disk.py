@@ -88,7 +88,6 @@ async def test_what_there_is_no_room_for_is_read_when_the_next_connection_begins
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     monkeypatch.setattr(events, "WAITS", (0.01, 0.02))
-    monkeypatch.setattr(events, "TOGETHER", 0.0)
     alice, bob, ahead = discord.person("alice"), discord.person("bob"), 0.0
     async with serving(
         discord, tmp_path / "store", lambda: solo("One.", "Two."), clock=lambda: time.time() + ahead

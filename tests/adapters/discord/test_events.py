@@ -1,0 +1,111 @@
+"""Frames of several connections: each has its own time until which it heard everything."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from adapters.discord import events
+from adapters.discord.events import Events
+from adapters.discord.inbound import Payload
+from gateway.errors import GatewayError
+
+NEAR, FAR = str(2 << 22), str(3 << 22)
+"""Servers of the first and of the second shard."""
+
+
+class Bot:
+    """A Listener that notes what it is told, and takes no messages while `refusing`."""
+
+    def __init__(self) -> None:
+        self.refusing = False
+        self.read: list[tuple[str, float]] = []
+
+    async def message(self, payload: Payload) -> None:
+        if self.refusing:
+            raise GatewayError("not now")
+
+    async def edit(self, payload: Payload) -> None: ...
+
+    async def removal(self, payload: Payload) -> None: ...
+
+    async def interaction(self, payload: Payload) -> None: ...
+
+    async def guild(self, payload: Payload, since: float) -> None:
+        self.read.append((payload["id"], since))
+
+    async def ready(self, since: float) -> None:
+        self.read.append(("direct", since))
+
+    async def thread(self, payload: Payload) -> None: ...
+
+
+class Wired:
+    """Events of two shards, on a clock that the test sets."""
+
+    def __init__(self, group: asyncio.TaskGroup) -> None:
+        self.now, self.bot = 100.0, Bot()
+        self.events = Events(self.bot, group, [50.0, 60.0], lambda: self.now)
+
+    async def tell(self, event: str, **data: Any) -> None:
+        """A frame comes, and all that it leads to is done."""
+        self.events.frame(json.dumps({"op": 0, "t": event, "d": data}))
+        for _ in range(20):  # turns of the loop, each a step of what it led to
+            await asyncio.sleep(0)
+
+    async def ready(self, shard: int) -> None:
+        await self.tell("READY", shard=[shard, 2])
+
+
+@pytest.fixture
+async def wired(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Wired]:
+    monkeypatch.setattr(events, "WAITS", ())
+    async with asyncio.TaskGroup() as group:
+        yield Wired(group)
+
+
+async def test_each_shard_reads_from_where_it_had_heard_everything(wired: Wired) -> None:
+    await wired.ready(0)
+    await wired.ready(1)
+    await wired.tell("GUILD_CREATE", id=NEAR, joined_at="")
+    await wired.tell("GUILD_CREATE", id=FAR, joined_at="")
+    assert wired.bot.read == [("direct", 50.0), (NEAR, 50.0), (FAR, 60.0)]
+
+
+async def test_what_one_shard_has_lost_is_not_forgotten_when_another_begins_anew(
+    wired: Wired,
+) -> None:
+    await wired.ready(0)
+    await wired.ready(1)
+    wired.now, wired.bot.refusing = 200.0, True
+    await wired.tell("MESSAGE_CREATE", guild_id=FAR, channel_id="9")
+    wired.now, wired.bot.refusing = 300.0, False
+    await wired.tell("MESSAGE_CREATE", guild_id=FAR, channel_id="9")
+    await wired.tell("MESSAGE_CREATE", guild_id=NEAR, channel_id="8")
+    wired.events.lost(0)
+    await wired.ready(0)
+    assert wired.events.taken_until == (300.0, 200.0)
+    wired.events.lost(1)
+    await wired.ready(1)
+    wired.bot.read.clear()
+    await wired.tell("GUILD_CREATE", id=NEAR, joined_at="")
+    await wired.tell("GUILD_CREATE", id=FAR, joined_at="")
+    assert wired.bot.read == [(NEAR, 300.0), (FAR, 200.0)]
+
+
+async def test_while_a_shard_is_told_what_it_missed_only_the_others_hear_what_happens_now(
+    wired: Wired,
+) -> None:
+    await wired.ready(0)
+    await wired.ready(1)
+    wired.events.lost(1)
+    wired.now = 200.0
+    await wired.tell("MESSAGE_CREATE", guild_id=FAR, channel_id="9")
+    await wired.tell("MESSAGE_CREATE", guild_id=NEAR, channel_id="8")
+    assert wired.events.taken_until == (200.0, 100.0)
+    wired.events.resumed(1)
+    assert wired.events.taken_until == (200.0, 200.0)
