@@ -22,6 +22,7 @@ from gateway.config.problems import Problem
 from gateway.config.section import Section
 from gateway.config.validation import validate
 from gateway.errors import GatewayError
+from gateway.values import value
 
 if TYPE_CHECKING:
     from gateway.config import Route
@@ -53,7 +54,7 @@ class Adapter(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Checked:
     """What a platform says to its settings: a line about them, and what is wrong, each with what
     to do.
@@ -71,7 +72,7 @@ class Check(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class AdapterSettings:
     """A table of [adapters], and what makes an adapter of it."""
 

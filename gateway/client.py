@@ -5,7 +5,6 @@ socket.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
 
 from gateway.events import SessionEvent
@@ -16,7 +15,7 @@ AnswerKind: TypeAlias = Literal["text", "approve", "approve_always", "deny"]
 Outcome: TypeAlias = Literal["turn", "queued", "answer", "command", "merged", "refused"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class ThreadInfo:
     """One thread as lists show it. `updated_at` is in seconds since the epoch."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from gateway.access import Access, Allowed, Denied, Verdict
 from gateway.client import Answer
@@ -29,6 +29,7 @@ from gateway.store.decisions import (
     Support,
 )
 from gateway.store.records import Request
+from gateway.values import value
 
 TELL_AGAIN = 3600.0
 """Seconds until a person who is refused is told so again in the same conversation."""
@@ -57,7 +58,7 @@ WAITS_FOR_ANSWERS = (
 TOO_LATE = "It is too late for an answer: nobody gave one in time. Your message comes next."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class QueueLimits:
     """How many messages may wait in a thread, and for how long nobody may have written in one that
     collects them before its turn begins, in seconds.

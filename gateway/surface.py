@@ -11,12 +11,13 @@ exists when its method exists.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
 from gateway.conversation import ConversationKey
 from gateway.errors import GatewayError
 from gateway.events import InputRequested, NoticeLevel
+from gateway.values import value
 
 Use: TypeAlias = Literal["post", "edit", "final", "card"]
 """What a call is for: a new message, one more piece of it, its last state, a question to people."""
@@ -64,7 +65,7 @@ class MessageGone(GatewayError):
     """The message that was to be edited is not there any more."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Place:
     """Where a thread's messages stand. `asker` is whose message the team works on (Author.id)."""
 
@@ -73,7 +74,7 @@ class Place:
     asker: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Activity:
     """A tool call or a hand-off, told in one line."""
 
@@ -84,7 +85,7 @@ class Activity:
     detail: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Speech:
     """A piece of what an agent says. `text` is neutral already and fits one message.
 
@@ -104,7 +105,7 @@ class Speech:
     resuming: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Card:
     """A question to people, with its buttons while it is open.
 
@@ -121,7 +122,7 @@ class Card:
     link: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Line:
     """A line of the gateway's own, neutral already. `command` is what can be done about it, as
     something to type, with `label` for a button. `mentions` are the people whom it is for
@@ -135,7 +136,7 @@ class Line:
     mentions: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Document:
     """A file: one that an agent made, or the whole of a text too long for messages."""
 
@@ -148,7 +149,7 @@ class Document:
 Content: TypeAlias = Speech | Card | Line | Document
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Part:
     """One message of a platform as it should stand.
 
@@ -161,7 +162,7 @@ class Part:
     unsure: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class TextLimits:
     """What one message holds. Lengths are in characters as `TextSurface.length` counts them.
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from gateway.store.records import Request
+from gateway.values import value
 
 DAY = 86400.0
 
@@ -15,7 +15,7 @@ def _nobody(request: Request) -> tuple[str, ...]:
     return ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Terms:
     """`live_teams`: how many idle teams are kept in memory. `quiet`: seconds for which nobody may
     have written in a thread that collects messages before its turn begins. `expire`: seconds after

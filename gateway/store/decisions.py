@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from gateway.client import Answer
@@ -19,9 +18,10 @@ from gateway.store.records import (
     Used,
     WaitingMessage,
 )
+from gateway.values import value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Load:
     """What one person keeps busy: turns that run, turns begun within ten minutes, and messages that
     wait.
@@ -35,7 +35,7 @@ class Load:
 NO_LOAD = Load()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class PersonLimits:
     """How many turns of one person may run side by side, and begin within ten minutes."""
 
@@ -43,7 +43,7 @@ class PersonLimits:
     turns: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Situation:
     """What a message meets, as the store sees it while it decides about it."""
 
@@ -81,7 +81,7 @@ class Situation:
         return self.status is not None or self.waiting > 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Enqueue:
     """The message waits for its turn, or does with it what the thread's `mode` says; `notice` is
     told to the thread, `limits` are its author's. `quiet`: seconds for which nobody may write
@@ -95,7 +95,7 @@ class Enqueue:
     late: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Resolve:
     """The message answers this request; `outcome` is for people."""
 
@@ -105,7 +105,7 @@ class Resolve:
     grant: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Support:
     """The message approves a request that needs others' approval, too."""
 
@@ -116,7 +116,7 @@ class Support:
     quorum: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Change:
     """The message that this one edits is changed, if it still waits; otherwise its author is
     offered, once, to run it again. `anybody`: also if it is not the same author's.
@@ -125,7 +125,7 @@ class Change:
     anybody: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Cancel:
     """The message that was deleted on its platform is withdrawn if it still waits, and missed if
     the team works on it. `anybody`: also if it is not the same author's.
@@ -134,12 +134,12 @@ class Cancel:
     anybody: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Ignore:
     """Nothing is done about the message, nor stored of it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Again:
     """What the message with this number was edited to gets a turn of its own, as `enqueue` says."""
 
@@ -148,7 +148,7 @@ class Again:
     anybody: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Drop:
     """The waiting message with this number is taken back."""
 
@@ -156,7 +156,7 @@ class Drop:
     anybody: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class First:
     """The waiting message with this number comes before the others."""
 
@@ -164,7 +164,7 @@ class First:
     anybody: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class SetMode:
     """What a message during a turn does from now on. `quiet` is as in Enqueue."""
 
@@ -173,7 +173,7 @@ class SetMode:
     quiet: float = 0.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Revoke:
     """A tool is asked for again whose calls were approved for the rest of the thread."""
 
@@ -181,7 +181,7 @@ class Revoke:
     anybody: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Say:
     """A command that only answers its sender."""
 
@@ -192,7 +192,7 @@ Spent: TypeAlias = Callable[[Scope | None, str, float], Used]
 """What was used in the scope of a name, or by everybody, since a time."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class TellUsage:
     """A command that tells its sender what was used: `tell`, which the gateway gives, puts it in
     words.
@@ -201,35 +201,35 @@ class TellUsage:
     tell: Callable[[Spent], str] = lambda _: ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Stop:
     """The running or waiting turn ends."""
 
     reply: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Begin:
     """The conversation goes on in a fresh thread."""
 
     reply: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Retry:
     """The turn that failed, or was interrupted too often, is tried again."""
 
     reply: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Forget:
     """The thread is removed with everything it has; the conversation goes on in a fresh one."""
 
     reply: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class PairingCode:
     """A one-time code, only as its salted hash."""
 
@@ -238,7 +238,7 @@ class PairingCode:
     expires_at: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Refuse:
     """The message is not taken; its text is not kept. `pair` is a code that its author is given."""
 
@@ -272,7 +272,7 @@ Sort: TypeAlias = Callable[[int], tuple[Sequence[Attachment], Sequence[MissingFi
 """Which files are kept in a thread that has so many bytes of them, and which are left out."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Awaiting:
     """A message whose turn waits for files that its adapter is to fetch."""
 
@@ -281,7 +281,7 @@ class Awaiting:
     files: tuple[AwaitedFile, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Brought:
     """A message has its files: what this adds to its thread, and the turn that may take it up."""
 
@@ -290,7 +290,7 @@ class Brought:
     steer: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class NewThread:
     """What a thread made for a message starts with."""
 
@@ -301,7 +301,7 @@ class NewThread:
     mode: str = "queue"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Accepted:
     """What became of a message. `decision` is None for one that had been taken before.
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, TypeAlias
 
 from gateway.client import Answer, AnswerKind, ThreadInfo
 from gateway.conversation import ConversationKey
 from gateway.events import RequestKind
+from gateway.values import value
 
 TurnStatus: TypeAlias = Literal[
     "running", "paused", "waiting", "done", "stopped", "failed", "interrupted"
@@ -20,7 +21,7 @@ RequestState: TypeAlias = Literal["open", "answered", "expired", "closed"]
 PartStatus: TypeAlias = Literal["pending", "attempting", "delivered", "failed"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Thread(ThreadInfo):
     """A thread as the gateway needs it. `handoff_from` is the agent that handed the work to the
     user.
@@ -40,7 +41,7 @@ class Thread(ThreadInfo):
     """When the newest file that was told of was changed; in nanoseconds since the epoch."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Request:
     """A question to a human: open, or with its answer.
 
@@ -87,7 +88,7 @@ class Request:
         return Answer(kind=self.answer_kind, text=self.answer_text) if self.answer_kind else None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class CallRow:
     """A line of the tool journal. `result` is a ToolResult as JSON."""
 
@@ -99,7 +100,7 @@ class CallRow:
     result: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class OpenMessage:
     """The text shown so far of a message that still grows."""
 
@@ -109,7 +110,7 @@ class OpenMessage:
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Checkpoint:
     """The team's state, to be added: a snapshot makes all rows before it superfluous."""
 
@@ -117,7 +118,7 @@ class Checkpoint:
     data: bytes = field(repr=False)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class OldState:
     """What a team remembered that another one replaced. `replaced_at`: seconds since the epoch."""
 
@@ -126,7 +127,7 @@ class OldState:
     checkpoints: tuple[Checkpoint, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class WaitingMessage:
     """A message that waits for its turn, as lists show it; `author` is their id."""
 
@@ -136,7 +137,7 @@ class WaitingMessage:
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Grant:
     """A tool that may run for the rest of a thread on behalf of a person (both by Author.id).
 
@@ -149,7 +150,7 @@ class Grant:
     granted_at: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class AuditRow:
     """Something that was decided about a request, or a grant. `person` is "" for the gateway.
 
@@ -168,7 +169,7 @@ class AuditRow:
     place: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class ModelUse:
     """What a turn has used of one model, on behalf of whom."""
 
@@ -181,7 +182,7 @@ class ModelUse:
     cost: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Used:
     """Sums of what models were used for; `turns` are those that asked one."""
 
@@ -199,7 +200,7 @@ class Used:
 NOTHING_USED = Used()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Person:
     """Somebody who was let in with a code. `paired_at`: seconds since the epoch."""
 
@@ -208,7 +209,7 @@ class Person:
     paired_at: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class OutboxRow:
     """A message of a platform, as it stands there or is to stand.
 
@@ -241,7 +242,7 @@ class OutboxRow:
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Delivery:
     """How far a thread is told on its platform, and what of it stands there.
 
@@ -253,7 +254,7 @@ class Delivery:
     rows: tuple[OutboxRow, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Counts:
     """Figures for `parley status`."""
 

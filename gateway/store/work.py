@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Literal
 
@@ -19,12 +19,13 @@ from gateway.store.records import (
     Thread,
     Used,
 )
+from gateway.values import value
 
 MAX_RESUMES = 3
 """A turn that a crash interrupted is tried this often again before its thread is parked."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Lease:
     """The right to write a turn."""
 
@@ -33,7 +34,7 @@ class Lease:
     epoch: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class QueuedMessage:
     """A person's message as a turn takes it up."""
 
@@ -52,7 +53,7 @@ class QueuedMessage:
     """The team's saved state holds it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Work:
     """A turn to run, with everything its earlier attempts left.
 
@@ -87,14 +88,14 @@ class Work:
     """The thread's own, where the store has one; it may not be there yet."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Later:
     """The thread's next turn may begin in so many seconds, unless somebody writes meanwhile."""
 
     seconds: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Joined:
     """Messages that were taken into a turn that runs, and what this adds to the thread."""
 
@@ -102,7 +103,7 @@ class Joined:
     events: tuple[SessionEvent, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Recovered:
     """What an earlier boot left to do in a thread."""
 
@@ -112,7 +113,7 @@ class Recovered:
     open_messages: tuple[OpenMessage, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class TurnEnd:
     """How a turn leaves its lane. `paused` and `waiting` ones come back."""
 
@@ -120,7 +121,7 @@ class TurnEnd:
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Record:
     """What one write adds to a turn; all of it or nothing."""
 
@@ -140,7 +141,7 @@ class Record:
     end: TurnEnd | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Recorded:
     """The events as stored, with their seqs; `again` says that the lane has more to do at once."""
 
@@ -148,7 +149,7 @@ class Recorded:
     again: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Succession:
     """The definition under which a thread's team goes on, and what the thread is told of that.
 
@@ -164,7 +165,7 @@ class Succession:
     """How the new team begins, which was told what was said."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Settled:
     """What became of requests whose time had come: what it adds to each thread, the threads that
     can go on, with whose turn it is, and when the next one's time comes (seconds since the epoch).
