@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from gateway.conversation import Author, ConversationKey
 from gateway.images import image_head
@@ -20,35 +21,50 @@ from teams.models import UserMessage
 def task_of(
     messages: Sequence[QueuedMessage], key: ConversationKey, *, shared: bool, handoff_to: str
 ) -> list[BaseChatMessage]:
-    """The messages as the team's task.
+    """The messages as one message of the team's task: people take them for one question, and so
+    conditions count one. Its metadata are those of the first.
 
     In a `shared` thread each says who wrote it. `handoff_to` is the agent that handed the work to
     the user and now gets it back. Foreign text stands before what its sender says about it.
     """
+    if not messages:
+        return []
     mark = new_mark() if any(message.quotes for message in messages) else ""
-    return [_message(message, key, mark, shared, handoff_to) for message in messages]
-
-
-def _message(
-    message: QueuedMessage, key: ConversationKey, mark: str, shared: bool, handoff_to: str
-) -> BaseChatMessage:
-    said = genuine(message.text)
-    text = f"{speaker_line(message.author)}\n{said}" if shared else said
-    quotes = [f"{fenced(quote, mark)}\n" for quote in message.quotes]
-    images = [image for _, data in message.images if (image := _image(data)) is not None]
-    metadata = _metadata(message, key)
+    said = [_said(message, mark, shared) for message in messages]
+    text, metadata = "\n\n".join(each.text for each in said), _metadata(messages[0], key)
     if handoff_to:
-        content: list[str | Image] = [*quotes, *images]
-        return HandoffMessage(
-            source=USER,
-            target=handoff_to,
-            content=text,
-            context=[UserMessage(content=content, source=USER)] if content else [],
-            metadata=metadata,
-        )
-    if images or quotes:
-        return MultiModalMessage(source=USER, content=[*quotes, text, *images], metadata=metadata)
-    return TextMessage(source=USER, content=text, metadata=metadata)
+        content = [part for each in said for part in (*each.quotes, *each.images)]
+        return [
+            HandoffMessage(
+                source=USER,
+                target=handoff_to,
+                content=text,
+                context=[UserMessage(content=content, source=USER)] if content else [],
+                metadata=metadata,
+            )
+        ]
+    if any(each.images or each.quotes for each in said):
+        parts = [part for each in said for part in (*each.quotes, each.text, *each.images)]
+        return [MultiModalMessage(source=USER, content=parts, metadata=metadata)]
+    return [TextMessage(source=USER, content=text, metadata=metadata)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """What one message says, and what came with it."""
+
+    text: str
+    quotes: Sequence[str]
+    images: Sequence[Image]
+
+
+def _said(message: QueuedMessage, mark: str, shared: bool) -> _Said:
+    text = genuine(message.text)
+    return _Said(
+        text=f"{speaker_line(message.author)}\n{text}" if shared else text,
+        quotes=[f"{fenced(quote, mark)}\n" for quote in message.quotes],
+        images=[image for _, data in message.images if (image := _image(data)) is not None],
+    )
 
 
 def _metadata(message: QueuedMessage, key: ConversationKey) -> dict[str, str]:

@@ -335,12 +335,49 @@ async def test_a_newer_message_withdraws_the_question_that_the_turn_waits_for(tm
     assert work.sent == []
 
 
+async def test_what_joins_at_once_is_one_message_for_the_condition(tmp_path):
+    work, client = Work(), model(calls("wait"), "About all.", "never")
+
+    def make():
+        agents = [
+            AssistantAgent("solo", client, tools=[work.wait], max_tool_iterations=3),
+            AssistantAgent("critic", model("Fine.")),
+        ]
+        return RoundRobinGroupChat(agents, termination_condition=MaxMessageTermination(4))
+
+    teams = ScriptedTeams(make, participants=("solo", "critic"))
+    async with opened(tmp_path, teams) as person:
+        thread = await begun(person, "steer", work)
+        for text in ("b", "c", "d"):
+            await person.send(thread, text)
+        work.door.open()
+        events = await until(person, thread, ends)
+    assert said_to(client)[-1] == ["a", "b\n\nc\n\nd"]
+    assert [event.text for event in of(MessageFinished, events)] == ["About all.", "Fine."]
+
+
+async def test_what_joins_in_the_last_moment_is_answered_whatever_the_condition_counts(tmp_path):
+    work, client = Work(), model(calls("wait"), "And about b.")
+
+    def make():
+        agent = AssistantAgent("solo", client, tools=[work.wait])  # it does not look at results
+        return RoundRobinGroupChat([agent], termination_condition=MaxMessageTermination(2))
+
+    async with opened(tmp_path, make) as person:
+        thread = await begun(person, "steer", work)
+        await person.send(thread, "b")
+        work.door.open()
+        events = await until(person, thread, ends)
+    assert [event.text for event in of(MessageFinished, events)][-1] == "And about b."
+    assert number_of_turns(events) == 1
+
+
 # --- collect ---
 
 
 async def test_messages_are_collected_until_nobody_writes_and_become_one_turn(tmp_path):
     client = model("To all of you.", "Later.")
-    teams = ScriptedTeams(lambda: solo(client, messages=4))
+    teams = ScriptedTeams(lambda: solo(client, messages=2))  # the question, as people see it
     async with Gateway(
         SqliteStore(tmp_path), teams, access=Everybody("collect"), limits=Limits(collect=0.2)
     ) as gateway:
@@ -350,7 +387,8 @@ async def test_messages_are_collected_until_nobody_writes_and_become_one_turn(tm
             await gateway.accept(InboundMessage(key=KEY, author=ANN, text=text))
         events = await until(person, first.thread, ends)
         counts = (await gateway.status()).counts
-    assert said_to(client) == [["one", "two", "three"]]
+    assert said_to(client) == [["one\n\ntwo\n\nthree"]]
+    assert [event.text for event in of(MessageFinished, events)] == ["To all of you."]
     [started] = of(TurnStarted, events)
     assert [message.text for message in started.messages] == ["one", "two", "three"]
     assert counts.inbox == {"turn": 1, "merged": 2}
@@ -376,7 +414,7 @@ async def test_what_comes_during_a_turn_is_collected_for_the_next(tmp_path):
 
 async def test_what_was_collected_survives_a_restart(tmp_path):
     client = model("To both.")
-    teams = ScriptedTeams(lambda: solo(client, messages=3))
+    teams = ScriptedTeams(lambda: solo(client, messages=2))
     access = Everybody("collect")
     async with Gateway(
         SqliteStore(tmp_path), teams, access=access, limits=Limits(collect=60)
@@ -388,7 +426,7 @@ async def test_what_was_collected_survives_a_restart(tmp_path):
         SqliteStore(tmp_path), teams, access=access, limits=Limits(collect=0.05)
     ) as gateway:
         await until(LocalClient(gateway), receipt.thread, ends)
-    assert said_to(client) == [["one", "two"]]
+    assert said_to(client) == [["one\n\ntwo"]]
 
 
 async def test_people_who_are_collected_are_told_apart_and_all_their_rules_hold(tmp_path):
@@ -398,14 +436,14 @@ async def test_people_who_are_collected_are_told_apart_and_all_their_rules_hold(
         def rule(self, team, call, asker):
             return ToolRule(action="allow" if asker.id == ANN.id else "deny")
 
-    teams = OnlyAnnSends(lambda: solo(client, tools=[work.send], messages=3))
+    teams = OnlyAnnSends(lambda: solo(client, tools=[work.send], messages=2))
     async with Gateway(
         SqliteStore(tmp_path), teams, access=Everybody("collect"), limits=Limits(collect=0.1)
     ) as gateway:
         receipt = await gateway.accept(InboundMessage(key=KEY, author=ANN, text="one"))
         await gateway.accept(InboundMessage(key=KEY, author=BOB, text="two"))
         await until(LocalClient(gateway), receipt.thread, ends)
-    assert said_to(client)[0] == ["[Ann · xann]\none", "[Bob · xbob]\ntwo"]
+    assert said_to(client)[0] == ["[Ann · xann]\none\n\n[Bob · xbob]\ntwo"]
     assert work.sent == []
 
 

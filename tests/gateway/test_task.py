@@ -67,6 +67,24 @@ def test_in_a_shared_thread_each_message_says_whose_it_is():
     assert message.content == "[Ann \u00b7 1U42]\nHello"
 
 
+def test_what_makes_up_a_turn_together_is_one_message():
+    images = (("image/png", png()),)
+    [both] = task_of([said("one"), said("two")], KEY, shared=False, handoff_to="")
+    assert isinstance(both, TextMessage)
+    assert both.content == "one\n\ntwo"
+    [seen] = task_of([said("one", images=images), said("two")], KEY, shared=False, handoff_to="")
+    assert isinstance(seen, MultiModalMessage)
+    assert [part if isinstance(part, str) else "image" for part in seen.content] == [
+        "one",
+        "image",
+        "two",
+    ]
+    [back] = task_of([said("one", images=images), said("two")], KEY, shared=False, handoff_to="a")
+    assert isinstance(back, HandoffMessage)
+    assert (back.content, len(back.context)) == ("one\n\ntwo", 1)
+    assert task_of([], KEY, shared=False, handoff_to="") == []
+
+
 @given(st.text(), st.text())
 def test_a_name_can_neither_leave_its_line_nor_look_like_another_id(name, identity):
     line = speaker_line(Author(id=identity, name=name))

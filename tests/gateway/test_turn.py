@@ -102,7 +102,7 @@ async def test_an_agent_that_fails_to_save_as_it_failed_to_speak_fails_the_turn_
         return "Better."
 
     def make():
-        return RoundRobinGroupChat([Broken(act)], termination_condition=MaxMessageTermination(3))
+        return RoundRobinGroupChat([Broken(act)], termination_condition=MaxMessageTermination(2))
 
     async with opened(tmp_path, make) as client:
         thread = (await client.create_thread()).id
