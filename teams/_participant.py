@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from teams._history import History
 from teams._hooks import AGENT_PATH, InputRequired
 from teams._ids import new_id
+from teams._messages.many import dump_items
 from teams._nesting import ResumableTeam, under
 from teams._snapshot import SnapshotReader, SnapshotWriter
 from teams._tracing import trace_agent
@@ -207,15 +208,15 @@ class Participant:
         state = dict(
             ChatAgentContainerState.model_construct(
                 agent_state=await self.member.save_state(),
-                message_buffer=[message.dump() for message in self.inbox],
+                message_buffer=dump_items(self.inbox),
             )
         )
         if self._inner is not None:
-            state["inner"] = [item.dump() for item in self._inner]
+            state["inner"] = dump_items(self._inner)
         if self._question:
             state["question"] = self._question
         if self._held:
-            state["held"] = [message.dump() for message in self._held]
+            state["held"] = dump_items(self._held)
         return state
 
     async def load_state(self, state: Mapping[str, Any], factory: MessageFactory) -> None:

@@ -20,7 +20,7 @@ from teams._transcript import assistant_message
 from teams._turn import Item
 from teams.messages import BaseChatMessage, TextMessage
 from teams.models import AssistantMessage, LLMMessage, UserMessage
-from teams.models._types import dump_llm_message
+from teams.models._dumped import dump_llm_message
 
 T = TypeVar("T")
 VERSION = 1

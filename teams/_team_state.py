@@ -17,6 +17,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import BaseModel, ConfigDict, TypeAdapter
 
 from teams._history import History
+from teams._messages.many import dump_items
 from teams._participant import Participant
 from teams._snapshot import SnapshotReader, SnapshotWriter
 from teams._turn import Item
@@ -121,7 +122,7 @@ class StatefulTeam(Team, ABC, ComponentBase[BaseModel]):
             name: await place.save_state() for name, place in self._places.items()
         }
         manager = self.manager_state_type.model_construct(
-            message_thread=[item.dump() for item in self._thread],
+            message_thread=dump_items(self._thread),
             current_turn=self._turn_count,
             **self.manager_state(),
         )
@@ -147,12 +148,12 @@ class StatefulTeam(Team, ABC, ComponentBase[BaseModel]):
                     f"it holds {', '.join(states) or 'nothing'}."
                 )
             saved = self.manager_state_type.model_validate(states[self.manager_name])
-            thread = [self._message_factory.create(data) for data in saved.message_thread]
+            thread = self._message_factory.create_all(saved.message_thread)
             for name, place in self._places.items():
                 await place.load_state(states[name], self._message_factory)
             self._thread.replace(thread)
             self._turn_count = saved.current_turn
-            self.load_manager(saved.model_dump())
+            self.load_manager(saved.model_dump(exclude={"message_thread"}))
             run = states[self.manager_name].get("run")
             await self._load_run(run, self._message_factory.create)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from teams._history import History
-from teams._messages.unvalidated import Compact
 from teams.core import FunctionCall
 from teams.models import (
     AssistantMessage,
@@ -14,10 +13,9 @@ from teams.models import (
     LLMMessage,
     UserMessage,
 )
+from teams.models._dumped import compact_assistant_message
 
 NOT_RUN = "The call was interrupted; whether it took effect is not known."
-
-_assistant_message = Compact(AssistantMessage)
 
 
 def assistant_message(
@@ -27,13 +25,15 @@ def assistant_message(
     the chat message that says the same.
     """
     values = {"content": content, "thought": thought, "source": source, "type": "AssistantMessage"}
-    message = _assistant_message(values)
+    message = compact_assistant_message(values)
     message.stem_from(origin)
     return message
 
 
 def calls_of(message: LLMMessage) -> list[FunctionCall]:
     """The tool calls an assistant message makes."""
+    if type(message.content) is str:  # most are: no look at their class
+        return []
     if isinstance(message, AssistantMessage) and isinstance(message.content, list):
         return message.content
     return []
@@ -71,6 +71,8 @@ def close_calls(messages: Sequence[LLMMessage]) -> list[LLMMessage] | None:
     AutoGen leaves such calls behind when a run is cancelled during a tool call, and OpenAI-style
     APIs refuse them.
     """
+    if not any(map(calls_of, messages)):
+        return None
     closed: list[LLMMessage] = []
     changed = False
     for position, message in enumerate(messages):

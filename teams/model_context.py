@@ -19,7 +19,7 @@ from teams.models import (
     LLMMessage,
     UserMessage,
 )
-from teams.models._types import dump_llm_message
+from teams.models._dumped import dump_llm_messages, load_llm_messages
 from teams.tools import ToolSchema
 
 
@@ -36,6 +36,12 @@ class ChatCompletionContextState(BaseModel, defer_build=True):
     """A saved context."""
 
     messages: list[LLMMessage] = []
+
+
+class _ContextRows(BaseModel, defer_build=True):
+    """A saved context whose messages are still to be made."""
+
+    messages: list[Any] = []
 
 
 class ChatCompletionContext(ComponentBase[BaseModel], ABC):
@@ -91,11 +97,11 @@ class ChatCompletionContext(ComponentBase[BaseModel], ABC):
 
     async def save_state(self) -> Mapping[str, Any]:
         """The messages, as JSON data."""
-        return {"messages": [dump_llm_message(message) for message in self._messages]}
+        return {"messages": dump_llm_messages(self._messages)}
 
     async def load_state(self, state: Mapping[str, Any]) -> None:
         """Take over saved messages in place of what is there."""
-        self._messages.replace(ChatCompletionContextState.model_validate(state).messages)
+        self._messages.replace(load_llm_messages(_ContextRows.model_validate(state).messages))
 
 
 class UnboundedChatCompletionContextConfig(BaseModel, defer_build=True):

@@ -117,6 +117,24 @@ async def test_a_turn_calls_as_many_functions_after_1000_messages_as_after_20():
     assert abs(counted[1000] - counted[20]) < 100
 
 
+async def test_saving_calls_as_many_functions_for_1000_messages_as_for_20():
+    saving: dict[int, int] = {}
+    loading: dict[int, int] = {}
+    for size in (20, 1000):
+        team = quiet_pair(turns=size)
+        await team.run(task="Begin.")
+        await team.save_state()  # what is made once is not counted
+        with Calls() as seen:
+            state = await team.save_state()
+        saving[size] = seen.count
+        fresh = quiet_pair(turns=size)
+        with Calls() as seen:
+            await fresh.load_state(state)
+        loading[size] = seen.count
+    assert abs(saving[1000] - saving[20]) < 20
+    assert loading[1000] < 1000 * 5  # the usage of each message, and a look for open calls
+
+
 async def test_a_message_takes_less_than_a_kilobyte_and_saving_adds_nothing_to_it():
     said = 200
     team = quiet_pair(turns=said)

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from pydantic import BaseModel, Field, PrivateAttr
 
 from teams._ids import new_id
-from teams._messages.unvalidated import Compact, set_fields_set
+from teams._messages.unvalidated import set_fields_set
 from teams.core import Image
 from teams.models import RequestUsage, UserMessage
-
-_user_message = Compact(UserMessage)
+from teams.models._dumped import compact_user_message
 
 
 def utc_now() -> datetime:
@@ -92,7 +91,7 @@ class BaseChatMessage(BaseMessage, ABC):
     def _as_user_message(self, content: str | list[str | Image]) -> UserMessage:
         """The model message, kept so that all contexts hold one object."""
         values = {"content": content, "source": self.source, "type": "UserMessage"}
-        message = _user_message(values)
+        message = compact_user_message(values)
         message.stem_from(self.id)
         object.__setattr__(self, "_model_message", message)
         return message

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import repeat
 from typing import Annotated, Any, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, Field, computed_field
+from pydantic_core import to_jsonable_python
 
 from teams._messages.base import BaseChatMessage, BaseTextChatMessage, utc_now
-from teams._messages.unvalidated import Compact
+from teams._messages.unvalidated import Compact, set_slot
 from teams.core import FunctionCall, Image
 from teams.models import FunctionExecutionResult, LLMMessage, RequestUsage, UserMessage
 
 StructuredContentType = TypeVar("StructuredContentType", bound=BaseModel, covariant=True)
 """The type of a structured message's content."""
-
-_IN_UTC = "+00:00"
 
 
 class TextMessage(BaseTextChatMessage):
@@ -24,24 +24,7 @@ class TextMessage(BaseTextChatMessage):
     type: Literal["TextMessage"] = "TextMessage"
 
     def dump(self) -> Mapping[str, Any]:
-        """See `BaseMessage.dump`. A thread is mostly texts: these are written without pydantic."""
-        moment = self.created_at.isoformat()
-        if type(self) is not TextMessage or moment[-6:] != _IN_UTC:
-            return super().dump()
-        usage = self.models_usage
-        return {
-            "id": self.id,
-            "source": self.source,
-            "models_usage": usage
-            and {
-                "prompt_tokens": usage.prompt_tokens,
-                "completion_tokens": usage.completion_tokens,
-            },
-            "metadata": self.metadata.copy(),
-            "created_at": moment[:-6] + "Z",
-            "content": self.content,
-            "type": self.type,
-        }
+        return dump_texts([self])[0] if type(self) is TextMessage else super().dump()
 
 
 _text_message = Compact(TextMessage)
@@ -64,6 +47,34 @@ def answered_text(
     )
     message.model_post_init(None)
     return message
+
+
+def dump_texts(texts: Sequence[TextMessage]) -> list[dict[str, Any]]:
+    """What `dump` gives for each. Threads are mostly texts: pydantic writes their times only."""
+    times = to_jsonable_python([text.created_at for text in texts])
+    return [
+        {
+            "id": text.id,
+            "source": text.source,
+            "models_usage": (usage := text.models_usage)
+            and {
+                "prompt_tokens": usage.prompt_tokens,
+                "completion_tokens": usage.completion_tokens,
+            },
+            "metadata": text.metadata.copy(),
+            "created_at": time,
+            "content": text.content,
+            "type": "TextMessage",
+        }
+        for text, time in zip(texts, times, strict=True)
+    ]
+
+
+def texts_of(columns: Mapping[str, Sequence[Any]]) -> list[TextMessage]:
+    """Texts from the columns of all their fields but the type, which are known to be right."""
+    texts = _text_message.many(len(columns["id"]), {**columns, "type": repeat("TextMessage")})
+    set_slot(texts, "_model_message", repeat(None))
+    return texts
 
 
 class MultiModalMessage(BaseChatMessage):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 from pydantic import BaseModel
@@ -29,6 +29,7 @@ from teams._messages.events import (
     ToolCallRequestEvent,
     UserInputRequestedEvent,
 )
+from teams._messages.many import load_items
 from teams._schema import schema_to_pydantic_model
 
 MessageType = type[BaseAgentEvent] | type[BaseChatMessage]
@@ -89,6 +90,12 @@ class MessageFactory:
         if message_type is None:
             raise ValueError(f"Unknown message type {name!r}; register it first")
         return message_type.load(data)
+
+    def create_all(
+        self, rows: Sequence[Mapping[str, Any]]
+    ) -> list[BaseAgentEvent | BaseChatMessage]:
+        """What `create` makes of each of them."""
+        return load_items(rows, self.create)
 
 
 class StructureMessageConfig(BaseModel, defer_build=True):

@@ -6,6 +6,9 @@ all instances of a class share one that names every field, so that an assignment
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Iterable, Mapping
+from itertools import repeat
 from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel
@@ -17,6 +20,9 @@ _set_values = _slots["__dict__"].__set__
 _set_extra = _slots["__pydantic_extra__"].__set__
 _set_private = _slots["__pydantic_private__"].__set__
 _set_attribute = object.__setattr__
+_new: Any = object.__new__
+_all = deque[Any](maxlen=0).extend
+"""Takes all of an iterator written in C, which is how a column is set without a step of Python."""
 
 set_fields_set = _slots["__pydantic_fields_set__"].__set__
 """`set_fields_set(instance, names)`: what pydantic takes for the fields that were given."""
@@ -48,6 +54,23 @@ class Compact(Generic[M]):
         for name, value in values.items():
             _set_attribute(made, name, value)
         return _completed(made, self._names)
+
+    def many(self, count: int, columns: Mapping[str, Iterable[Any]]) -> list[M]:
+        """So many instances from the columns of their values, in the order of the fields: for a
+        third of the time.
+        """
+        made: list[M] = list(map(_new, repeat(self._model, count)))
+        for name, column in columns.items():
+            _all(map(_set_attribute, made, repeat(name), column))
+        _all(map(set_fields_set, made, repeat(self._names)))
+        _all(map(_set_extra, made, repeat(None)))
+        _all(map(_set_private, made, repeat(None)))
+        return made
+
+
+def set_slot(made: Iterable[BaseModel], name: str, values: Iterable[Any]) -> None:
+    """Set a slot that is no part of the model, in each of these instances."""
+    _all(map(_set_attribute, made, repeat(name), values))
 
 
 def _completed(made: M, names: set[str]) -> M:

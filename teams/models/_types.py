@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 from pydantic import BaseModel, Field
 
@@ -73,23 +73,6 @@ LLMMessage: TypeAlias = Annotated[
     SystemMessage | UserMessage | AssistantMessage | FunctionExecutionResultMessage,
     Field(discriminator="type"),
 ]
-
-
-def dump_llm_message(message: LLMMessage) -> dict[str, Any]:
-    """The message as JSON data. Texts, by far the most, are written without pydantic's work."""
-    # Reading `__dict__` would make a dict that the message keeps from then on.
-    content = message.content
-    if type(content) is str:
-        if type(message) is UserMessage:
-            return {"content": content, "source": message.source, "type": message.type}
-        if type(message) is AssistantMessage:
-            return {
-                "content": content,
-                "thought": message.thought,
-                "source": message.source,
-                "type": message.type,
-            }
-    return message.model_dump(mode="json")
 
 
 @dataclass(slots=True)

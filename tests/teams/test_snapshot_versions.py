@@ -67,8 +67,7 @@ async def test_deltas_and_snapshots_of_this_release_go_on_from_what_version_1_wr
     await team.load_snapshot(parts)
     later = Later()
     with run_hooks(ask=later.ask, intercept=later.intercept):
-        async for _ in team.run_stream():
-            parts.append(await team.save_delta())
+        parts += [await team.save_delta() async for _ in team.run_stream()]
     state = as_json(await team.save_state())
     for chain in (parts, [await team.save_snapshot()]):
         fresh = build(Models())
