@@ -47,7 +47,7 @@ def _load_texts(rows: Sequence[Row]) -> list[TextMessage]:
         _check(column, str)
     _check(metadata, dict)
     _check((text for each in metadata if each for pair in each.items() for text in pair), str)
-    if not all(time.endswith("Z") for time in times):
+    if {time[-1:] for time in times} != {"Z"}:
         raise ValueError
     return texts_of(
         {
