@@ -122,7 +122,8 @@ class Scene:
             await team.load_snapshot(parts)
         state = await team.save_state()
         remembered = state["agent_states"]["RoundRobinGroupChatManager"]["message_thread"]
-        said = [message["content"] for message in remembered if message["source"] == "user"]
+        of_people = [message["content"] for message in remembered if message["source"] == "user"]
+        said = [text for content in of_people for text in content.split("\n\n")]
         return events, said, dict(counts.inbox)
 
 
