@@ -23,7 +23,7 @@ EventKind: TypeAlias = Literal[
 """What the author did.
 
 An "edit" carries `message_id` of the message that was edited, its whole new text and all the
-attachments it has now; a change that the author did not make (a link preview, a pin, a thread's
+attachments it has now, unless it `keeps_files`; a change that the author did not make (a link preview, a pin, a thread's
 counter) is none. A "delete" carries `message_id` of what is gone and neither text nor attachments.
 Both are taken once under `key.dedupe("edit", message_id, at)` with the time of the edit, and
 `key.dedupe("delete", message_id)`. `author` is who edited or deleted; `Author(id="")` where the
@@ -196,7 +196,7 @@ class InboundMessage:
     is known to be of this message. `team` is for a conversation that has none yet; "" is the
     route's, or else the default team. `event` is what the author did, `direct` says that nobody
     else can read there. The turn of a message with `awaited` files waits for Gateway.bring_files,
-    for AWAITED_SECONDS at most.
+    for AWAITED_SECONDS at most. An edit that `keeps_files` leaves those of its message as they are.
     """
 
     key: ConversationKey
@@ -213,5 +213,6 @@ class InboundMessage:
     team: str = ""
     attachments: tuple[Attachment, ...] = ()
     awaited: tuple[AwaitedFile, ...] = ()
+    keeps_files: bool = False
     quotes: tuple[Quote, ...] = ()
     click: Click | None = None

@@ -55,18 +55,23 @@ def _change(acceptance: Acceptance, decision: Change) -> Accepted:
     if target is None or not queue.is_new(acceptance.connection, target, message):
         return IGNORED
     if not target.waits:
+        before, _ = queue.latest(acceptance.connection, target)
         inbox = acceptance.insert(target.thread, "merged", edits=target.inbox)
-        attach(acceptance.connection, inbox, message.attachments)
+        if message.keeps_files:
+            queue.copy_files(acceptance.connection, before, inbox)
+        else:
+            attach(acceptance.connection, inbox, message.attachments)
         queue.forget_edits(acceptance.connection, target.inbox, but=inbox)
         events = queue.offer(acceptance.connection, target, acceptance.now)
     else:
         inbox = acceptance.insert(target.thread, "merged", edits=target.inbox, keep=False)
+        if not message.keeps_files:
+            queue.replace_files(acceptance.connection, target, message.attachments)
         acceptance.connection.execute(
-            "UPDATE inbox SET text = ?, quotes = ?, untrusted = ?, awaits = NULL WHERE id = ?",
+            "UPDATE inbox SET text = ?, quotes = ?, untrusted = ? OR awaits IS NOT NULL"
+            " OR EXISTS (SELECT 1 FROM attachments WHERE inbox = inbox.id) WHERE id = ?",
             (message.text, quotes_as_json(message), is_untrusted(message), target.inbox),
         )
-        acceptance.connection.execute("DELETE FROM attachments WHERE inbox = ?", (target.inbox,))
-        attach(acceptance.connection, target.inbox, message.attachments)
         events = queue.shown(acceptance.connection, target, message.text, acceptance.now)
     return replace(acceptance.accepted(inbox, target.thread, "merged"), events=events)
 

@@ -6,10 +6,12 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gateway.conversation import ConversationKey, InboundMessage
+from gateway.conversation import Attachment, ConversationKey, InboundMessage
 from gateway.events import HumanText, MessageQueued, MessageWithdrawn, Notice, SessionEvent
+from gateway.store.attachments import attach
 from gateway.store.records import InboxKind, InboxOutcome, TurnStatus, WaitingMessage
 from gateway.store.rows import OPEN_STATUSES, add_events
 
@@ -137,10 +139,10 @@ def _same_channel(row: sqlite3.Row, key: ConversationKey) -> bool:
 
 def is_new(connection: sqlite3.Connection, target: Target, message: InboundMessage) -> bool:
     """Whether the message says something else than what is known of the target by now."""
-    latest = newest_edit(connection, target.inbox)
-    inbox = target.inbox if latest is None else latest["id"]
-    text = target.text if latest is None else latest["text"]
-    return text != message.text or _files(connection, inbox) != sorted(
+    inbox, text = latest(connection, target)
+    if text != message.text or message.keeps_files:
+        return text != message.text
+    return _files(connection, inbox) != sorted(
         hashlib.sha256(file.data).hexdigest() for file in message.attachments
     )
 
@@ -148,6 +150,35 @@ def is_new(connection: sqlite3.Connection, target: Target, message: InboundMessa
 def _files(connection: sqlite3.Connection, inbox: int) -> list[str]:
     rows = connection.execute("SELECT sha256 FROM attachments WHERE inbox = ?", (inbox,))
     return sorted(row["sha256"] for row in rows.fetchall())
+
+
+def latest(connection: sqlite3.Connection, target: Target) -> tuple[int, str]:
+    """The number and the text of what the target says by now."""
+    edit = newest_edit(connection, target.inbox)
+    return (target.inbox, target.text) if edit is None else (edit["id"], edit["text"])
+
+
+def copy_files(connection: sqlite3.Connection, source: int, inbox: int) -> None:
+    """Let an edit have the files of another message."""
+    connection.execute(
+        "INSERT INTO attachments (inbox, n, name, media_type, sha256, size, thread)"
+        " SELECT ?, n, name, media_type, sha256, size, thread FROM attachments WHERE inbox = ?",
+        (inbox, source),
+    )
+    connection.execute(
+        "UPDATE inbox SET untrusted = untrusted"
+        " OR EXISTS (SELECT 1 FROM attachments WHERE inbox = inbox.id) WHERE id = ?",
+        (inbox,),
+    )
+
+
+def replace_files(
+    connection: sqlite3.Connection, target: Target, files: Sequence[Attachment]
+) -> None:
+    """Let a waiting message have these files; it waits for none any more."""
+    connection.execute("DELETE FROM attachments WHERE inbox = ?", (target.inbox,))
+    connection.execute("UPDATE inbox SET awaits = NULL WHERE id = ?", (target.inbox,))
+    attach(connection, target.inbox, files)
 
 
 def newest_edit(connection: sqlite3.Connection, target: int) -> sqlite3.Row | None:

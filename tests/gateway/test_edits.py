@@ -3,7 +3,7 @@
 import pytest
 
 from gateway.access import Allowed, OperatorsOnly
-from gateway.conversation import Attachment, Author, ConversationKey, InboundMessage
+from gateway.conversation import Attachment, Author, AwaitedFile, ConversationKey, InboundMessage
 from gateway.events import (
     MessageFinished,
     MessageQueued,
@@ -227,6 +227,33 @@ async def test_what_the_team_has_already_can_be_run_again_once_as_it_is_now(tmp_
     assert texts(events) == ["a", "c"]
     assert "one" in platform.told()[-1]  # the contents of the file
     assert [event.text for event in of(MessageFinished, events)] == ["one", "two"]
+
+
+async def test_an_edit_of_the_text_alone_leaves_the_files_as_they_are(tmp_path):
+    awaited = AwaitedFile(name="b.txt", media_type="text/plain")
+    late = Attachment(name="b.txt", media_type="text/plain", data=b"late")
+    async with Platform(tmp_path, "first", "second", "third", "fourth") as platform:
+        first = await platform.say("1", "a")
+        await platform.door.reached.wait()
+        waiting = await platform.say("2", "b", awaited=(awaited,))
+        await platform.edit("2", "bb", keeps_files=True)
+        await platform.gateway.bring_files(waiting.inbox, [late], [])
+        await platform.edit("2", "bbb", keeps_files=True)
+        await platform.edit("1", "c", attachments=(FILE,))
+        same = await platform.edit("1", "c", keeps_files=True)
+        await platform.edit("1", "d", keeps_files=True)
+        await platform.type(f"/again {first.inbox}")
+        platform.door.open()
+        events = await platform.events(first.thread, 3)
+        assert texts(events) == ["a", "bbb", "d"]
+        assert "late" in platform.told()[-2]
+        assert "one" in platform.told()[-1]
+        await platform.edit("2", "e", keeps_files=True)
+        await platform.type(f"/again {waiting.inbox}")
+        events = await platform.events(first.thread, 4)
+    assert same.inbox == 0
+    assert texts(events)[-1] == "e"
+    assert "late" in platform.told()[-1]
 
 
 async def test_what_was_run_again_can_be_edited_again(tmp_path):
