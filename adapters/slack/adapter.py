@@ -18,6 +18,8 @@ from adapters.slack.config import Config
 from adapters.slack.http import EVENTS, Requests, listening
 from adapters.slack.inbound.catch_up import UNSTORED, CatchUp
 from adapters.slack.inbound.drafts import Drafts
+from adapters.slack.inbound.fetching import Fetching
+from adapters.slack.inbound.files import Files
 from adapters.slack.inbound.history import History
 from adapters.slack.inbound.intake import Intake
 from adapters.slack.inbound.values import PLATFORM, Inbound
@@ -119,14 +121,17 @@ class _Service:
         """Whether the store did not take something since the last mark."""
         calls = Calls(clients)
         history = History(calls)
-        drafts = Drafts(gateway, calls, config, history)
-        self._catch_up = CatchUp(gateway, calls, drafts, history, clock=clock)
+        drafts = Drafts(gateway, calls, history)
+        files = Files(calls, config, lambda: gateway.attachments)
+        self._fetching = Fetching(gateway, files, self._afterwards)
+        self._catch_up = CatchUp(gateway, calls, drafts, history, self._fetching, clock=clock)
         self._intake = Intake(
             gateway,
             calls,
             config,
             drafts,
             self._catch_up,
+            self._fetching,
             afterwards=self._afterwards,
             uninstalled=self._uninstalled,
         )
@@ -138,6 +143,7 @@ class _Service:
         async with AsyncExitStack() as stack:
             if self._installs is not None:
                 await self._load(self._installs)
+            await self._fetching.look()  # what an earlier run has left
             if self._config.listens:
                 routes = self._routes()
                 await stack.enter_async_context(

@@ -17,6 +17,7 @@ from adapters.slack.actions import action_id
 from adapters.slack.calls import Calls
 from adapters.slack.inbound.drafts import Drafts
 from adapters.slack.inbound.events import parse_said
+from adapters.slack.inbound.fetching import Fetching
 from adapters.slack.inbound.history import History
 from adapters.slack.inbound.payload import Payload, ts_at
 from adapters.slack.inbound.values import PLATFORM, Draft
@@ -63,6 +64,7 @@ class CatchUp:
         calls: Calls,
         drafts: Drafts,
         history: History,
+        fetching: Fetching,
         *,
         clock: Callable[[], float] = time.time,
     ) -> None:
@@ -70,6 +72,7 @@ class CatchUp:
         self._calls = calls
         self._drafts = drafts
         self._history = history
+        self._fetching = fetching
         self._clock = clock
 
     async def run(self, since: float) -> None:
@@ -165,11 +168,12 @@ class CatchUp:
         taken = 0
         for _, group in groupby(sorted(drafts, key=_thread), key=_thread_and_author):
             try:
-                messages = [(await self._drafts.message(each)).message for each in group]
+                messages = [await self._drafts.message(each) for each in group]
                 said = [each for each in messages if each.event != "command"]
                 if said:  # a command of then is about nothing of now
                     await self._gateway.accept(collected(said))
                     taken += len(said)
+                    await self._fetching.look()
             except UNSTORED:
                 raise
             except GatewayError as error:
@@ -212,7 +216,7 @@ def collected(messages: Sequence[InboundMessage]) -> InboundMessage:
         messages[-1],
         text="\n\n".join(message.text for message in messages if message.text),
         dedupe=tuple(key for message in messages for key in message.dedupe),
-        attachments=tuple(file for message in messages for file in message.attachments),
+        awaited=tuple(file for message in messages for file in message.awaited),
         quotes=tuple(quote for message in messages for quote in message.quotes),
     )
 

@@ -4,15 +4,13 @@ that came along.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from adapters.slack.calls import Calls
 from adapters.slack.client import Workspace
-from adapters.slack.config import Config
 from adapters.slack.inbound.events import parse_said, quoted
-from adapters.slack.inbound.files import Files, Unfetched
+from adapters.slack.inbound.files import awaited
 from adapters.slack.inbound.history import History
 from adapters.slack.inbound.payload import Payload, ts_at
 from adapters.slack.inbound.people import People
@@ -29,22 +27,6 @@ MOST_EARLIER = 50
 
 LEFT_OUT = "({count} messages that were written after this one are left out.)"
 UNREAD = "(What was written in the thread {since} could not be read.)"
-NOT_PASSED_ON = "The file {name!r} did not get to the team: {why}."
-
-
-@dataclass(frozen=True, slots=True)
-class Complete:
-    """A whole message, and the files that are left out of it."""
-
-    message: InboundMessage
-    missing: tuple[Unfetched, ...] = ()
-
-    @property
-    def remark(self) -> str:
-        """What to tell the author of the files that are left out."""
-        return "\n".join(
-            NOT_PASSED_ON.format(name=each.name, why=each.why) for each in self.missing
-        )
 
 
 class Drafts:
@@ -52,12 +34,11 @@ class Drafts:
     author is may fail.
     """
 
-    def __init__(self, gateway: Gateway, calls: Calls, config: Config, history: History) -> None:
+    def __init__(self, gateway: Gateway, calls: Calls, history: History) -> None:
         self._gateway = gateway
         self._calls = calls
         self._history = history
         self._people = People(calls, lambda: gateway.groups)
-        self._files = Files(calls, config, lambda: gateway.attachments)
         self.commands = frozenset(info.name for info in gateway.commands())
         """The names of the gateway's commands."""
 
@@ -107,13 +88,13 @@ class Drafts:
         said = replace(message, event="message", dedupe=(created, *message.dedupe))
         return replace(draft, message=said)
 
-    async def message(self, draft: Draft) -> Complete:
+    async def message(self, draft: Draft) -> InboundMessage:
         """The whole message. Raises GatewayError.
 
         Of somebody who may not write there, nothing more is asked for: it is going to be refused.
         """
         if draft.message.event == "delete":
-            return Complete(draft.message)
+            return draft.message
         message = await self.by_author(draft)
         files: tuple[RemoteFile, ...] = ()
         foreign = draft.foreign
@@ -146,26 +127,23 @@ class Drafts:
 
     async def _with(
         self, message: InboundMessage, files: tuple[RemoteFile, ...], foreign: Sequence[Foreign]
-    ) -> Complete:
+    ) -> InboundMessage:
         team = message.key.workspace
         names = await self._names(team, [message.text])
-        async with asyncio.TaskGroup() as group:
-            fetching = group.create_task(self._files.fetch(team, files), name="slack files")
-            quoting = group.create_task(self.quotes(message.key, foreign), name="slack quotes")
-        attachments, missing = fetching.result()
+        quotes = await self.quotes(message.key, foreign)
         text = as_command(plain(message.text, names, me=self.me(team).user), self.commands)
-        quotes = quoting.result()
         if message.event == "message" and asks_for_help(text, alone=not quotes):
             text = "/help"
         is_command = message.event == "message" and parse_command(text) is not None
-        whole = replace(
+        is_edit = message.event == "edit"  # Slack's editor changes the text alone
+        return replace(
             message,
             event="command" if is_command else message.event,
-            text="\n".join(filter(None, [text, *map(_note, missing)])),
-            attachments=tuple(attachments),
+            text=text,
+            awaited=() if is_edit else tuple(map(awaited, files)),
+            keeps_files=is_edit,
             quotes=quotes,
         )
-        return Complete(whole, tuple(missing))
 
     async def _names(
         self, team: str, texts: Iterable[str], users: Iterable[str] = ()
@@ -226,7 +204,3 @@ def _quote(foreign: Foreign, names: Mapping[str, str], trusted: Collection[str])
         kind=foreign.kind,
         verified=foreign.sure and foreign.user in trusted,
     )
-
-
-def _note(missing: Unfetched) -> str:
-    return f"(The file {missing.name!r} did not get here: {missing.why}.)"

@@ -1,13 +1,16 @@
 """Files that people attach, fetched with the bot's token from Slack's own file host and from
 nowhere else: never from where a redirect leads, nor from where a file of another service lies.
+
+They are fetched once their message is stored, and Slack has its acknowledgement.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from urllib.parse import urlsplit
 
 import aiohttp
@@ -19,7 +22,7 @@ from adapters.slack.inbound.payload import table_at
 from adapters.slack.inbound.values import RemoteFile
 from gateway.attachments import MB
 from gateway.config.settings import Attachments
-from gateway.conversation import Attachment
+from gateway.conversation import Attachment, AwaitedFile, MissingFile
 from gateway.errors import GatewayError
 
 LOG = logging.getLogger("adapters.slack")
@@ -28,18 +31,10 @@ SLACK_HOSTS = frozenset({"files.slack.com", "slack-files.com"})
 """The hosts that a bot's token may be sent to for a file."""
 
 MOST_FILES = 10
-FETCH_SECONDS = 1.5
-"""Seconds for all files of a message: Slack waits 3 for the whole of it."""
+FETCH_SECONDS = 45.0
+"""Seconds for all files of a message; its turn waits a little longer."""
 
 _HTTP_OK = 200
-
-
-@dataclass(frozen=True, slots=True)
-class Unfetched:
-    """A file that the team does not get, and why, for people."""
-
-    name: str
-    why: str
 
 
 class _NotTaken(Exception):
@@ -48,7 +43,7 @@ class _NotTaken(Exception):
 
 class Files:
     """Fetches files. `limits` say which are worth it: the others are left to the gateway, which
-    refuses them in words. At most `seconds` pass for those of one message.
+    says what is wrong with them. At most `seconds` pass for those of one message.
     """
 
     def __init__(
@@ -66,30 +61,30 @@ class Files:
         self._simulator = None if config.real else urlsplit(config.api_url).netloc
 
     async def fetch(
-        self, team: str, files: tuple[RemoteFile, ...]
-    ) -> tuple[list[Attachment], list[Unfetched]]:
+        self, team: str, files: Sequence[RemoteFile]
+    ) -> tuple[list[Attachment], list[MissingFile]]:
         """The files that can be had, and the others with the reasons."""
         wanted, left = files[:MOST_FILES], files[MOST_FILES:]
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(self._one(team, file), name="fetch") for file in wanted]
         found = [task.result() for task in tasks]
-        missing = [Unfetched(file.name, f"only {MOST_FILES} files are taken") for file in left]
-        missing += [each for each in found if isinstance(each, Unfetched)]
+        missing = [each for each in found if isinstance(each, MissingFile)]
+        missing += [_missing(file, f"only {MOST_FILES} files are taken") for file in left]
         return [each for each in found if isinstance(each, Attachment)], missing
 
-    async def _one(self, team: str, file: RemoteFile) -> Attachment | Unfetched:
+    async def _one(self, team: str, file: RemoteFile) -> Attachment | MissingFile:
         try:
             async with asyncio.timeout(self._seconds):
                 if file.host == "ask":
                     file = await self._asked(team, file)
                 return await self._fetched(team, file)
         except _NotTaken as reason:
-            return Unfetched(file.name, str(reason))
+            return _missing(file, str(reason))
         except TimeoutError:
-            return Unfetched(file.name, "Slack did not deliver it in time; send it again")
+            return _missing(file, "Slack did not deliver it in time; send it again")
         except (GatewayError, aiohttp.ClientError, OSError) as error:
             LOG.warning("a file was not fetched: %s", error)
-            return Unfetched(file.name, "Slack did not deliver it")
+            return _missing(file, "Slack did not deliver it")
 
     async def _asked(self, team: str, file: RemoteFile) -> RemoteFile:
         answer = await self._calls.read(team, "files.info", file=file.id)
@@ -135,6 +130,21 @@ async def _read(answer: aiohttp.ClientResponse, most: int) -> bytes | None:
         if len(data) > most:
             return None
     return bytes(data)
+
+
+def awaited(file: RemoteFile) -> AwaitedFile:
+    """A file as the gateway waits for it."""
+    ref = json.dumps(asdict(file))
+    return AwaitedFile(name=file.name, media_type=file.media_type, size=file.size, ref=ref)
+
+
+def remote(file: AwaitedFile) -> RemoteFile:
+    """The inverse of `awaited`."""
+    return RemoteFile(**json.loads(file.ref))
+
+
+def _missing(file: RemoteFile, why: str) -> MissingFile:
+    return MissingFile(name=file.name, why=why)
 
 
 def _left_out(file: RemoteFile, size: int) -> Attachment:

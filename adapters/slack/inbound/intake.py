@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine
 from dataclasses import replace
 from typing import Any, Protocol
 
@@ -19,6 +18,7 @@ from adapters.slack.inbound.catch_up import CatchUp
 from adapters.slack.inbound.dialogs import Dialogs
 from adapters.slack.inbound.drafts import Drafts
 from adapters.slack.inbound.events import marked
+from adapters.slack.inbound.fetching import Afterwards, Fetching
 from adapters.slack.inbound.replies import Replies
 from adapters.slack.inbound.slash import NOT_HERE, SlashCommands
 from adapters.slack.inbound.turns import Turns
@@ -58,14 +58,6 @@ NOTED = "Thank you, noted."
 _IN_ORDER = frozenset({"message", "file", "edit", "delete"})
 
 
-class Afterwards(Protocol):
-    """Runs what need not be done before Slack is told that something has arrived."""
-
-    def __call__(self, work: Coroutine[Any, Any, None], name: str) -> None:
-        """Begin it, and own it until its end."""
-        ...
-
-
 class Lifecycle(Protocol):
     """What becomes of a workspace that has thrown the bot out."""
 
@@ -84,6 +76,7 @@ class Intake:
         config: Config,
         drafts: Drafts,
         catch_up: CatchUp,
+        fetching: Fetching,
         *,
         afterwards: Afterwards,
         uninstalled: Lifecycle,
@@ -93,6 +86,7 @@ class Intake:
         self._config = config
         self._drafts = drafts
         self._catch_up = catch_up
+        self._fetching = fetching
         self._afterwards = afterwards
         self._uninstalled = uninstalled
         self._replies = Replies(calls, config, drafts.commands, lambda: gateway.live_links)
@@ -180,12 +174,12 @@ class Intake:
         if await self._gateway.store.taken(draft.message.dedupe):
             await self._gateway.accept(draft.message)
         else:
-            whole = await self._drafts.message(draft)
-            await self._hand_in(draft, whole.message)
-            self._tell(replace(draft, message=whole.message), whole.remark)
+            await self._hand_in(draft, await self._drafts.message(draft))
 
     async def _hand_in(self, draft: Draft, message: InboundMessage) -> Receipt:
         receipt = await self._gateway.accept(message)
+        if message.awaited:
+            self._afterwards(self._fetching.look(), "slack awaited")
         self._tell(replace(draft, message=message), receipt.reply)
         return receipt
 

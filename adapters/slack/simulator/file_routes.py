@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from aiohttp import web
 
 from adapters.slack.simulator.state import File
@@ -16,11 +18,21 @@ class FileRoutes:
     def __init__(self, world: World) -> None:
         self._world = world
         self.seen: list[tuple[str, str]] = []
+        self._free = asyncio.Event()
+        self._free.set()
 
     @property
     def leaks(self) -> list[tuple[str, str]]:
         """The downloads elsewhere that brought a token along."""
         return [each for each in self.seen if each[0].startswith("/elsewhere/") and each[1]]
+
+    def hold(self) -> None:
+        """Let downloads begin, and go on once `release` is called."""
+        self._free.clear()
+
+    def release(self) -> None:
+        """Let downloads through."""
+        self._free.set()
 
     def add_to(self, app: web.Application) -> None:
         """Add the routes."""
@@ -54,6 +66,7 @@ class FileRoutes:
             )
         if file.moved_to:
             raise web.HTTPFound(file.moved_to)
+        await self._free.wait()
         return web.Response(body=file.data, content_type=file.mimetype)
 
     async def _elsewhere(self, request: web.Request) -> web.StreamResponse:

@@ -144,3 +144,24 @@ async def test_a_card_says_how_many_of_what_was_missed_are_answered(tmp_path: Pa
             await run.until(lambda: not offers(slack, asked))
             texts = [text.split() for text in (await run.inbox("text"))[-2:]]
             assert texts == [[f"m{n}" for n in range(14)], [f"m{n}" for n in range(14, 30)]]
+
+
+async def test_missed_files_are_fetched_and_their_author_is_told_of_what_is_not(
+    tmp_path: Path,
+) -> None:
+    async with SlackSimulator(rates=False) as slack:
+        ann = slack.person("ann")
+        async with served(slack, tmp_path) as run:
+            asked = await ann.asks("general", "hello")
+            await run.until(lambda: slack.messages("general", asked)[1:])
+        await away(slack, 60)
+        await ann.uploads("general", "plan.txt", b"buy bread", text="see", thread=asked)
+        elsewhere = "https://evil.example/old.txt"
+        await ann.uploads("general", "old.txt", b"", text="and", thread=asked, external=elsewhere)
+        await away(slack, 400)
+        async with served(slack, tmp_path) as run:
+            told = "The file 'old.txt' did not get to the team: it does not lie in Slack itself."
+            await run.until(lambda: told in str(slack.messages("general", asked)))
+            await run.until(lambda: run.asked)
+            assert "buy bread" in str(run.heard())
+            assert "The file 'old.txt' did not get here" in str(run.heard())

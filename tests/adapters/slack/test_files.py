@@ -12,9 +12,10 @@ from aiohttp import web
 from adapters.slack import Config
 from adapters.slack.calls import Calls
 from adapters.slack.client import SlackClients, Workspace
-from adapters.slack.inbound.files import Files, Unfetched
+from adapters.slack.inbound.files import Files
 from adapters.slack.inbound.values import RemoteFile
 from gateway.config.settings import Attachments
+from gateway.conversation import MissingFile
 
 TOKEN = "xoxb-CANARY"
 
@@ -74,7 +75,7 @@ async def fetched(url: str, api_url: str = "", **more: object) -> tuple[list[str
     return [f"{each.name}:{each.size}" for each in taken], [_why(each) for each in left]
 
 
-def _why(left: Unfetched) -> str:
+def _why(left: MissingFile) -> str:
     assert TOKEN not in left.why
     return left.why
 

@@ -109,17 +109,19 @@ async def test_files_are_fetched_from_slack_alone_and_within_limits(
         shared = await ann.uploads(ann.direct, name, data, text="see", **more)
         await run.taken(1)
         await run.settled()
+        if why:
+            await run.until(lambda: why in str(slack.messages(ann.direct, shared)))
+        else:
+            await run.until(lambda: run.asked)
         kept = await run.store.write(
             lambda c: [row[0] for row in c.execute("SELECT name FROM attachments")]
         )
         assert kept == ([] if why else [name])
-        text = (await run.inbox("text"))[0] or ""
-        if why and "Slack itself" not in why:
-            await run.until(lambda: why in str(slack.messages(ann.direct, shared)))
-        elif why:
-            assert why in text
-        else:
-            assert text == "see"
+        assert (await run.inbox("outcome"))[0] == ("refused" if name == "large.bin" else "turn")
+        if not why:
+            assert (await run.inbox("text"))[0] == "see"
+        elif name != "large.bin":  # its size was known beforehand
+            assert why in (await run.inbox("text"))[0]
 
 
 async def test_a_shared_message_and_a_preview_are_quotes(tmp_path: Path) -> None:
@@ -218,18 +220,64 @@ async def test_the_team_is_told_what_of_a_thread_could_not_be_read(
         assert quotes == [*read, f"(What was written in the thread {since} could not be read.)"]
 
 
-async def test_the_author_is_told_of_a_file_that_is_left_out(tmp_path: Path) -> None:
+async def test_author_and_team_are_told_of_a_file_that_is_left_out(tmp_path: Path) -> None:
     async with SlackSimulator(rates=False) as slack, served(slack, tmp_path) as run:
         ann = slack.person("ann")
         asked = await ann.asks("general", "look at this")
-        await run.taken(1)
+        await run.until(lambda: run.asked)
         elsewhere = "https://evil.example/plan.txt"
         await ann.uploads("general", "plan.txt", b"", text="see", thread=asked, external=elsewhere)
+        told = "The file 'plan.txt' did not get to the team: it does not lie in Slack itself."
+        await run.until(lambda: told in str(slack.messages("general", asked)))
+        await run.until(lambda: run.asked == 2)
+        assert "The file 'plan.txt' did not get here" in str(run.heard())
+
+
+async def test_slack_is_told_at_once_and_the_turn_waits_for_a_slow_file(tmp_path: Path) -> None:
+    async with SlackSimulator(rates=False) as slack, served(slack, tmp_path) as run:
+        ann = slack.person("ann")
+        slack.files.hold()
+        await ann.uploads(ann.direct, "plan.txt", b"buy bread", text="see")
+        await run.taken(1)
+        await run.settled()
+        await run.until(lambda: slack.files.seen)
+        assert run.asked == 0
+        assert max(each.latency or 0 for each in slack.deliveries) < 1.5
+        slack.files.release()
+        await run.until(lambda: run.asked)
+        assert "buy bread" in str(run.heard())
+
+
+async def test_files_that_were_not_fetched_when_it_ended_are_fetched_by_the_next(
+    tmp_path: Path,
+) -> None:
+    async with SlackSimulator(rates=False) as slack:
+        ann = slack.person("ann")
+        slack.files.hold()
+        async with served(slack, tmp_path) as run:
+            await ann.uploads(ann.direct, "plan.txt", b"buy bread", text="see")
+            await run.until(lambda: slack.files.seen)
+            await run.settled()
+        slack.files.release()
+        async with served(slack, tmp_path) as run:
+            await run.until(lambda: run.asked)
+            assert "buy bread" in str(run.heard())
+            assert len(await run.inbox()) == 1
+
+
+async def test_an_edit_leaves_the_files_of_a_message_as_they_are(tmp_path: Path) -> None:
+    async with SlackSimulator(rates=False) as slack, served(slack, tmp_path) as run:
+        ann = slack.person("ann")
+        slack.files.hold()
+        shared = await ann.uploads(ann.direct, "plan.txt", b"buy bread", text="see")
+        await run.until(lambda: slack.files.seen)
+        await ann.edits(shared, "look at this")
         await run.taken(2)
-        await run.until(lambda: slack.private(ann))
-        assert [each.text for each in slack.private(ann)] == [
-            "The file 'plan.txt' did not get to the team: it does not lie in Slack itself."
-        ]
+        slack.files.release()
+        await run.until(lambda: run.asked)
+        assert "buy bread" in str(run.heard())
+        assert "look at this" in str(run.heard())
+        assert len(slack.files.seen) == 1
 
 
 async def test_edits_and_deletions_are_told_and_unfurls_are_not(tmp_path: Path) -> None:
