@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import events
 from textual.app import App, SystemCommand
@@ -16,12 +16,15 @@ from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
 from adapters.terminal.commands import LOCAL
+from adapters.terminal.driver import TerminalDriver
 from adapters.terminal.guard import Twice
 from adapters.terminal.screens.chat import ChatScreen
 from adapters.terminal.themes import PARLEY_DARK, PARLEY_LIGHT, variables
 from adapters.terminal.trouble import sentence
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+
     from adapters.terminal.guard import Clock
     from gateway.client import Client
 
@@ -64,7 +67,7 @@ class ChatApp(App[int]):
     ]
 
     def __init__(self, settings: Settings, *, theme: str = "", mouse: bool = True) -> None:
-        super().__init__()
+        super().__init__(driver_class=TerminalDriver)
         self.failure = ""
         """Why the chat could not go on, as a sentence."""
         self._settings = settings
@@ -87,6 +90,11 @@ class ChatApp(App[int]):
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """The agents' colours and the muted one, in every theme."""
         return variables(dark=self.current_theme.dark)
+
+    def _display(self, screen: Screen[Any], renderable: RenderableType | None) -> None:
+        """Paint, unless the terminal does not keep up; its driver has all painted once it does."""
+        if not (isinstance(self._driver, TerminalDriver) and self._driver.behind):
+            super()._display(screen, renderable)
 
     async def hold(self, connect: Connect) -> None:
         """Be connected from the first paint until the person has left.

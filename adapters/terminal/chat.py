@@ -56,10 +56,8 @@ def run_chat(
 
         chat = PlainChat(thread=thread, new=new)
         return asyncio.run(_by_line(chat, connect))
-    from adapters.terminal import paste
     from adapters.terminal.app import ChatApp, Settings
 
-    paste.install()
     settings = Settings(data_dir=data_dir, thread=thread, new=new)
     app = ChatApp(settings, theme=theme, mouse=mouse)
     code = asyncio.run(_on_screen(app, connect, mouse=mouse))

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from textual._xterm_parser import XTermParser
-from textual.drivers import linux_driver
 from textual.message import Message
 
 ESC = "\x1b"
@@ -54,9 +53,3 @@ class PasteParser(XTermParser):
         """What the data says; none at all ends it."""
         cleaned = self._filter.take(data)
         return super().feed(cleaned) if cleaned or not data else ()
-
-
-def install() -> None:
-    """Read the terminal through the filter from now on."""
-    # Textual has no way to choose the parser of a driver.
-    linux_driver.XTermParser = PasteParser  # pyright: ignore[reportPrivateImportUsage]

@@ -73,8 +73,8 @@ class PtyProcess:
     def resize(self, width: int, height: int) -> None:
         fcntl.ioctl(self._master, termios.TIOCSWINSZ, struct.pack("HHHH", height, width, 0, 0))
 
-    def type(self, keys: str) -> None:
-        os.write(self._master, keys.encode())
+    def type(self, keys: str | bytes) -> None:
+        os.write(self._master, keys.encode() if isinstance(keys, str) else keys)
 
     def until(self, what: str | Callable[[], Any]) -> None:
         """Read on until this text was written, or this is so."""
@@ -84,17 +84,27 @@ class PtyProcess:
             assert time.monotonic() < end, f"no {what!r} in:\n{self.text[-4000:]}"
             self._read(0.05)
 
+    def wait(self, ready: Callable[[], Any]) -> None:
+        """Wait until this is so, and read nothing meanwhile: the terminal takes no output."""
+        end = time.monotonic() + PATIENCE
+        while not ready():
+            assert time.monotonic() < end, "it did not come about"
+            time.sleep(0.02)
+
     def forget(self) -> None:
         """From now on, wait for new output only."""
         self._read(0.0)
         self.output = b""
 
-    def ended(self, within: float = PATIENCE) -> int:
+    def ended(self, within: float = PATIENCE, *, reading: bool = True) -> int:
         """The exit code; fails when the process lives longer than so many seconds."""
         end = time.monotonic() + within
         while self.process.poll() is None:
             assert time.monotonic() < end, f"still there after {within} s:\n{self.text[-2000:]}"
-            self._read(0.02)
+            if reading:
+                self._read(0.02)
+            else:
+                time.sleep(0.02)
         self._read(0.05)
         return self.process.returncode
 

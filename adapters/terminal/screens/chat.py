@@ -14,7 +14,6 @@ from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
-from textual.css.query import NoMatches
 from textual.screen import Screen
 from textual.widgets import Static
 
@@ -72,7 +71,13 @@ class ChatScreen(Screen[None]):
         self._settings = settings
         self._clock = settings.clock or asyncio.get_running_loop()
         self._guard = TypingGuard(self._clock)
-        # Held, and not looked up: what is drawn last may be drawn while the screen is taken down.
+        # Held, and not looked up: what is drawn last may be drawn while the screen is taken down,
+        # when nothing is found any more.
+        self._main, self._place, self._new_below = (
+            Horizontal(id="main"),
+            Vertical(id="place"),
+            NewBelow(),
+        )
         self._head, self._queue, self._status = Head(), Queue(), Status()
         self._welcome = Static(WELCOME, markup=False, id="welcome")
         self._palette = Palette()
@@ -94,10 +99,10 @@ class ChatScreen(Screen[None]):
     def compose(self) -> ComposeResult:
         """The shell: what the first paint needs, and no more."""
         yield self._head
-        with Horizontal(id="main"), Vertical(id="thread"):
-            with Vertical(id="place"):
+        with self._main, Vertical(id="thread"):
+            with self._place:
                 yield self._welcome
-            yield NewBelow()
+            yield self._new_below
             yield self._card
             yield self._queue
             yield self._palette
@@ -124,7 +129,7 @@ class ChatScreen(Screen[None]):
         from adapters.terminal.widgets.transcript import Transcript
 
         self._transcript = Transcript()
-        await self.query_one("#place").mount(self._transcript)
+        await self._place.mount(self._transcript)
         offered = [(command.name, command.description) for command in client.commands()]
         self._palette.commands = Commands(offered)
         conversation = Conversation(
@@ -134,7 +139,7 @@ class ChatScreen(Screen[None]):
         self.conversation = conversation
         self._side = SessionList(conversation, self._settings.now)
         self._side.id = "side"
-        await self.query_one("#main").mount(self._side, before=0)
+        await self._main.mount(self._side, before=0)
         self.set_interval(SIDE_REFRESH, self._refresh_side)
         self._connected.set()
         self._tell_owner()
@@ -155,9 +160,7 @@ class ChatScreen(Screen[None]):
             self._refresh_side()
 
     async def _draw(self) -> None:
-        # A screen that is taken down loses its widgets one by one, while this may still draw.
-        with suppress(NoMatches):
-            await self._draw_thread()
+        await self._draw_thread()
         painted = asyncio.Event()
         self.call_after_refresh(painted.set)
         with suppress(TimeoutError):  # under a dialog nothing is painted
@@ -414,4 +417,4 @@ class ChatScreen(Screen[None]):
         """The reader has left the end, or is back."""
         if self._transcript is not None:
             following = self._transcript.following
-            self.query_one(NewBelow).show(self._transcript.unseen, following=following)
+            self._new_below.show(self._transcript.unseen, following=following)

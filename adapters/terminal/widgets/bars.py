@@ -23,19 +23,24 @@ LONGEST_MODEL = 20
 class Head(Horizontal):
     """The thread's title, its agents, and how many requests wait."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._title = Static("Parley", markup=False, id="title")
+        self._team = Static(markup=False, id="team")
+
     def compose(self) -> ComposeResult:
         """Title on the left, the team on the right."""
-        yield Static("Parley", markup=False, id="title")
-        yield Static(markup=False, id="team")
+        yield self._title
+        yield self._team
 
     def show(self, title: str, agents: Iterable[AgentState], waiting: int) -> None:
         """Draw the line."""
-        self.query_one("#title", Static).update(Content(title or "New thread"))
+        self._title.update(Content(title or "New thread"))
         parts: list[Content] = []
         if waiting:
             parts.append(Content.styled(f"{waiting} waiting", "bold $warning"))
         parts += [_agent(state) for state in agents]
-        self.query_one("#team", Static).update(Content("  ").join(parts))
+        self._team.update(Content("  ").join(parts))
 
 
 class Queue(Static):
@@ -74,10 +79,15 @@ class NewBelow(Static):
 class Status(Horizontal):
     """What goes on, what keys do, and what it has cost."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._state = Static(markup=False, id="state")
+        self._usage = Static(markup=False, id="usage")
+
     def compose(self) -> ComposeResult:
         """State on the left, tokens on the right."""
-        yield Static(markup=False, id="state")
-        yield Static(markup=False, id="usage")
+        yield self._state
+        yield self._usage
 
     def connecting(self) -> None:
         """No gateway yet."""
@@ -110,10 +120,10 @@ class Status(Horizontal):
             parts.append(f"+{len(models) - 1}")
         if prompt or completion:
             parts.append(f" in {tokens(prompt)}  out {tokens(completion)}")
-        self.query_one("#usage", Static).update(Content.styled(" ".join(parts), MUTED))
+        self._usage.update(Content.styled(" ".join(parts), MUTED))
 
     def _show(self, *parts: tuple[str, str]) -> None:
-        self.query_one("#state", Static).update(Content.assemble(*parts), layout=False)
+        self._state.update(Content.assemble(*parts), layout=False)
 
 
 def _agent(state: AgentState) -> Content:

@@ -82,13 +82,14 @@ class RequestCard(Vertical, can_focus=True):
         self._pending: tuple[str, Timer] | None = None
         self._count = 0
         self._title = Static(markup=False, classes="title")
+        self._scroll = VerticalScroll(can_focus=False)
         self._body = Static(markup=False)
         self._buttons = Horizontal(classes="buttons")
 
     def compose(self) -> ComposeResult:
         """Who asks what; the whole of it, scrolling; what can be pressed."""
         yield self._title
-        with VerticalScroll(can_focus=False):
+        with self._scroll:
             yield self._body
         yield self._buttons
 
@@ -106,7 +107,7 @@ class RequestCard(Vertical, can_focus=True):
             self._guard.focus()
             self._draw_title()
             self._body.update(_body(item))
-            self.query_one(VerticalScroll).scroll_home(animate=False)
+            self._scroll.scroll_home(animate=False)
             await self._buttons.remove_children()
             await self._buttons.mount_all(_buttons(item))
 
@@ -151,13 +152,12 @@ class RequestCard(Vertical, can_focus=True):
 
     def on_key(self, event: events.Key) -> None:
         """Decide, scroll, or give the key to the draft."""
-        scroll = self.query_one(VerticalScroll)
         match event.key:
             case "up" | "down":
-                scroll.scroll_relative(y=-1 if event.key == "up" else 1, animate=False)
+                self._scroll.scroll_relative(y=-1 if event.key == "up" else 1, animate=False)
             case "pageup" | "pagedown":
-                step = scroll.size.height * (-1 if event.key == "pageup" else 1)
-                scroll.scroll_relative(y=step, animate=False)
+                step = self._scroll.size.height * (-1 if event.key == "pageup" else 1)
+                self._scroll.scroll_relative(y=step, animate=False)
             case _ if event.is_printable and event.character:
                 self._printable(event.character)
             case _:

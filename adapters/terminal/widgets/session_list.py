@@ -50,27 +50,27 @@ class SessionList(Vertical):
         self._now = now
         self._whole = False
         self._rows: list[Row] = []
+        self._search_line = Input(placeholder="search", compact=True)
+        self._options = OptionList(markup=False, compact=True)
 
     def compose(self) -> ComposeResult:
         """Search on top, the threads, and what keys do."""
-        yield Input(placeholder="search", compact=True)
-        yield OptionList(markup=False, compact=True)
+        yield self._search_line
+        yield self._options
         yield Static("enter open  n new  r rename  d delete  / search", markup=False)
 
     def focus_list(self) -> None:
         """Let the keyboard walk the list."""
-        options = self.query_one(OptionList)
-        options.focus()
-        if options.highlighted is None:
-            options.action_first()
+        self._options.focus()
+        if self._options.highlighted is None:
+            self._options.action_first()
 
     async def refresh_threads(self) -> None:
         """Fetch what is shown anew; a thread that somebody walks over stays marked."""
         wanted = max(PAGE, len(self.threads))
         threads = await self._fetch(wanted, 0)
         self._whole = len(threads) < wanted
-        options = self.query_one(OptionList)
-        marked = self._marked() if self.screen.focused is options else None
+        marked = self._marked() if self._options.has_focus else None
         self.threads = threads
         self._draw(marked.id if marked else self._open_thread)
 
@@ -94,7 +94,7 @@ class SessionList(Vertical):
             self.threads = self.threads + page
             rows = [self._row(thread) for thread in page]
             self._rows = self._rows + rows
-            self.query_one(OptionList).add_options([_option(*row) for row in rows])
+            self._options.add_options([_option(*row) for row in rows])
 
     @on(OptionList.OptionSelected)
     def _chosen(self, event: OptionList.OptionSelected) -> None:
@@ -127,10 +127,10 @@ class SessionList(Vertical):
 
     def action_search(self) -> None:
         """Type what to look for."""
-        self.query_one(Input).focus()
+        self._search_line.focus()
 
     async def _fetch(self, limit: int, offset: int) -> list[ThreadInfo]:
-        search = self.query_one(Input).value.strip()
+        search = self._search_line.value.strip()
         with told(self):
             return await self._conversation.client.threads(
                 search=search, limit=limit, offset=offset
@@ -142,11 +142,11 @@ class SessionList(Vertical):
         return self._conversation.thread.id if self._conversation.thread else ""
 
     def _marked(self) -> ThreadInfo | None:
-        index = self.query_one(OptionList).highlighted
+        index = self._options.highlighted
         return self.threads[index] if index is not None and index < len(self.threads) else None
 
     def _draw(self, marked: str) -> None:
-        options = self.query_one(OptionList)
+        options = self._options
         rows = [self._row(thread) for thread in self.threads]
         if rows != self._rows:  # a list that is set anew loses its place
             self._rows = rows

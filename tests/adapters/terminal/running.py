@@ -110,7 +110,12 @@ async def chatting(
                 chat = Chat(pilot, app, client, clock)
                 await chat.until(lambda: chat.screen.conversation is not None)
                 await pilot.pause()
-                yield chat
+                try:
+                    yield chat
+                finally:
+                    if app.return_value is None:
+                        app.exit()  # as a person leaves: what draws ends before what it draws on
+                    await chat.until(lambda: not app.is_running)
         finally:
             app.left()
 

@@ -52,9 +52,19 @@ async def connect() -> AsyncGenerator:
             )
             await asyncio.sleep(0.01)
 
+    async def flood() -> None:
+        for number in range(300):
+            text = f"word {number:_>60}\n\n" * 10
+            await client.happen(thread, said("a", f"s{number}", text))
+            await asyncio.sleep(0.01)
+        await client.happen(thread, said("a", "t", "high tide"))
+        (FOLDER / "flooded").write_text("")
+
     async with asyncio.TaskGroup() as group:
         if SCENE == "stream":
             group.create_task(stream())
+        elif SCENE == "flood":
+            group.create_task(flood())
         else:
             ask = approval(HOSTILE, "r", HOSTILE, HOSTILE, prompt=HOSTILE)
             await client.happen(thread, ask, ended("waiting"))

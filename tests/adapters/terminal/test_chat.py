@@ -454,6 +454,23 @@ async def test_ctrl_c_twice_leaves_and_the_client_is_closed(tmp_path: Path):
     assert client.closed
 
 
+@pytest.mark.parametrize("events_before", [1, 40, 90])
+async def test_who_leaves_while_the_team_streams_is_told_of_no_mistake(
+    tmp_path: Path, events_before: int
+):
+    client = ScriptedClient()
+    async with chatting(client, tmp_path, new=True) as chat:
+        await chat.type("go")
+        await chat.happen(speaker("a"))
+        for number in range(events_before):
+            text = "word *it*\n\n- x\n- y\n"
+            await chat.happen(delta("a", f"m{number % 7}", text), called("b", f"c{number}", "t"))
+        chat.app.exit(0)
+        await chat.happen(said("a", "m0", "the last"), ended())
+        await chat.until(lambda: not chat.app.is_running)
+        assert (chat.app.return_value, chat.app.failure) == (0, "")
+
+
 async def test_ctrl_o_copies_the_last_reply(tmp_path: Path):
     client = ScriptedClient()
     thread = client.add_thread("Copy")

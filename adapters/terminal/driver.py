@@ -1,0 +1,144 @@
+"""Between the chat and its terminal: one that stalls, goes away or sends odd bytes is no matter.
+
+Textual's own driver waits for a slow terminal, and for ever for one that is gone, with the whole
+program; a byte that is no UTF-8 ends it.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import threading
+from codecs import getincrementaldecoder
+from collections.abc import Callable
+from queue import SimpleQueue
+from typing import Any
+
+from textual.drivers.linux_driver import LinuxDriver
+
+from adapters.terminal.paste import PasteParser
+
+STDERR = 2
+"""Where Textual paints."""
+MOST_WAITING = 30
+"""Writes that may wait for the terminal before it counts as one that does not keep up."""
+LAST_WORDS = 1.0
+"""Seconds for the terminal to take what restores it."""
+TICK = 0.1
+PIECE = 4096
+
+
+class Output(threading.Thread):
+    """Writes to the terminal, so that nobody waits for it.
+
+    `caught_up` is called, in this thread, when all is written after there was too much of it.
+    """
+
+    def __init__(self, descriptor: int, caught_up: Callable[[], object]) -> None:
+        super().__init__(daemon=True, name="terminal output")
+        self._descriptor = descriptor
+        self._caught_up = caught_up
+        self._waiting: SimpleQueue[str | None] = SimpleQueue()
+        self._gone = False
+        self._was_behind = False
+
+    def write(self, text: str) -> None:
+        """Write this, in its order. Nothing is kept for a terminal that is gone."""
+        if not self._gone:
+            self._waiting.put(text)
+            self._was_behind = self._was_behind or self.behind
+
+    @property
+    def behind(self) -> bool:
+        """Whether the terminal does not keep up."""
+        return self._gone or self._waiting.qsize() > MOST_WAITING
+
+    def stop(self) -> None:
+        """Write what waits, for a second at most."""
+        self._waiting.put(None)
+        self.join(LAST_WORDS)
+
+    def run(self) -> None:
+        """Write until stopped, or until the terminal is gone."""
+        while (text := self._waiting.get()) is not None:
+            try:
+                self._write_whole(text.encode(errors="replace"))
+            except OSError:
+                self._gone = True
+                return
+            if self._was_behind and self._waiting.empty():
+                self._was_behind = False
+                self._caught_up()
+
+    def _write_whole(self, data: bytes) -> None:
+        while data:
+            data = data[os.write(self._descriptor, data) :]
+
+
+class TerminalDriver(LinuxDriver):
+    """Textual's driver with our own reading and writing."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._output: Output | None = None
+
+    @property
+    def behind(self) -> bool:
+        """Whether the terminal does not keep up. Once it does again, all is painted anew."""
+        return self._output is not None and self._output.behind
+
+    def start_application_mode(self) -> None:
+        """Take the terminal."""
+        self._output = Output(STDERR, self._paint_anew)
+        self._output.start()
+        super().start_application_mode()
+
+    def write(self, data: str) -> None:
+        """Hand this to the terminal, without waiting for it."""
+        if self._output is not None:
+            self._output.write(data)
+
+    def close(self) -> None:
+        """Let the terminal take what it has still to be told."""
+        super().close()
+        if self._output is not None:
+            self._output.stop()
+            self._output = None
+
+    def run_input_thread(self) -> None:
+        """Read until the end, or until the terminal is gone: the chat ends in order then."""
+        parser = PasteParser(self._debug)
+        decode = getincrementaldecoder("utf-8")(errors="replace").decode
+        while not self.exit_event.is_set():
+            if select.select([self.fileno], [], [], TICK)[0]:
+                if not (data := self._read()):
+                    self._loop.call_soon_threadsafe(self._app.exit, 128 + signal.SIGHUP)
+                    return
+                for message in parser.feed(decode(data)):
+                    self.process_message(message)
+            for message in parser.tick():
+                self.process_message(message)
+
+    def _read(self) -> bytes:
+        """What was typed; nothing from a terminal that is gone."""
+        try:
+            return os.read(self.fileno, PIECE)
+        except OSError:
+            return b""
+
+    def _sigcont_application(self, *_: object) -> None:
+        # Called between any two steps of the program: the terminal is for the loop to handle.
+        self._loop.call_soon_threadsafe(self._come_back)
+
+    def _come_back(self) -> None:
+        """Take the terminal again after a stop. One that goes away sends this signal as well."""
+        if not self._auto_restart or not os.isatty(self.fileno):
+            return
+        if self._output is not None:
+            self.suspend_application_mode()
+        self.resume_application_mode()
+        self._app.refresh(layout=True)
+
+    def _paint_anew(self) -> None:
+        self._loop.call_soon_threadsafe(self._app.refresh)
