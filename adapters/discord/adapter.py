@@ -6,12 +6,13 @@ import asyncio
 import json
 import logging
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from adapters.discord.acting import Acting
 from adapters.discord.attachments import Files
 from adapters.discord.catch_up import CatchUp
+from adapters.discord.changes import Changes
 from adapters.discord.channels import Channel, Channels, channel_of
 from adapters.discord.commands import payloads, sync
 from adapters.discord.connection import Connection, client_of
@@ -127,6 +128,7 @@ class _Bot:
             gateway, knowledge, self._hearing, ask=config.ask, threads=config.threads
         )
         self._catch_up = CatchUp(rest, self._hearing, clock)
+        self._changes = Changes(rest, gateway.store, self._hearing)
         webhooks = Webhooks(rest, me.application) if config.webhooks else None
         self._surface = DiscordSurface(
             rest, self._spots, me.user, lambda: gateway.live_links, webhooks, clock=clock
@@ -161,7 +163,7 @@ class _Bot:
     def resumed(self, shard: int) -> None:
         self._events.resumed(shard)
 
-    async def _heard_at(self) -> list[float]:
+    async def _heard_at(self) -> Sequence[float]:
         """Until when each shard has heard everything, as the last run has noted it."""
         noted = (await self._gateway.store.marks(PLATFORM)).get(SEEN)
         if noted is None:  # before the very first run there is nothing that could have been missed
@@ -232,6 +234,7 @@ class _Bot:
 
     async def ready(self, since: float) -> None:
         direct = [(Channel(id=channel, type=1), "") for channel in sorted(self._spots.direct)]
+        await self._changes.read("", since, self._me)
         await self._catch_up.read(direct, since, self._me)
 
     async def guild(self, payload: Payload, since: float) -> None:
@@ -243,7 +246,9 @@ class _Bot:
             for each in (*payload.get("channels", ()), *payload.get("threads", ()))
         ]
         heard = [(channel, last) for channel, last in channels if last]
-        await self._catch_up.read(heard, since, self._me_in({"guild_id": guild}))
+        me = self._me_in({"guild_id": guild})
+        await self._changes.read(guild, since, me)
+        await self._catch_up.read(heard, since, me)
 
     async def thread(self, payload: Payload) -> None:
         """A thread that waits for somebody's answer does not fall asleep."""

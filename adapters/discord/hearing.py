@@ -124,17 +124,15 @@ class Hearing:
         if not said.edited:
             return
         key, _ = await self.where(said)
-        if _calls_late(said) and not await self._gateway.store.taken((_created(key, said),)):
+        edit, store = key.dedupe("edit", said.id, said.edited), self._gateway.store
+        if _calls_late(said) and not await store.taken((_created(key, said),)):
             await self.hear(said, me)
             return
-        if await self._gateway.store.thread_at(key) is None:
+        if await store.thread_at(key) is None or await store.taken((edit,)):
             return
         author = await self._known.people.author(said.sender, said.guild)
-        message = replace(
-            await self._message(said, key, author, me),
-            event="edit",
-            dedupe=(key.dedupe("edit", said.id, said.edited),),
-        )
+        message = await self._message(said, key, author, me)
+        message = replace(message, event="edit", dedupe=(edit,))
         if await self._gateway.may(message):
             message = await self._with_what_came(message, said)
         await self._gateway.accept(message)
@@ -145,18 +143,21 @@ class Hearing:
             key, _ = await conversation(
                 self._known.channels, self._known.spots, removed.channel, removed.guild, message
             )
-            if await self._gateway.store.thread_at(key) is None:
-                continue
-            await self._gateway.accept(
-                InboundMessage(
-                    key=key,
-                    author=Author(id=""),
-                    event="delete",
-                    direct=not removed.guild,
-                    dedupe=(key.dedupe("delete", message),),
-                    message_id=message,
-                )
+            if await self._gateway.store.thread_at(key) is not None:
+                await self.take_removal(key, message)
+
+    async def take_removal(self, key: ConversationKey, message: str) -> None:
+        """Take that a message of a conversation is gone. Raises GatewayError."""
+        await self._gateway.accept(
+            InboundMessage(
+                key=key,
+                author=Author(id=""),
+                event="delete",
+                direct=not key.workspace,
+                dedupe=(key.dedupe("delete", message),),
+                message_id=message,
             )
+        )
 
     async def where(self, said: Said) -> tuple[ConversationKey, bool]:
         """The conversation in which it was said, and whether that stands in a thread."""

@@ -53,6 +53,7 @@ from gateway.store.records import (
     OutboxRow,
     Person,
     Request,
+    SaidLately,
     Thread,
     Used,
 )
@@ -150,6 +151,14 @@ class SessionReader(Protocol):
 
     async def delivery(self, thread: str) -> Delivery:
         """How far a thread is told on its platform, and what of it stands there."""
+        ...
+
+    async def said_lately(
+        self, platform: str, workspace: str, since: float, *, threads: int = 20, each: int = 50
+    ) -> list[SaidLately]:
+        """The newest messages, at most so many of `each`, of the `threads` of a workspace that
+        were used last: since then, or with something that waits.
+        """
         ...
 
     async def awaiting(self, platform: str) -> list[Awaiting]:

@@ -29,6 +29,7 @@ from gateway.store.records import (
     OpenMessage,
     Person,
     Request,
+    SaidLately,
     Thread,
     Used,
 )
@@ -47,6 +48,21 @@ FILE = "parley.db"
 T = TypeVar("T")
 
 _SHOWN_WINDOWS: Mapping[str, CalendarWindow] = {"today": "day", "this month": "month"}
+
+_SAID_LATELY = """
+WITH used AS (
+    SELECT id FROM threads
+    WHERE current AND key >= :first AND key < :beyond AND (updated_at >= :since
+        OR EXISTS (SELECT 1 FROM inbox WHERE thread = threads.id AND outcome = 'queued'))
+    ORDER BY updated_at DESC LIMIT :threads
+), said AS (
+    SELECT conversation, message_id, link, order_key,
+        row_number() OVER (PARTITION BY thread ORDER BY order_key DESC) AS n
+    FROM inbox JOIN used ON thread = used.id
+    WHERE kind = 'message' AND message_id <> '' AND edits IS NULL AND outcome <> 'refused'
+)
+SELECT conversation, message_id, link FROM said WHERE n <= :each ORDER BY order_key
+"""
 
 
 class SqliteReader:
@@ -118,6 +134,29 @@ class SqliteReader:
         """Those of these dedupe keys whose messages were taken."""
         query = "SELECT key FROM dedupe WHERE key IN (SELECT value FROM json_each(?))"
         return frozenset(row["key"] for row in await self._rows(query, (json.dumps([*keys]),)))
+
+    async def said_lately(
+        self, platform: str, workspace: str, since: float, *, threads: int = 20, each: int = 50
+    ) -> list[SaidLately]:
+        """The newest messages of a workspace's threads that were used last; see SessionReader."""
+        rows = await self._rows(
+            _SAID_LATELY,
+            {
+                "first": f"{platform}/{workspace}/",
+                "beyond": f"{platform}/{workspace}0",  # the character after the slash
+                "since": since,
+                "threads": threads,
+                "each": each,
+            },
+        )
+        return [
+            SaidLately(
+                key=ConversationKey.parse(row["conversation"]),
+                message_id=row["message_id"],
+                link=row["link"],
+            )
+            for row in rows
+        ]
 
     async def awaiting(self, platform: str) -> list[Awaiting]:
         """The messages from a platform that wait for their files."""

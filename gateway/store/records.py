@@ -273,3 +273,12 @@ class Counts:
     """What they cost, by the same."""
     feedback: Mapping[str, int] = field(default_factory=dict[str, int])
     """How many have called an answer "good" or "bad"."""
+
+
+@value
+class SaidLately:
+    """A message that a platform may have changed since: which one, where it was said, its link."""
+
+    key: ConversationKey
+    message_id: str
+    link: str

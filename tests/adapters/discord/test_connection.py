@@ -23,6 +23,7 @@ from tests.adapters.discord.serving import (
     response_of,
     said,
     serving,
+    taken,
     thread_of,
 )
 from tests.fakes.scripted_model import ScriptedModel
@@ -141,6 +142,73 @@ async def test_a_history_that_can_not_be_read_for_long_is_read_with_the_next_con
         discord.gateway.invalidate()
         await discord.until(lambda: lost.thread and said(discord, lost.thread), seconds=15)
         await all_told(gateway)
+
+
+async def test_what_was_edited_and_deleted_while_the_session_was_lost_is_caught_up_with(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    general, alice, go_on = discord.channel("general"), discord.person("alice"), asyncio.Event()
+    model = ScriptedModel(["One ", go_on, "."], "Two.", "Three.")
+    async with serving(discord, tmp_path, partial(solo, model)) as gateway:
+        asked = await alice.mentions(general, "first")
+        await discord.until(lambda: asked.thread)
+        await model.asked()
+        edited = await alice.says(thread_of(asked), "secnd")
+        deleted = await alice.says(thread_of(asked), "third")
+        await taken(gateway, 3)
+        discord.gateway.invalidate()
+        await discord.until(lambda: not discord.gateway.open_sessions)
+        await alice.edits(edited, "second, corrected")
+        await alice.deletes(deleted)
+        await taken(gateway, 5)
+        go_on.set()
+        await discord.until(lambda: len(said(discord, thread_of(asked))) >= 2)
+        await all_told(gateway)
+    heard = "".join(model.texts())
+    assert "second, corrected" in heard
+    assert "third" not in heard
+    assert len(model.requests) == 2
+
+
+async def test_what_was_edited_while_the_process_was_away_is_offered_to_be_run_again(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    alice = discord.person("alice")
+    async with serving(discord, tmp_path, lambda: solo("One.")) as gateway:
+        asked = await alice.says(alice.direct, "count to tne")
+        await discord.until(lambda: said(discord, alice.direct))
+        await all_told(gateway)
+        await noted(gateway)
+    await discord.until(lambda: not discord.gateway.open_sessions)
+    await alice.edits(asked, "count to ten")
+    for _ in range(2):  # the same edit is found again by the next one
+        async with serving(discord, tmp_path, lambda: solo("Ten.")) as gateway:
+            await taken(gateway, 2)
+            await discord.until(lambda: len(said(discord, alice.direct)) == 2)
+            await all_told(gateway)
+    assert len(said(discord, alice.direct)) == 2
+    assert own(discord, alice.direct)[1].components
+
+
+async def test_a_channel_that_can_not_be_read_any_more_deletes_nothing(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    general, alice, go_on = discord.channel("general"), discord.person("alice"), asyncio.Event()
+    model = ScriptedModel(["One ", go_on, "."], "Two.")
+    async with serving(discord, tmp_path, partial(solo, model)) as gateway:
+        asked = await alice.mentions(general, "first")
+        await discord.until(lambda: asked.thread)
+        await model.asked()
+        second = await alice.says(thread_of(asked), "second")
+        await taken(gateway, 2)
+        discord.deny(general, discord.bot, "read_message_history")
+        discord.gateway.invalidate()
+        looked_at = f"{thread_of(asked).id}/messages/{second.id}"
+        await discord.until(lambda: any(c.status for c in discord.calls("GET", looked_at)))
+        go_on.set()
+        await discord.until(lambda: len(said(discord, thread_of(asked))) == 2)
+        await all_told(gateway)
+    assert "second" in "".join(model.texts())
 
 
 async def test_an_event_that_ends_the_library_does_not_end_the_bot(
