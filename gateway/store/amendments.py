@@ -118,7 +118,7 @@ def _again(acceptance: Acceptance, decision: Again) -> Accepted:
         text=edit["text"],
         message_id=target["message_id"],
         link=target["link"],
-        quotes=quotes_of(edit),
+        quotes=quotes_of(edit["quotes"]),
     )
     acceptance.kind = "message"
     accepted = acceptance.enqueue(decision.enqueue)

@@ -19,7 +19,8 @@ from gateway.events import Notice, SessionEvent
 from gateway.store.attachments import attach
 from gateway.store.decisions import Awaiting, Brought, Sort
 from gateway.store.queue import open_turn
-from gateway.store.rows import add_events, find_thread
+from gateway.store.records import Thread
+from gateway.store.rows import MessageRow, add_events, find_thread
 
 LEFT_OUT = "(The file {name!r} did not get here: {why}.)"
 TOLD = "The file {name!r} did not get to the team: {why}."
@@ -52,18 +53,14 @@ def awaiting(row: sqlite3.Row) -> Awaiting:
     )
 
 
-def wait(
-    connection: sqlite3.Connection, first: sqlite3.Row, now: float, *, together: bool
-) -> float:
-    """Seconds for which a turn waits that begins with the message `first`, or is to have all that
-    waits `together`.
-    """
-    until: float | None = first["awaits_until"] if first["awaits"] is not None else None
-    if together:
+def wait(connection: sqlite3.Connection, first: MessageRow, thread: Thread, now: float) -> float:
+    """Seconds for which a turn of the thread waits that begins with the message `first`."""
+    until = first.awaits_until if first.awaits is not None else None
+    if thread.takes_all:
         until = connection.execute(
             "SELECT MAX(awaits_until) FROM inbox"
             " WHERE thread = ? AND outcome = 'queued' AND awaits IS NOT NULL",
-            (first["thread"],),
+            (thread.id,),
         ).fetchone()[0]
     # A clock that was set back must not hold a turn up for longer than it was meant to wait.
     return 0.0 if until is None else min(AWAITED_SECONDS, until - now)

@@ -6,22 +6,26 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from itertools import takewhile
+from typing import NamedTuple
 
-from gateway.conversation import Author
+from gateway.conversation import Author, Quote
 from gateway.errors import Fenced
 from gateway.events import HumanText, MessageJoined, SessionEvent, TurnStarted
 from gateway.store import attachments, awaited, usage
 from gateway.store.inbox import SUPERSEDED
 from gateway.store.queue import IN_ORDER
-from gateway.store.records import NOTHING_USED
+from gateway.store.records import NOTHING_USED, Thread, TurnStatus
 from gateway.store.rows import (
+    MESSAGE_COLUMNS,
     REQUEST_COLUMNS,
     THREAD_COLUMNS,
+    THREAD_WIDTH,
+    MessageRow,
     add_events,
-    author_of,
+    author,
     call_of,
     new_id,
     open_messages,
@@ -43,77 +47,139 @@ _CALLS = f"""
 OPEN = ("running", "paused", "waiting")
 
 
+class _Stands(NamedTuple):
+    """How a thread stands: its newest turn (no other one can be open), and what is in it."""
+
+    turn: str | None
+    n: int | None
+    status: TurnStatus | None
+    author: str
+    delivered: int
+    ready: int
+    stop: int
+    first_author: str | None
+    last_author: str | None
+    untrusted_at: float | None
+    grants: int
+    shown: int
+    saved: int
+
+
+_STANDS = f"""
+    SELECT {THREAD_COLUMNS},
+     u.id, u.n, u.status, u.author, u.delivered, u.ready, u.stop_requested,
+     (SELECT MIN(author) FROM inbox WHERE thread = t.id AND outcome <> 'refused'),
+     (SELECT MAX(author) FROM inbox WHERE thread = t.id AND outcome <> 'refused'),
+     (SELECT MAX(taken_at) FROM inbox WHERE thread = t.id AND untrusted),
+     EXISTS (SELECT 1 FROM grants WHERE thread = t.id),
+     EXISTS (SELECT 1 FROM open_messages WHERE thread = t.id),
+     EXISTS (SELECT 1 FROM checkpoints WHERE thread = t.id),
+     {MESSAGE_COLUMNS}
+    FROM threads t
+    LEFT JOIN turns u ON u.thread = t.id AND u.n = (SELECT MAX(n) FROM turns WHERE thread = t.id)
+    LEFT JOIN inbox i ON i.id = (SELECT id FROM inbox
+     WHERE thread = t.id AND outcome = 'queued' {IN_ORDER} LIMIT 1)
+    WHERE t.id = ?
+"""
+"""A thread, a _Stands, and the message that waits first."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Turn:
     id: str
     author: str
-    delivered: bool = False
-    stop: bool = False
     resumed: bool = False
     alone: bool = False
     """Its first message, as it was stored, is all it has: the turn before it, if any, was done."""
-
-
-_STANDS = f"""
-    SELECT {THREAD_COLUMNS}, u.id AS turn, u.n AS turn_n, u.status AS turn_status,
-     u.author AS turn_author, u.delivered AS turn_delivered, u.ready AS turn_ready,
-     u.stop_requested AS turn_stop,
-     (SELECT MIN(author) FROM inbox WHERE thread = t.id AND outcome <> 'refused') AS first_author,
-     (SELECT MAX(author) FROM inbox WHERE thread = t.id AND outcome <> 'refused') AS last_author,
-     (SELECT MAX(taken_at) FROM inbox WHERE thread = t.id AND untrusted) AS untrusted_at,
-     EXISTS (SELECT 1 FROM grants WHERE thread = t.id) AS grants,
-     EXISTS (SELECT 1 FROM open_messages WHERE thread = t.id) AS shown,
-     EXISTS (SELECT 1 FROM checkpoints WHERE thread = t.id) AS saved
-    FROM threads t LEFT JOIN turns u
-     ON u.thread = t.id AND u.n = (SELECT MAX(n) FROM turns WHERE thread = t.id)
-    WHERE t.id = ?
-"""
-"""A thread with its newest turn: no other one can be open."""
 
 
 def begin(
     connection: sqlite3.Connection, thread: str, boot: str, now: float, quiet: float
 ) -> Work | Later | None:
     """Claim the thread's next turn: the open one if it can go on, else the first message's."""
-    stands = connection.execute(_STANDS, (thread,)).fetchone()
-    if stands is None or (stands["turn_status"] == "waiting" and not stands["turn_ready"]):
+    row = connection.execute(_STANDS, (thread,)).fetchone()
+    if row is None:
         return None
-    first: sqlite3.Row | None = None
-    late: tuple[SessionEvent, ...] = ()
-    if stands["turn_status"] in OPEN:
-        turn = _go_on(connection, stands)
-    elif (wait := _still_collecting(connection, stands, now, quiet)) > 0:
+    stands = _Stands._make(row[THREAD_WIDTH:_FIRST])
+    begun = thread_of(row, begun=True)
+    if stands.status in OPEN:
+        goes_on = stands.status != "waiting" or stands.ready
+        return _resume(connection, begun, stands, boot, now) if goes_on else None
+    if row[_FIRST] is None:
+        return None
+    first = MessageRow._make(row[_FIRST:])
+    wait = _still_collecting(connection, begun, now, quiet)
+    wait = max(wait, awaited.wait(connection, first, begun, now))
+    if wait > 0:
         return Later(seconds=wait)
-    elif (first := _first(connection, thread)) is not None:
-        if (wait := awaited.wait(connection, first, now, together=_together(stands))) > 0:
-            return Later(seconds=wait)
-        turn = _open(connection, stands, first, now)
-        if not turn.alone:
-            late = awaited.give_up(connection, turn.id, now)
-    else:
-        return None
-    if first is not None and turn.alone:
-        messages, asked_at = _queued(connection, [first]), first["received_at"]
-        told: tuple[HumanText, ...] = (_human_text(messages[0]),)
-    else:
-        messages, asked_at = _messages(connection, thread, turn.id), _asked_at(connection, turn.id)
-        told = () if turn.resumed else _told(connection, turn.id)
-    started = TurnStarted(
-        thread=thread,
-        turn=turn.id,
-        messages=told,
-        resumed=turn.resumed,
-        asker=turn.author,
-        asked_at=asked_at or now,
+    return _start(connection, begun, stands, first, boot, now)
+
+
+_FIRST = THREAD_WIDTH + len(_Stands._fields)
+
+
+def _resume(
+    connection: sqlite3.Connection, thread: Thread, stands: _Stands, boot: str, now: float
+) -> Work:
+    assert stands.turn is not None  # it is open
+    turn = _Turn(stands.turn, stands.author, resumed=True)
+    connection.execute("UPDATE turns SET status = 'running', ready = 0 WHERE id = ?", (turn.id,))
+    connection.execute(
+        "UPDATE requests SET taken = 1 WHERE turn = ? AND state <> 'open'", (turn.id,)
     )
-    if turn.stop:
+    messages = _messages(connection, thread.id, turn.id)
+    if stands.stop:
         connection.execute(
             "UPDATE threads SET epoch = epoch + 1, owner = ?, state = 'working' WHERE id = ?",
-            (boot, thread),
+            (boot, thread.id),
         )
-        return _work(connection, turn, stands, messages, late)
-    events = late + add_events(connection, thread, [started], now, state="working", owner=boot)
-    return _work(connection, turn, stands, messages, events)
+        thread = replace(thread, last_seq=thread.last_seq - 1)
+        return _work(connection, turn, thread, stands, messages, ())
+    started = TurnStarted(
+        thread=thread.id,
+        turn=turn.id,
+        resumed=True,
+        asker=turn.author,
+        asked_at=_asked_at(connection, turn.id) or now,
+    )
+    events = _tell_of(connection, thread, started, boot, now)
+    return _work(connection, turn, thread, stands, messages, events)
+
+
+def _start(
+    connection: sqlite3.Connection,
+    thread: Thread,
+    stands: _Stands,
+    first: MessageRow,
+    boot: str,
+    now: float,
+) -> Work:
+    turn = _open(connection, thread, stands, first, now)
+    late: tuple[SessionEvent, ...] = ()
+    if turn.alone:
+        messages, asked_at = (_queued(connection, first),), first.received_at
+        told: tuple[HumanText, ...] = (_human_text(messages[0]),)
+    else:
+        late = awaited.give_up(connection, turn.id, now)
+        messages = _messages(connection, thread.id, turn.id)
+        told, asked_at = _told(connection, turn.id), _asked_at(connection, turn.id) or now
+    started = TurnStarted(
+        thread=thread.id, turn=turn.id, messages=told, asker=turn.author, asked_at=asked_at
+    )
+    if late:
+        thread = replace(thread, last_seq=late[-1].seq + 1)
+    events = late + _tell_of(connection, thread, started, boot, now)
+    return _work(connection, turn, thread, stands, messages, events)
+
+
+def _tell_of(
+    connection: sqlite3.Connection, thread: Thread, started: TurnStarted, boot: str, now: float
+) -> tuple[SessionEvent, ...]:
+    """Claim the thread with the event that says so, its last one."""
+    after = thread.last_seq - 1
+    return add_events(
+        connection, thread.id, [started], now, after=after, state="working", owner=boot
+    )
 
 
 def _asked_at(connection: sqlite3.Connection, turn: str) -> float | None:
@@ -121,55 +187,28 @@ def _asked_at(connection: sqlite3.Connection, turn: str) -> float | None:
     return connection.execute(query, (turn,)).fetchone()[0]
 
 
-def _go_on(connection: sqlite3.Connection, stands: sqlite3.Row) -> _Turn:
-    turn = stands["turn"]
-    connection.execute("UPDATE turns SET status = 'running', ready = 0 WHERE id = ?", (turn,))
-    connection.execute("UPDATE requests SET taken = 1 WHERE turn = ? AND state <> 'open'", (turn,))
-    return _Turn(
-        turn,
-        stands["turn_author"],
-        delivered=bool(stands["turn_delivered"]),
-        stop=bool(stands["turn_stop"]),
-        resumed=True,
-    )
-
-
-def _first(connection: sqlite3.Connection, thread: str) -> sqlite3.Row | None:
-    return connection.execute(
-        f"SELECT * FROM inbox WHERE thread = ? AND outcome = 'queued' {IN_ORDER} LIMIT 1",
-        (thread,),
-    ).fetchone()
-
-
 def _open(
-    connection: sqlite3.Connection, stands: sqlite3.Row, first: sqlite3.Row, now: float
+    connection: sqlite3.Connection, thread: Thread, stands: _Stands, first: MessageRow, now: float
 ) -> _Turn:
     turn = new_id()
     connection.execute(
         "INSERT INTO turns (id, thread, n, status, author, destination, started_at)"
         " VALUES (?, ?, ?, 'running', ?, ?, ?)",
-        (turn, stands["id"], (stands["turn_n"] or 0) + 1, first["author"], stands["key"], now),
+        (turn, thread.id, (stands.n or 0) + 1, first.author, str(thread.key), now),
     )
     connection.execute(
         "UPDATE inbox SET outcome = 'turn', turn = ?, taken_at = ? WHERE id = ?",
-        (turn, now, first["id"]),
+        (turn, now, first.id),
     )
-    together = _together(stands)
-    if together:
-        # Messages are collected, or each takes the place of those before it: all are one turn's.
+    if thread.takes_all:
         connection.execute(
             "UPDATE inbox SET outcome = 'merged', turn = ?, taken_at = ?"
             " WHERE thread = ? AND outcome = 'queued'",
-            (turn, now, stands["id"]),
+            (turn, now, thread.id),
         )
-    here = first["awaits"] is None
-    alone = here and not together and stands["turn_status"] in (None, "done")
-    return _Turn(turn, first["author"], alone=alone)
-
-
-def _together(stands: sqlite3.Row) -> bool:
-    """Whether all that waits is one turn's."""
-    return stands["mode"] in ("collect", "interrupt")
+    here = first.awaits is None
+    alone = here and not thread.takes_all and stands.status in (None, "done")
+    return _Turn(turn, first.author, alone=alone)
 
 
 def _messages(connection: sqlite3.Connection, thread: str, turn: str) -> tuple[QueuedMessage, ...]:
@@ -177,7 +216,7 @@ def _messages(connection: sqlite3.Connection, thread: str, turn: str) -> tuple[Q
     them.
     """
     rows = connection.execute(
-        "SELECT i.* FROM inbox i JOIN turns t ON t.id = i.turn"
+        f"SELECT {MESSAGE_COLUMNS} FROM inbox i JOIN turns t ON t.id = i.turn"
         " WHERE i.outcome IN ('turn', 'merged')"
         " AND (t.id = :turn OR t.thread = :thread AND NOT i.joined"
         " AND (t.status IN ('failed', 'interrupted')"
@@ -185,27 +224,27 @@ def _messages(connection: sqlite3.Connection, thread: str, turn: str) -> tuple[Q
         f" AND {SINCE}) ORDER BY t.n, i.taken_at, i.place, i.order_key, i.id",
         {"thread": thread, "turn": turn, "newer": SUPERSEDED},
     )
-    return _queued(connection, rows.fetchall())
+    return tuple(_queued(connection, MessageRow._make(row)) for row in rows.fetchall())
 
 
-def _queued(
-    connection: sqlite3.Connection, rows: Iterable[sqlite3.Row]
-) -> tuple[QueuedMessage, ...]:
-    return tuple(
-        QueuedMessage(
-            inbox=row["id"],
-            author=author_of(row),
-            text=row["text"],
-            message_id=row["message_id"],
-            link=row["link"],
-            images=attachments.images(connection, row["id"]) if row["untrusted"] else (),
-            quotes=(*quotes_of(row), *attachments.text_files(connection, row["id"]))
-            if row["untrusted"]
-            else (),
-            untrusted=bool(row["untrusted"]),
-            joined=bool(row["joined"]),
-        )
-        for row in rows
+def _queued(connection: sqlite3.Connection, row: MessageRow) -> QueuedMessage:
+    images: tuple[tuple[str, bytes], ...] = ()
+    quotes: tuple[Quote, ...] = ()
+    if row.untrusted:
+        images = attachments.images(connection, row.id)
+        quotes = (*quotes_of(row.quotes), *attachments.text_files(connection, row.id))
+    return QueuedMessage(
+        inbox=row.id,
+        author=author(
+            row.author, row.author_name, row.timezone, row.author_kind, row.author_groups
+        ),
+        text=row.text,
+        message_id=row.message_id,
+        link=row.link,
+        images=images,
+        quotes=quotes,
+        untrusted=bool(row.untrusted),
+        joined=bool(row.joined),
     )
 
 
@@ -223,14 +262,14 @@ def _told(connection: sqlite3.Connection, turn: str) -> tuple[HumanText, ...]:
 
 
 def _still_collecting(
-    connection: sqlite3.Connection, stands: sqlite3.Row, now: float, quiet: float
+    connection: sqlite3.Connection, thread: Thread, now: float, quiet: float
 ) -> float:
     """Seconds until nobody has written for long enough; 0 where messages are not collected."""
-    if stands["mode"] != "collect":
+    if thread.mode != "collect":
         return 0.0
     newest = connection.execute(
         "SELECT MAX(received_at) FROM inbox WHERE thread = ? AND outcome = 'queued'",
-        (stands["id"],),
+        (thread.id,),
     ).fetchone()[0]
     # A clock that was set back must not hold a turn up for longer than it was meant to wait.
     return 0.0 if newest is None else min(quiet, newest + quiet - now)
@@ -249,15 +288,17 @@ def join(connection: sqlite3.Connection, lease: Lease, now: float) -> Joined:
     if mode["mode"] != "steer":
         return Joined(messages=(), events=())
     rows = connection.execute(
-        f"SELECT * FROM inbox WHERE thread = ? AND outcome = 'queued' AND edits IS NULL {IN_ORDER}",
+        f"SELECT {MESSAGE_COLUMNS} FROM inbox i"
+        f" WHERE i.thread = ? AND i.outcome = 'queued' AND i.edits IS NULL {IN_ORDER}",
         (lease.thread,),
     ).fetchall()
-    rows = list(takewhile(lambda row: row["awaits"] is None, rows))  # none overtakes another
+    # None overtakes another.
+    found = [*takewhile(lambda row: row.awaits is None, map(MessageRow._make, rows))]
     connection.executemany(
         "UPDATE inbox SET outcome = 'merged', turn = ?, taken_at = ? WHERE id = ?",
-        [(lease.turn, now, row["id"]) for row in rows],
+        [(lease.turn, now, row.id) for row in found],
     )
-    messages = _queued(connection, rows)
+    messages = tuple(_queued(connection, row) for row in found)
     shown = [
         MessageJoined(thread=lease.thread, turn=lease.turn, message=_human_text(message))
         for message in messages
@@ -278,18 +319,13 @@ def _human_text(message: QueuedMessage) -> HumanText:
 def _work(
     connection: sqlite3.Connection,
     turn: _Turn,
-    stands: sqlite3.Row,
+    thread: Thread,
+    stands: _Stands,
     messages: tuple[QueuedMessage, ...],
     events: tuple[SessionEvent, ...],
 ) -> Work:
-    thread = replace(
-        thread_of(stands),
-        epoch=stands["epoch"] + 1,
-        state="working",
-        last_seq=events[-1].seq if events else stands["last_seq"],
-    )
-    untrusted = stands["untrusted_at"]
-    if not turn.alone or any(message.untrusted for message in messages):
+    untrusted = stands.untrusted_at
+    if not turn.alone or messages[0].untrusted:
         untrusted = _untrusted(connection, thread.id)
     asker, others = _people(messages, turn.author)
     of_run = {"thread": thread.id}
@@ -298,10 +334,10 @@ def _work(
         thread=thread,
         messages=messages,
         resumed=turn.resumed,
-        delivered=turn.delivered,
-        saved=bool(stands["saved"]),
-        stop=turn.stop,
-        shared=stands["first_author"] != stands["last_author"],
+        delivered=bool(stands.delivered and turn.resumed),
+        saved=bool(stands.saved),
+        stop=bool(stands.stop and turn.resumed),
+        shared=stands.first_author != stands.last_author,
         asker=asker,
         others=others,
         untrusted=untrusted is not None,
@@ -312,9 +348,9 @@ def _work(
         if turn.alone
         else tuple(map(call_of, connection.execute(_CALLS, of_run).fetchall())),
         grants=_grants(connection, thread.id, [asker, *others], untrusted or 0.0)
-        if stands["grants"]
+        if stands.grants
         else frozenset(),
-        open_messages=open_messages(connection, thread.id) if stands["shown"] else (),
+        open_messages=open_messages(connection, thread.id) if stands.shown else (),
         events=events,
         used=usage.of_turn(connection, thread.id, turn.id) if turn.resumed else NOTHING_USED,
     )

@@ -40,6 +40,13 @@ class Thread(ThreadInfo):
     files_at: int = 0
     """When the newest file that was told of was changed; in nanoseconds since the epoch."""
 
+    @property
+    def takes_all(self) -> bool:
+        """Whether all messages that wait are one turn's: they are collected, or each takes the
+        place of those before it.
+        """
+        return self.mode in ("collect", "interrupt")
+
 
 @value
 class Request:

@@ -11,10 +11,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import fields
 from functools import lru_cache
 from operator import attrgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 from gateway.client import ThreadState
-from gateway.conversation import Author, ConversationKey, Quote
+from gateway.conversation import Author, AuthorKind, ConversationKey, Quote
 from gateway.errors import Fenced, NotFound
 from gateway.events import (
     MessageFinished,
@@ -38,6 +38,11 @@ THREAD_WIDTH = 16
 """How many these are: whoever reads more columns finds them behind."""
 
 THREADS = f"SELECT {THREAD_COLUMNS} FROM threads t"
+
+MESSAGE_COLUMNS = """
+    i.id, i.author, i.author_name, i.timezone, i.author_kind, i.author_groups, i.text,
+    i.message_id, i.link, i.untrusted, i.joined, i.quotes, i.received_at, i.awaits, i.awaits_until
+"""
 
 REQUEST_COLUMNS = """
     r.id, r.engine_id, r.thread, r.turn, r.kind, r.agent, r.prompt, r.options, r.tool, r.arguments,
@@ -79,28 +84,53 @@ def _names(text: str) -> tuple[str, ...]:
     return tuple(json.loads(text))
 
 
-def thread_of(row: sqlite3.Row) -> Thread:
-    """A row that begins with THREAD_COLUMNS."""
+_key = lru_cache(maxsize=256)(ConversationKey.parse)
+
+
+def thread_of(row: sqlite3.Row, *, begun: bool = False) -> Thread:
+    """A row that begins with THREAD_COLUMNS; as it is once a turn has `begun`, which is one more
+    claim and one more event.
+    """
     id_, title, team, state, updated_at, last_seq, preview, key, *others = row[:THREAD_WIDTH]
     current, definition, participants, mode, epoch, handoff_from, attached, files_at = others
     return Thread(
         id=id_,
         title=title,
         team=team,
-        state=state,
+        state="working" if begun else state,
         updated_at=updated_at,
-        last_seq=last_seq,
+        last_seq=last_seq + begun,
         preview=preview,
-        key=ConversationKey.parse(key),
+        key=_key(key),
         current=bool(current),
         definition=definition,
         participants=_names(participants),
         mode=mode,
-        epoch=epoch,
+        epoch=epoch + begun,
         handoff_from=handoff_from,
         attached=attached,
         files_at=files_at,
     )
+
+
+class MessageRow(NamedTuple):
+    """A message of the inbox, by MESSAGE_COLUMNS."""
+
+    id: int
+    author: str
+    author_name: str
+    timezone: str
+    author_kind: AuthorKind
+    author_groups: str
+    text: str
+    message_id: str
+    link: str
+    untrusted: int
+    joined: int
+    quotes: str
+    received_at: float
+    awaits: str | None
+    awaits_until: float | None
 
 
 def request_of(row: sqlite3.Row) -> Request:
@@ -117,20 +147,20 @@ def request_of(row: sqlite3.Row) -> Request:
 
 def author_of(row: sqlite3.Row) -> Author:
     """The author in a row of inbox, as they were when they wrote."""
-    return Author(
-        id=row["author"],
-        name=row["author_name"],
-        timezone=row["timezone"],
-        kind=row["author_kind"],
-        groups=frozenset(_names(row["author_groups"])),
+    return author(
+        row["author"], row["author_name"], row["timezone"], row["author_kind"], row["author_groups"]
     )
 
 
-def quotes_of(row: sqlite3.Row) -> tuple[Quote, ...]:
-    """The foreign text in a row of inbox."""
-    if row["quotes"] == "[]":
-        return ()
-    return tuple(Quote(**quote) for quote in json.loads(row["quotes"]))
+@lru_cache(maxsize=256)
+def author(id_: str, name: str, timezone: str, kind: AuthorKind, groups: str) -> Author:
+    """An author by the columns of inbox that say who it is."""
+    return Author(id=id_, name=name, timezone=timezone, kind=kind, groups=frozenset(_names(groups)))
+
+
+def quotes_of(quotes: str) -> tuple[Quote, ...]:
+    """The foreign text that came with a message, from its column of inbox."""
+    return () if quotes == "[]" else tuple(Quote(**quote) for quote in json.loads(quotes))
 
 
 def call_of(row: sqlite3.Row) -> CallRow:
