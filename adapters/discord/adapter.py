@@ -234,8 +234,8 @@ class _Bot:
 
     async def ready(self, since: float) -> None:
         direct = [(Channel(id=channel, type=1), "") for channel in sorted(self._spots.direct)]
-        await self._changes.read("", since, self._me)
         await self._catch_up.read(direct, since, self._me)
+        await self._changes.read("", since, self._me)
 
     async def guild(self, payload: Payload, since: float) -> None:
         if payload.get("unavailable"):
@@ -247,8 +247,8 @@ class _Bot:
         ]
         heard = [(channel, last) for channel, last in channels if last]
         me = self._me_in({"guild_id": guild})
-        await self._changes.read(guild, since, me)
         await self._catch_up.read(heard, since, me)
+        await self._changes.read(guild, since, me)
 
     async def thread(self, payload: Payload) -> None:
         """A thread that waits for somebody's answer does not fall asleep."""

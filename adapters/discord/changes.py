@@ -40,7 +40,7 @@ class Changes:
         Raises GatewayError where it can't be taken.
         """
         places: defaultdict[str, list[SaidLately]] = defaultdict(list)
-        for said in await self._store.said_lately(PLATFORM, guild, since - KNOWN_FOR):
+        for said in await self._there(guild, since):
             if channel := _channel_in(said.link):
                 places[channel].append(said)
         left = READS
@@ -49,6 +49,13 @@ class Changes:
             left = await self._compare(channel, guild, known, me, left)
         if left <= 0:
             LOG.warning("not all that may have been edited or deleted was looked at")
+
+    async def _there(self, guild: str, since: float) -> list[SaidLately]:
+        """What was said lately, without that of which it is known that it is gone."""
+        found = await self._store.said_lately(PLATFORM, guild, since - KNOWN_FOR)
+        gone = {said.key.dedupe("delete", said.message_id): said for said in found}
+        known = await self._store.taken(gone)
+        return [said for key, said in gone.items() if key not in known]
 
     async def _compare(
         self, channel: str, guild: str, known: Sequence[SaidLately], me: Me, left: int

@@ -174,20 +174,24 @@ async def test_what_was_edited_while_the_process_was_away_is_offered_to_be_run_a
     discord: DiscordSimulator, tmp_path: Path
 ) -> None:
     alice = discord.person("alice")
-    async with serving(discord, tmp_path, lambda: solo("One.")) as gateway:
+    async with serving(discord, tmp_path, lambda: solo("One.", "Welcome.")) as gateway:
         asked = await alice.says(alice.direct, "count to tne")
         await discord.until(lambda: said(discord, alice.direct))
+        removed = await alice.says(alice.direct, "thanks")
+        await discord.until(lambda: len(said(discord, alice.direct)) == 2)
         await all_told(gateway)
         await noted(gateway)
     await discord.until(lambda: not discord.gateway.open_sessions)
     await alice.edits(asked, "count to ten")
+    await alice.deletes(removed)
     for _ in range(2):  # the same edit is found again by the next one
         async with serving(discord, tmp_path, lambda: solo("Ten.")) as gateway:
-            await taken(gateway, 2)
-            await discord.until(lambda: len(said(discord, alice.direct)) == 2)
+            await taken(gateway, 4)
+            await discord.until(lambda: len(said(discord, alice.direct)) == 3)
             await all_told(gateway)
-    assert len(said(discord, alice.direct)) == 2
-    assert own(discord, alice.direct)[1].components
+    assert len(said(discord, alice.direct)) == 3
+    assert own(discord, alice.direct)[2].components
+    assert len(discord.calls("GET", f"/messages/{removed.id}")) == 1
 
 
 async def test_a_channel_that_can_not_be_read_any_more_deletes_nothing(
