@@ -1,7 +1,9 @@
 """One turn: a run of the team, shown as it goes, saved at each safe point that matters.
 
-The team is pulled at its own pace: nothing moves while an item is being stored. What a turn needs
-to go on after a crash, a shutdown or days of waiting is in the store before anybody sees it.
+The team is pulled at its own pace: no tool runs, and nothing is shown, before what came ahead of it
+is stored. A message is stored while the team sees who is next: with the end of the turn, if that is
+all that comes. What a turn needs to go on after a crash, a shutdown or days of waiting is in the
+store before anybody sees it.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from gateway.journal import Journal, Rules
 from gateway.live_team import LiveTeam
 from gateway.made_files import MadeFiles
 from gateway.registry import TeamInfo
-from gateway.store.records import CallRow, Checkpoint
+from gateway.store.records import CallRow, Checkpoint, OpenMessage
 from gateway.store.work import Record, TurnEnd, Work
 from gateway.terms import Terms
 from gateway.transcript import Transcript
@@ -141,6 +143,7 @@ class Turn:
                 if isinstance(cause, BudgetSpent):
                     return await self._over_budget(live, cause)
                 if isinstance(cause, GatewayError) and not isinstance(cause, TeamUnusable):
+                    await self._log.leave()
                     raise cause from error
             return await self._failed(live, error)
 
@@ -208,7 +211,11 @@ class Turn:
         if _matters(item) or any(isinstance(e, MessageFinished) for e in self._unwritten):
             if isinstance(item, ToolCallExecutionEvent):
                 live.team.add_messages(await self._joining.after_tools(item))
-            await self._write(await live.checkpoint())
+            record = self._record(await live.checkpoint())
+            if isinstance(item, BaseChatMessage):
+                await self._log.put_off(record)
+            else:
+                await self._log.write(record)
         elif any(isinstance(event, SpeakerStarted) for event in self._unwritten):
             await self._show_speaker()
         self._log.show(deltas)
@@ -227,35 +234,44 @@ class Turn:
         await self._log.write(Record(events=started, shown=self._transcript.open_messages()))
         self._shown_at = asyncio.get_running_loop().time()
 
-    async def _write(
-        self,
-        checkpoint: Checkpoint | None,
-        end: TurnEnd | None = None,
-        calls: Collection[CallRow] = (),
+    async def _end(
+        self, checkpoint: Checkpoint | None, end: TurnEnd, calls: Collection[CallRow] = ()
     ) -> bool:
+        """Write the end of this attempt. True if the thread has more to do at once."""
         files_at: int | None = None
-        if self._files is not None and end is not None and end.status != "paused":
+        if self._files is not None and end.status != "paused":
             made, files_at = await self._files.look(self._log.thread, self._log.turn)
             self._unwritten += made
-        events, self._unwritten = self._unwritten, []
-        handoff = self._handoff_from
-        recorded = await self._log.write(
-            Record(
-                events=events,
-                checkpoint=checkpoint,
-                shown=self._transcript.open_messages() if end is not None else (),
-                sealed=[event.message for event in events if isinstance(event, MessageFinished)],
-                calls=calls,
-                handoff_from=None if handoff == self._handoff_written else handoff,
-                joined=self._joining.given() if checkpoint else (),
-                files_at=files_at,
-                end=end,
-            )
-        )
-        self._handoff_written = handoff
-        if end is not None:
-            self.ended = end.status
+        shown = self._transcript.open_messages()
+        record = self._record(checkpoint, shown=shown, calls=calls, files_at=files_at, end=end)
+        recorded = await self._log.write(record)
+        self.ended = end.status
         return recorded.again
+
+    def _record(
+        self,
+        checkpoint: Checkpoint | None,
+        *,
+        shown: Collection[OpenMessage] = (),
+        calls: Collection[CallRow] = (),
+        files_at: int | None = None,
+        end: TurnEnd | None = None,
+    ) -> Record:
+        """What was not written yet; whoever can't write it gives the turn up."""
+        events, self._unwritten = self._unwritten, []
+        handoff, known = self._handoff_from, self._handoff_written
+        self._handoff_written = handoff
+        return Record(
+            events=events,
+            checkpoints=(checkpoint,) if checkpoint else (),
+            shown=shown,
+            sealed=[event.message for event in events if isinstance(event, MessageFinished)],
+            calls=calls,
+            handoff_from=None if handoff == known else handoff,
+            joined=self._joining.given() if checkpoint else (),
+            files_at=files_at,
+            end=end,
+        )
 
     async def _ended(self, live: LiveTeam, result: TaskResult) -> bool:
         checkpoint = await live.checkpoint()
@@ -266,12 +282,12 @@ class Turn:
         end = TurnEnd(
             status="waiting" if result.pending else "done", reason=result.stop_reason or ""
         )
-        again = await self._write(checkpoint, end)
+        again = await self._end(checkpoint, end)
         self.intact = True
         return again
 
     async def _paused(self, live: LiveTeam) -> bool:
-        return await self._write(await live.checkpoint(), TurnEnd(status="paused"))
+        return await self._end(await live.checkpoint(), TurnEnd(status="paused"))
 
     async def _stopped(self, live: LiveTeam) -> bool:
         calls, lost = self._journal.given_up(stopped=True)
@@ -282,7 +298,7 @@ class Turn:
             self._unwritten.append(self._notice(reason))
         await live.team.abandon_turn()  # a run that was not taken up again is over as well
         end = TurnEnd(status="stopped", reason=reason)
-        return await self._write(await live.checkpoint(), end, calls)
+        return await self._end(await live.checkpoint(), end, calls)
 
     async def _over_budget(self, live: LiveTeam | None, spent: BudgetSpent) -> bool:
         """End where the run stands: the next message goes on from there, and so does /retry."""
@@ -294,7 +310,7 @@ class Turn:
             self._notice(text, TRY_AGAIN),
         ]
         checkpoint = await self._last_checkpoint(live)
-        again = await self._write(checkpoint, TurnEnd(status="failed", reason=text), calls)
+        again = await self._end(checkpoint, TurnEnd(status="failed", reason=text), calls)
         self.ended = "over budget"
         return again
 
@@ -330,7 +346,7 @@ class Turn:
             )
         )
         checkpoint = await self._last_checkpoint(live)
-        return await self._write(checkpoint, TurnEnd(status="failed", reason=failure.text), calls)
+        return await self._end(checkpoint, TurnEnd(status="failed", reason=failure.text), calls)
 
     async def _last_checkpoint(self, live: LiveTeam | None) -> Checkpoint | None:
         try:

@@ -1,9 +1,11 @@
-"""The writes of one turn: committed first, shown next."""
+"""The writes of one turn, in their order: committed first, shown next."""
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import replace
 
 from gateway.budgets import Meter
@@ -25,6 +27,9 @@ class TurnLog:
         self.lease = lease
         self.meter = meter
         """Counts what the turn uses."""
+        self._put_off: Record | None = None
+        self._due: asyncio.Handle | None = None
+        self._writing: asyncio.Task[Recorded] | None = None
 
     @property
     def thread(self) -> str:
@@ -37,7 +42,51 @@ class TurnLog:
         return self.lease.turn
 
     async def write(self, record: Record) -> Recorded:
-        """Commit, then show what was committed. What models were used for goes with it."""
+        """Commit, then show what was committed. What models were used for goes with it, and what
+        was put off.
+        """
+        await self._settle()
+        if (before := self._take_put_off()) is not None:
+            record = before.followed_by(record)
+        return await self._commit(record)
+
+    async def put_off(self, record: Record) -> None:
+        """Commit and show this together with what is written next, if that comes at once; or else
+        while the team waits for something.
+        """
+        await self._settle()
+        if (before := self._take_put_off()) is not None:
+            record = before.followed_by(record)
+        self._put_off = record
+        self._due = asyncio.get_running_loop().call_soon(self._write_put_off)
+
+    def _take_put_off(self) -> Record | None:
+        record, self._put_off = self._put_off, None
+        if self._due is not None:
+            self._due.cancel()
+            self._due = None
+        return record
+
+    def _write_put_off(self) -> None:
+        if (record := self._take_put_off()) is not None:
+            # Whoever writes next, or leaves, waits for it.
+            loop = asyncio.get_running_loop()
+            self._writing = loop.create_task(self._commit(record), name=f"turn {self.turn} writes")
+
+    async def _settle(self) -> None:
+        """Wait for what is being written; raises what became of it."""
+        if (writing := self._writing) is not None:
+            await asyncio.wait([writing])  # who is cancelled here leaves it to its end
+            self._writing = None
+            writing.result()
+
+    async def leave(self) -> None:
+        """Write no more: what was put off is lost with the lease."""
+        self._take_put_off()
+        with suppress(GatewayError):
+            await self._settle()
+
+    async def _commit(self, record: Record) -> Recorded:
         uses, told = self.meter.take()
         if uses or told:
             notices = [Notice(thread=self.thread, turn=self.turn, text=text) for text in told]
@@ -52,6 +101,8 @@ class TurnLog:
 
     async def join(self) -> tuple[QueuedMessage, ...]:
         """Take what waits into the turn, if it may join it, and show that."""
+        if self._put_off or self._writing:
+            await self.write(Record())
         joined = await self._store.join(self.lease)
         self.show(joined.events)
         return joined.messages

@@ -39,10 +39,10 @@ def record(connection: sqlite3.Connection, lease: Lease, record: Record, now: fl
     stands = connection.execute(_STANDS, (lease.turn, lease.thread, lease.epoch)).fetchone()
     if stands is None:
         raise Fenced(lease.thread)
-    if record.checkpoint is not None:
-        add_checkpoint(connection, lease, record.checkpoint)
-        if not stands["delivered"]:
-            connection.execute("UPDATE turns SET delivered = 1 WHERE id = ?", (lease.turn,))
+    for checkpoint in record.checkpoints:
+        add_checkpoint(connection, lease, checkpoint)
+    if record.checkpoints and not stands["delivered"]:
+        connection.execute("UPDATE turns SET delivered = 1 WHERE id = ?", (lease.turn,))
     for message in record.shown:
         _show(connection, lease.thread, message)
     connection.executemany(

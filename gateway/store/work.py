@@ -126,7 +126,7 @@ class Record:
     """What one write adds to a turn; all of it or nothing."""
 
     events: Sequence[SessionEvent] = ()
-    checkpoint: Checkpoint | None = None
+    checkpoints: Sequence[Checkpoint] = ()
     shown: Collection[OpenMessage] = ()
     sealed: Collection[str] = ()
     calls: Collection[CallRow] = ()
@@ -139,6 +139,23 @@ class Record:
     uses: Collection[ModelUse] = ()
     """What was used since the last record."""
     end: TurnEnd | None = None
+
+    def followed_by(self, other: Record) -> Record:
+        """Both as one; this one does not end the turn."""
+        later = other.handoff_from is not None
+        return Record(
+            events=[*self.events, *other.events],
+            checkpoints=[*self.checkpoints, *other.checkpoints],
+            shown=[*self.shown, *other.shown],
+            sealed=[*self.sealed, *other.sealed],
+            calls=[*self.calls, *other.calls],
+            requests=[*self.requests, *other.requests],
+            handoff_from=other.handoff_from if later else self.handoff_from,
+            joined=[*self.joined, *other.joined],
+            files_at=self.files_at if other.files_at is None else other.files_at,
+            uses=[*self.uses, *other.uses],
+            end=other.end,
+        )
 
 
 @value
