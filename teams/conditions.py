@@ -1,7 +1,5 @@
 """The termination conditions. Combine them with `&` (all of them) and `|` (any of them)."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from inspect import isawaitable
@@ -11,6 +9,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from teams._component import Component
+from teams._constructor_config import config_of_constructor
 from teams._termination import TerminatedException, TerminationCondition
 from teams.messages import (
     BaseAgentEvent,
@@ -64,10 +63,6 @@ class _Condition(TerminationCondition):
         """Go on from there; with nothing in it, start over."""
 
 
-class _Config(BaseModel, defer_build=True):
-    """The constructor's parameters, as they are written to JSON."""
-
-
 def _number(progress: Mapping[str, Any], name: str) -> Any:
     match progress.get(name, 0):
         case int() | float() as number:
@@ -76,18 +71,13 @@ def _number(progress: Mapping[str, Any], name: str) -> Any:
             raise ValueError(f"A condition's {name!r} must be a number, not {other!r}")
 
 
-class MaxMessageTerminationConfig(_Config):
-    max_messages: int
-    include_agent_event: bool = False
-
-
-class MaxMessageTermination(_Condition, Component[MaxMessageTerminationConfig]):
+class MaxMessageTermination(_Condition, Component[BaseModel]):
     """Ends the conversation after so many messages, those of the task included.
 
     Events count only if `include_agent_event`.
     """
 
-    component_config_schema = MaxMessageTerminationConfig
+    component_config_schema = config_of_constructor()
 
     def __init__(self, max_messages: int, include_agent_event: bool = False) -> None:
         self._max_messages = max_messages
@@ -113,15 +103,10 @@ class MaxMessageTermination(_Condition, Component[MaxMessageTerminationConfig]):
         self._message_count = _number(progress, "message_count")
 
 
-class TextMentionTerminationConfig(_Config):
-    text: str
-    sources: Sequence[str] | None = None
-
-
-class TextMentionTermination(_Condition, Component[TextMentionTerminationConfig]):
+class TextMentionTermination(_Condition, Component[BaseModel]):
     """Ends the conversation when a text occurs, in whatever the `sources` (default: anyone) say."""
 
-    component_config_schema = TextMentionTerminationConfig
+    component_config_schema = config_of_constructor()
 
     def __init__(self, text: str, sources: Sequence[str] | None = None) -> None:
         self._text = text
@@ -135,33 +120,23 @@ class TextMentionTermination(_Condition, Component[TextMentionTerminationConfig]
         return None
 
 
-class StopMessageTerminationConfig(_Config):
-    """A StopMessageTermination has no parameters."""
-
-
-class StopMessageTermination(_Condition, Component[StopMessageTerminationConfig]):
+class StopMessageTermination(_Condition, Component[BaseModel]):
     """Ends the conversation when someone sends a StopMessage."""
 
-    component_config_schema = StopMessageTerminationConfig
+    component_config_schema = config_of_constructor()
 
     async def _reason(self, messages: Delta) -> str | None:
         stopped = any(isinstance(message, StopMessage) for message in messages)
         return "Stop message received" if stopped else None
 
 
-class TokenUsageTerminationConfig(_Config):
-    max_total_token: int | None = None
-    max_prompt_token: int | None = None
-    max_completion_token: int | None = None
-
-
-class TokenUsageTermination(_Condition, Component[TokenUsageTerminationConfig]):
+class TokenUsageTermination(_Condition, Component[BaseModel]):
     """Ends the conversation when it has used so many tokens, as messages and events report them.
 
     Raises ValueError if no limit is given.
     """
 
-    component_config_schema = TokenUsageTerminationConfig
+    component_config_schema = config_of_constructor()
 
     def __init__(
         self,
@@ -208,14 +183,10 @@ class TokenUsageTermination(_Condition, Component[TokenUsageTerminationConfig]):
         self._completion_tokens = _number(progress, "completion_tokens")
 
 
-class HandoffTerminationConfig(_Config):
-    target: str
-
-
-class HandoffTermination(_Condition, Component[HandoffTerminationConfig]):
+class HandoffTermination(_Condition, Component[BaseModel]):
     """Ends the conversation when someone hands over to the target."""
 
-    component_config_schema = HandoffTerminationConfig
+    component_config_schema = config_of_constructor()
 
     def __init__(self, target: str) -> None:
         self._target = target
@@ -227,17 +198,13 @@ class HandoffTermination(_Condition, Component[HandoffTerminationConfig]):
         return None
 
 
-class TimeoutTerminationConfig(_Config):
-    timeout_seconds: float
-
-
-class TimeoutTermination(_Condition, Component[TimeoutTerminationConfig]):
+class TimeoutTermination(_Condition, Component[BaseModel]):
     """Ends the conversation at the first message after so many seconds.
 
     In a team only the time counts in which it runs; alone, all time since construction or reset.
     """
 
-    component_config_schema = TimeoutTerminationConfig
+    component_config_schema = config_of_constructor()
 
     def __init__(self, timeout_seconds: float) -> None:
         self._timeout_seconds = timeout_seconds
@@ -274,14 +241,10 @@ class TimeoutTermination(_Condition, Component[TimeoutTerminationConfig]):
         self._running_since = monotonic()
 
 
-class ExternalTerminationConfig(_Config):
-    """An ExternalTermination has no parameters."""
-
-
-class ExternalTermination(_Condition, Component[ExternalTerminationConfig]):
+class ExternalTermination(_Condition, Component[BaseModel]):
     """Ends the conversation after the current turn, once somebody has called `set`."""
 
-    component_config_schema = ExternalTerminationConfig
+    component_config_schema = config_of_constructor()
 
     def __init__(self) -> None:
         self._requested = False
@@ -300,14 +263,10 @@ class ExternalTermination(_Condition, Component[ExternalTerminationConfig]):
         self._requested = bool(progress.get("requested", False))
 
 
-class SourceMatchTerminationConfig(_Config):
-    sources: list[str]
-
-
-class SourceMatchTermination(_Condition, Component[SourceMatchTerminationConfig]):
+class SourceMatchTermination(_Condition, Component[BaseModel]):
     """Ends the conversation after one of the sources has said something."""
 
-    component_config_schema = SourceMatchTerminationConfig
+    component_config_schema = config_of_constructor()
 
     def __init__(self, sources: list[str]) -> None:
         self._sources = sources
@@ -319,14 +278,10 @@ class SourceMatchTermination(_Condition, Component[SourceMatchTerminationConfig]
         return None
 
 
-class TextMessageTerminationConfig(_Config):
-    source: str | None = None
-
-
-class TextMessageTermination(_Condition, Component[TextMessageTerminationConfig]):
+class TextMessageTermination(_Condition, Component[BaseModel]):
     """Ends the conversation at a TextMessage, of the source if one is given."""
 
-    component_config_schema = TextMessageTerminationConfig
+    component_config_schema = config_of_constructor()
 
     def __init__(self, source: str | None = None) -> None:
         self._source = source
@@ -338,14 +293,10 @@ class TextMessageTermination(_Condition, Component[TextMessageTerminationConfig]
         return None
 
 
-class FunctionCallTerminationConfig(_Config):
-    function_name: str
-
-
-class FunctionCallTermination(_Condition, Component[FunctionCallTerminationConfig]):
+class FunctionCallTermination(_Condition, Component[BaseModel]):
     """Ends the conversation after a tool of this name has run."""
 
-    component_config_schema = FunctionCallTerminationConfig
+    component_config_schema = config_of_constructor()
 
     def __init__(self, function_name: str) -> None:
         self._function_name = function_name

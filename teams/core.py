@@ -1,7 +1,5 @@
 """The names of `autogen_core`: cancellation, images, components, caches and the loggers."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Generic, TypeVar
@@ -21,6 +19,7 @@ from teams._component import (
     is_component_class,
     is_component_instance,
 )
+from teams._constructor_config import config_of_constructor
 from teams._image import Image
 from teams._providers import trust_component_prefix
 
@@ -54,14 +53,10 @@ class CacheStore(ABC, ComponentBase[BaseModel], Generic[T]):
         """Keep `value` under `key`, in place of what was there."""
 
 
-class InMemoryStoreConfig(BaseModel, defer_build=True):
-    """Nothing to configure."""
-
-
-class InMemoryStore(CacheStore[T], Component[InMemoryStoreConfig]):
+class InMemoryStore(CacheStore[T], Component[BaseModel]):
     """A cache that lives as long as the object."""
 
-    component_config_schema = InMemoryStoreConfig
+    component_config_schema = config_of_constructor()
 
     def __init__(self) -> None:
         self._values: dict[str, T] = {}

@@ -1,7 +1,5 @@
 """Model contexts: an agent's history with its model, and how much of it the model is sent."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,6 +9,7 @@ from pydantic import BaseModel
 from typing_extensions import override
 
 from teams._component import Component, ComponentBase, ComponentModel
+from teams._constructor_config import config_of_constructor
 from teams._history import History
 from teams._transcript import calls_of
 from teams.models import (
@@ -104,37 +103,20 @@ class ChatCompletionContext(ComponentBase[BaseModel], ABC):
         self._messages.replace(load_llm_messages(_ContextRows.model_validate(state).messages))
 
 
-class UnboundedChatCompletionContextConfig(BaseModel, defer_build=True):
-    """The config of an unbounded context."""
-
-    initial_messages: list[LLMMessage] | None = None
-
-
-class UnboundedChatCompletionContext(
-    ChatCompletionContext, Component[UnboundedChatCompletionContextConfig]
-):
+class UnboundedChatCompletionContext(ChatCompletionContext, Component[BaseModel]):
     """The model is sent everything."""
 
-    component_config_schema = UnboundedChatCompletionContextConfig
+    component_config_schema = config_of_constructor()
 
     @override
     async def get_messages(self) -> list[LLMMessage]:
         return list(self._messages)
 
 
-class BufferedChatCompletionContextConfig(BaseModel, defer_build=True):
-    """The config of a buffered context."""
-
-    buffer_size: int
-    initial_messages: list[LLMMessage] | None = None
-
-
-class BufferedChatCompletionContext(
-    ChatCompletionContext, Component[BufferedChatCompletionContextConfig]
-):
+class BufferedChatCompletionContext(ChatCompletionContext, Component[BaseModel]):
     """The model is sent the last `buffer_size` messages, less what would be half of a tool call."""
 
-    component_config_schema = BufferedChatCompletionContextConfig
+    component_config_schema = config_of_constructor()
 
     def __init__(
         self, buffer_size: int, initial_messages: Sequence[LLMMessage] | None = None
@@ -148,20 +130,10 @@ class BufferedChatCompletionContext(
         return _whole(self._messages[-self._buffer_size :])
 
 
-class HeadAndTailChatCompletionContextConfig(BaseModel, defer_build=True):
-    """The config of a head-and-tail context."""
-
-    head_size: int
-    tail_size: int
-    initial_messages: list[LLMMessage] | None = None
-
-
-class HeadAndTailChatCompletionContext(
-    ChatCompletionContext, Component[HeadAndTailChatCompletionContextConfig]
-):
+class HeadAndTailChatCompletionContext(ChatCompletionContext, Component[BaseModel]):
     """The model is sent the first and the last messages, and how many were skipped between them."""
 
-    component_config_schema = HeadAndTailChatCompletionContextConfig
+    component_config_schema = config_of_constructor()
 
     def __init__(
         self,
