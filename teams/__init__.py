@@ -6,8 +6,9 @@ same names.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from teams._exports import lazy_exports
 
 if TYPE_CHECKING:
     from teams._graph import DiGraph, DiGraphBuilder, DiGraphEdge, DiGraphNode
@@ -36,30 +37,26 @@ __all__ = [
     "__version__",
 ]
 
-# Resolved on first use: who imports only `teams.messages` does not pay for the engine.
-_HOMES = {
-    "EVENT_LOGGER_NAME": "teams.core",
-    "TRACE_LOGGER_NAME": "teams.core",
-    "BaseGroupChat": "teams._group_chat",
-    "DiGraph": "teams._graph",
-    "DiGraphBuilder": "teams._graph",
-    "DiGraphEdge": "teams._graph",
-    "DiGraphNode": "teams._graph",
-    "GraphFlow": "teams._graph_flow",
-    "MagenticOneGroupChat": "teams._magentic_one",
-    "RoundRobinGroupChat": "teams._round_robin",
-    "SelectorGroupChat": "teams._selector",
-    "Swarm": "teams._swarm",
-    "__version__": "teams._version",
-}
-
-
-def __getattr__(name: str) -> Any:
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(home), name)
-
-
-def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__])
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = lazy_exports(
+        __name__,
+        {
+            "teams._graph": (
+                "DiGraph",
+                "DiGraphBuilder",
+                "DiGraphEdge",
+                "DiGraphNode",
+            ),
+            "teams._graph_flow": ("GraphFlow",),
+            "teams._group_chat": ("BaseGroupChat",),
+            "teams._magentic_one": ("MagenticOneGroupChat",),
+            "teams._round_robin": ("RoundRobinGroupChat",),
+            "teams._selector": ("SelectorGroupChat",),
+            "teams._swarm": ("Swarm",),
+            "teams._version": ("__version__",),
+            "teams.core": (
+                "EVENT_LOGGER_NAME",
+                "TRACE_LOGGER_NAME",
+            ),
+        },
+    )

@@ -12,8 +12,6 @@ and load with it; `Annotated[ComponentModel, ChatCompletionClient]` says what is
 `_to_config` and `_from_config` may be overridden for anything else.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar

@@ -15,7 +15,7 @@ Activation = Literal["all", "any"]
 ConditionFunc = Callable[[BaseChatMessage], bool]
 
 
-class DiGraphEdge(BaseModel):
+class DiGraphEdge(BaseModel, defer_build=True):
     """A way from one node to the next, taken when its condition is met.
 
     Several edges to one node that have the same `activation_group` belong together: with the
@@ -58,7 +58,7 @@ class DiGraphEdge(BaseModel):
         return self.condition is None or str(self.condition) in message.to_model_text()
 
 
-class DiGraphNode(BaseModel):
+class DiGraphNode(BaseModel, defer_build=True):
     """An agent in the graph, and the edges that leave it."""
 
     name: str
@@ -72,7 +72,7 @@ class DiGraphNode(BaseModel):
     ("any": whatever the edges say themselves)."""
 
 
-class DiGraph(BaseModel):
+class DiGraph(BaseModel, defer_build=True):
     """A directed graph of agents. Make it with a `DiGraphBuilder`."""
 
     nodes: dict[str, DiGraphNode]

@@ -28,7 +28,7 @@ class GraphManagerState(BaseGroupChatManagerState):
     type: str = "GraphManagerState"
 
 
-class GraphFlowConfig(BaseModel):
+class GraphFlowConfig(BaseModel, defer_build=True):
     """See `GraphFlow` for what the fields mean."""
 
     name: str | None = None

@@ -1,7 +1,5 @@
 """RoundRobinGroupChat: the participants speak in turn."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar
 
@@ -14,7 +12,7 @@ from teams.messages import BaseAgentEvent, BaseChatMessage
 from teams.state import RoundRobinManagerState
 
 
-class RoundRobinGroupChatConfig(BaseModel):
+class RoundRobinGroupChatConfig(BaseModel, defer_build=True):
     """See `RoundRobinGroupChat` for what the fields mean."""
 
     name: str | None = None

@@ -58,7 +58,7 @@ PROMPT_FIELDS = frozenset({"roles", "participants", "history"})
 logger = logging.getLogger("teams")
 
 
-class SelectorGroupChatConfig(BaseModel):
+class SelectorGroupChatConfig(BaseModel, defer_build=True):
     """See `SelectorGroupChat` for what the fields mean."""
 
     name: str | None = None

@@ -15,7 +15,7 @@ from teams.messages import BaseAgentEvent, BaseChatMessage, HandoffMessage
 from teams.state import SwarmManagerState
 
 
-class SwarmConfig(BaseModel):
+class SwarmConfig(BaseModel, defer_build=True):
     """See `Swarm` for what the fields mean."""
 
     name: str | None = None

@@ -1,7 +1,5 @@
 """What can be run: the task runner's contract, the team's, and the result of a run."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import Any, ClassVar, Protocol, runtime_checkable

@@ -11,6 +11,7 @@ from typing import Any, Generic, ParamSpec, Self, TypeVar
 from pydantic import BaseModel
 
 from teams._cancellation import CancellationToken
+from teams._code import CodeBlock, CodeResult
 from teams._component import ComponentBase
 
 EXECUTE_CODE = "execute_code"
@@ -18,22 +19,6 @@ EXECUTE_CODE = "execute_code"
 
 P = ParamSpec("P")
 T = TypeVar("T")
-
-
-@dataclass(slots=True)
-class CodeBlock:
-    """A piece of code and its language, e.g. `python` or `sh`."""
-
-    code: str
-    language: str
-
-
-@dataclass(slots=True)
-class CodeResult:
-    """What came of executing code: 0 for success, and what it wrote."""
-
-    exit_code: int
-    output: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,5 @@
 """The documented shapes of saved states. What a state holds beyond them is kept."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -9,11 +9,9 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from inspect import iscoroutinefunction
 from time import monotonic
-from typing import TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from teams._cancellation import CancellationToken
-from teams.agents import UserProxyAgent
-from teams.agents._user_proxy import AsyncInputFunc, InputFuncType, SyncInputFunc
 from teams.base import Response, TaskResult
 from teams.messages import (
     BaseAgentEvent,
@@ -24,6 +22,9 @@ from teams.messages import (
 )
 from teams.models import RequestUsage
 from teams.tools._threads import in_daemon_thread
+
+if TYPE_CHECKING:
+    from teams.agents._user_proxy import AsyncInputFunc, InputFuncType, SyncInputFunc
 
 Result = TypeVar("Result", TaskResult, Response)
 
@@ -40,6 +41,7 @@ class UserInputManager:
 
     def get_wrapped_callback(self) -> AsyncInputFunc:
         """The callback, which first waits until its request was shown."""
+        from teams.agents import UserProxyAgent  # most consoles ask nobody
 
         async def ask(prompt: str, cancellation_token: CancellationToken | None) -> str:
             await self._event(UserProxyAgent.InputRequestContext.request_id()).wait()

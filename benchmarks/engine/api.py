@@ -38,6 +38,20 @@ MODULES = {
         "teams.models.replay",
     ),
 }
+ROUND_ROBIN = (
+    "AssistantAgent",
+    "",
+    "MaxMessageTermination",
+    "TextMessage",
+    "RoundRobinGroupChat",
+    "Console",
+    "CancellationToken",
+    "",
+    "",
+    "",
+    "ReplayChatCompletionClient",
+)
+"""Of each of the modules, what a script with a round robin of assistants takes."""
 INFO = {
     "vision": False,
     "function_calling": True,
@@ -47,6 +61,13 @@ INFO = {
 }
 SYSTEM = "You take part in a benchmark."
 TEXT = "An answer of the length that answers in chats have: about two lines of text, and not more. "
+
+
+def imports(side: str, *, everything: bool) -> list[str]:
+    """Import statements: what a script with a round robin takes, or every public name."""
+    taken = ["*"] * len(ROUND_ROBIN) if everything else ROUND_ROBIN
+    modules = zip(MODULES[side], taken, strict=True)
+    return [f"from {module} import {name}" for module, name in modules if name]
 
 
 class Engine:

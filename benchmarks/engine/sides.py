@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from benchmarks.autogen import environment
-from benchmarks.engine.api import MODULES
+from benchmarks.engine import api
 
 ROOT = Path(__file__).parents[2]
 PARLEY, GATEWAY, AUTOGEN = "Parley", "Parley, as the gateway runs it", "AutoGen 0.7.5"
@@ -126,23 +126,23 @@ class Import:
     bytes: int
 
 
-def imports(sides: Iterable[str], rounds: int) -> dict[str, list[Import]]:
+def imports(sides: Iterable[str], rounds: int, *, everything: bool) -> dict[str, list[Import]]:
     """Import on each side in turn; a first time for the file cache."""
     found: dict[str, list[Import]] = {side: [] for side in sides}
     for _ in range(rounds + 1):
         for side, samples in found.items():
-            samples.append(_import(side))
+            samples.append(_import(side, everything=everything))
     return {side: samples[1:] for side, samples in found.items()}
 
 
-def _import(side: str) -> Import:
-    names = MODULES["autogen" if side == AUTOGEN else "parley"]
+def _import(side: str, *, everything: bool) -> Import:
+    statements = api.imports("autogen" if side == AUTOGEN else "parley", everything=everything)
     code = "; ".join(
         (
             "import resource, sys, time",
             "resident = lambda: int(open('/proc/self/statm').read().split()[1])",
             "before, held, start = len(sys.modules), resident(), time.process_time()",
-            *(f"import {name}" for name in names),
+            *statements,
             "seconds = time.process_time() - start",
             "print(seconds, len(sys.modules) - before,"
             " (resident() - held) * resource.getpagesize())",

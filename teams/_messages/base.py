@@ -1,7 +1,5 @@
 """What every message has: an identity, an origin, and its forms for JSON, people and models."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """The messages agents send each other."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from itertools import repeat
 from typing import Annotated, Any, Generic, Literal, TypeVar

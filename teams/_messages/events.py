@@ -1,16 +1,14 @@
 """What agents and teams tell the application while they work."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from teams._code import CodeBlock, CodeResult
 from teams._ids import new_id
 from teams._messages.base import BaseAgentEvent
 from teams._messages.unvalidated import unvalidated
-from teams.code_executor import CodeBlock, CodeResult
 from teams.core import FunctionCall
 from teams.memory import MemoryContent
 from teams.models import FunctionExecutionResult

@@ -1,7 +1,5 @@
 """From JSON back to messages: the known types, and types made from a JSON schema."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self
 

@@ -1,7 +1,5 @@
 """The declarative form of an AssistantAgent."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any
 
 from pydantic import BaseModel

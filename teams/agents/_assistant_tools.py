@@ -17,8 +17,6 @@ from teams.messages import BaseAgentEvent, BaseChatMessage
 from teams.models import ChatCompletionClient
 from teams.tools import (
     BaseTool,
-    FunctionTool,
-    StaticStreamWorkbench,
     StreamWorkbench,
     ToolResult,
     ToolSchema,
@@ -54,12 +52,7 @@ class AgentTools:
         }
         self.own = [_as_tool(tool) for tool in tools or ()]
         self._check(agent, model_client)
-        if workbench is None:
-            self.workbenches: list[Workbench] = (
-                [StaticStreamWorkbench(self.own)] if self.own else []
-            )
-        else:
-            self.workbenches = list(workbench) if isinstance(workbench, Sequence) else [workbench]
+        self.workbenches = _workbenches(self.own, workbench)
         if self.workbenches and not self.own and not model_client.model_info["function_calling"]:
             raise ValueError(
                 f"Agent {agent!r} has a workbench, but its model does not support function calling."
@@ -137,6 +130,18 @@ class AgentTools:
             )
 
 
+def _workbenches(
+    own: Sequence[BaseTool[Any, Any]], workbench: Workbench | Sequence[Workbench] | None
+) -> list[Workbench]:
+    if workbench is not None:
+        return list(workbench) if isinstance(workbench, Sequence) else [workbench]
+    if not own:
+        return []
+    from teams.tools import StaticStreamWorkbench  # who has no tools does not pay for it
+
+    return [StaticStreamWorkbench(own)]
+
+
 async def _lists(workbench: Workbench, name: str) -> bool:
     return any(tool["name"] == name for tool in await workbench.list_tools())
 
@@ -163,6 +168,8 @@ def _as_tool(tool: BaseTool[Any, Any] | ToolFunction) -> BaseTool[Any, Any]:
     if isinstance(tool, BaseTool):
         return cast("BaseTool[Any, Any]", tool)
     if callable(tool):
+        from teams.tools import FunctionTool  # who has no functions does not pay for it
+
         return FunctionTool(tool, description=tool.__doc__ or "")
     raise ValueError(f"A tool must be a BaseTool or a function, found {type(tool).__name__}.")
 

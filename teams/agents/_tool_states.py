@@ -8,7 +8,7 @@ from typing import Any
 from teams._nesting import ResumableTool
 from teams._snapshot import SnapshotReader, SnapshotWriter
 from teams.messages import BaseAgentEvent, BaseChatMessage
-from teams.tools import BaseTool, StaticWorkbench, Workbench
+from teams.tools import BaseTool, Workbench
 
 
 class ToolStates:
@@ -18,6 +18,8 @@ class ToolStates:
         self._tools: dict[str, BaseTool[Any, Any]] = {}
         self._resumable: list[ResumableTool] = []
         for workbench in workbenches:
+            from teams.tools import StaticWorkbench  # who has no tools does not pay for it
+
             if isinstance(workbench, StaticWorkbench):
                 for tool in workbench.tools:
                     self._add(tool)

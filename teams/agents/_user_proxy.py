@@ -1,7 +1,5 @@
 """UserProxyAgent: a human as a participant."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager

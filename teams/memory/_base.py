@@ -1,7 +1,5 @@
 """The interface of memories, and what they hold."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from enum import StrEnum
 from typing import Any, Self

@@ -1,7 +1,5 @@
 """What goes to a model and what comes back."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Annotated, Literal, TypeAlias
 

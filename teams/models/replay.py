@@ -1,7 +1,5 @@
 """A model client that gives prepared answers in order: for tests, examples and measurements."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import Any

@@ -1,31 +1,33 @@
 """Tools and workbenches: what models may call."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from __future__ import annotations
 
-from teams.tools._base import (
-    BaseStreamTool,
-    BaseTool,
-    BaseToolWithState,
-    StreamTool,
-    Tool,
-    ToolTraits,
-)
-from teams.tools._function import FunctionTool
-from teams.tools._schema import ParametersSchema, ToolSchema
-from teams.tools._static_workbench import StaticStreamWorkbench, StaticWorkbench
-from teams.tools._workbench import (
-    ImageResultContent,
-    StreamWorkbench,
-    TextResultContent,
-    ToolOverride,
-    ToolResult,
-    Workbench,
-)
+from typing import TYPE_CHECKING
+
+from teams._exports import lazy_exports
 
 if TYPE_CHECKING:
     from teams.tools._agent_tool import AgentTool
+    from teams.tools._base import (
+        BaseStreamTool,
+        BaseTool,
+        BaseToolWithState,
+        StreamTool,
+        Tool,
+        ToolTraits,
+    )
+    from teams.tools._function import FunctionTool
+    from teams.tools._schema import ParametersSchema, ToolSchema
+    from teams.tools._static_workbench import StaticStreamWorkbench, StaticWorkbench
     from teams.tools._team_tool import TeamTool
+    from teams.tools._workbench import (
+        ImageResultContent,
+        StreamWorkbench,
+        TextResultContent,
+        ToolOverride,
+        ToolResult,
+        Workbench,
+    )
 
 __all__ = [
     "AgentTool",
@@ -49,16 +51,36 @@ __all__ = [
     "Workbench",
 ]
 
-# Agents and teams have tools, so tools that have agents and teams are resolved on first use.
-_HOMES = {"AgentTool": "teams.tools._agent_tool", "TeamTool": "teams.tools._team_tool"}
-
-
-def __getattr__(name: str) -> Any:
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(home), name)
-
-
-def __dir__() -> list[str]:
-    return sorted([*globals(), *_HOMES])
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = lazy_exports(
+        __name__,
+        {
+            "teams.tools._agent_tool": ("AgentTool",),
+            "teams.tools._base": (
+                "BaseStreamTool",
+                "BaseTool",
+                "BaseToolWithState",
+                "StreamTool",
+                "Tool",
+                "ToolTraits",
+            ),
+            "teams.tools._function": ("FunctionTool",),
+            "teams.tools._schema": (
+                "ParametersSchema",
+                "ToolSchema",
+            ),
+            "teams.tools._static_workbench": (
+                "StaticStreamWorkbench",
+                "StaticWorkbench",
+            ),
+            "teams.tools._team_tool": ("TeamTool",),
+            "teams.tools._workbench": (
+                "ImageResultContent",
+                "StreamWorkbench",
+                "TextResultContent",
+                "ToolOverride",
+                "ToolResult",
+                "Workbench",
+            ),
+        },
+    )

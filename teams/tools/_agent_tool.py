@@ -19,7 +19,7 @@ from teams.messages import BaseAgentEvent, BaseChatMessage, StructuredMessage
 from teams.tools._task_runner import RunnerCall, TaskRunnerTool
 
 
-class AgentToolConfig(BaseModel):
+class AgentToolConfig(BaseModel, defer_build=True):
     """See `AgentTool` for what the fields mean."""
 
     agent: Annotated[ComponentModel, ChatAgent]

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, cast
 from weakref import WeakKeyDictionary
 
-from pydantic import BaseModel, Field, TypeAdapter
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 from typing_extensions import override
 
 from teams._hooks import CURRENT_CALL, InputRequired, PendingInput, ToolCall
@@ -39,10 +39,10 @@ DIRECT = "direct"
 PATIENCE = 30.0
 """Seconds that a call waits for another one that does not move."""
 
-_REQUESTS = TypeAdapter(tuple[PendingInput, ...])
+_REQUESTS = TypeAdapter(tuple[PendingInput, ...], config=ConfigDict(defer_build=True))
 
 
-class TaskRunnerToolArgs(BaseModel):
+class TaskRunnerToolArgs(BaseModel, defer_build=True):
     """The arguments of such a tool."""
 
     task: Annotated[str, Field(description="What to do, with everything one needs to know for it.")]

@@ -18,7 +18,7 @@ from teams.messages import BaseAgentEvent, BaseChatMessage
 from teams.tools._task_runner import RunnerCall, TaskRunnerTool
 
 
-class TeamToolConfig(BaseModel):
+class TeamToolConfig(BaseModel, defer_build=True):
     """See `TeamTool` for what the fields mean."""
 
     name: str

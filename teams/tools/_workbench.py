@@ -1,7 +1,5 @@
 """Workbenches: tools that share state and resources, and the results of their calls."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Mapping
 from types import TracebackType

@@ -1,8 +1,12 @@
 """Every documented name has its home: what to import instead of AutoGen's modules."""
 
+import pickle
 from importlib import import_module
+from typing import Any
 
 import pytest
+
+from teams.agents import AssistantAgent
 
 HOMES = {
     # autogen_agentchat
@@ -92,3 +96,31 @@ HOMES = {
 def test_documented_names_are_found_at_their_home(module: str):
     home = import_module(module)
     assert [name for name in HOMES[module].split() if not hasattr(home, name)] == []
+
+
+LOADED_WHEN_TAKEN = ("teams", "teams.agents", "teams.memory", "teams.tools")
+
+
+@pytest.mark.parametrize("name", LOADED_WHEN_TAKEN)
+def test_names_that_are_loaded_when_taken_are_listed_and_all_there(name: str):
+    module = import_module(name)
+    taken: dict[str, Any] = {}
+    exec(f"from {name} import *", taken)
+    assert set(module.__all__) <= taken.keys()
+    assert set(module.__all__) <= set(dir(module))
+    assert all(getattr(module, each) is taken[each] for each in module.__all__)
+
+
+@pytest.mark.parametrize("name", LOADED_WHEN_TAKEN)
+def test_a_name_that_is_nowhere_is_missed_in_python_s_own_words(name: str):
+    with pytest.raises(ImportError, match=f"^cannot import name 'AsistantAgent' from '{name}' "):
+        exec(f"from {name} import AsistantAgent")
+    with pytest.raises(
+        AttributeError, match=f"^module '{name}' has no attribute 'AsistantAgent'$"
+    ) as missed:
+        _ = import_module(name).AsistantAgent
+    assert missed.value.name == "AsistantAgent"
+
+
+def test_a_class_that_was_loaded_when_taken_is_pickled_by_name():
+    assert pickle.loads(pickle.dumps(AssistantAgent)) is AssistantAgent

@@ -82,7 +82,7 @@ class AzureOpenAIClientConfiguration(BaseOpenAIClientConfiguration, total=False)
     azure_ad_token_provider: Callable[[], str | Awaitable[str]] | ComponentModel | None
 
 
-class CreateArgumentsConfigModel(BaseModel):
+class CreateArgumentsConfigModel(BaseModel, defer_build=True):
     """What is sent with every request, named as in OpenAI's API."""
 
     model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)

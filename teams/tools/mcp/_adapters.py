@@ -35,7 +35,7 @@ class McpToolFailed(Exception):
     """What a server says of a call that failed."""
 
 
-class McpToolAdapterConfig(BaseModel, Generic[ConfigT]):
+class McpToolAdapterConfig(BaseModel, Generic[ConfigT], defer_build=True):
     """A tool of a server. `tool` is the server's description of it."""
 
     server_params: ConfigT

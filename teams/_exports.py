@@ -1,0 +1,36 @@
+"""Public names that are loaded when somebody takes them, so that one of them does not cost all.
+
+A package says where its names stand, for type checkers under `if TYPE_CHECKING:`, for everybody in
+`__all__`, and here:
+
+    __getattr__, __dir__ = lazy_exports(__name__, {"package._module": ("Name", "OtherName")})
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from typing import Any
+
+
+def lazy_exports(
+    package: str, homes: Mapping[str, Sequence[str]]
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """The `__getattr__` and `__dir__` of a package whose public names stand in these modules."""
+    module = sys.modules[package]
+    home_of = {name: home for home, names in homes.items() for name in names}
+
+    def load(name: str) -> Any:
+        if name not in home_of:
+            raise AttributeError(
+                f"module {package!r} has no attribute {name!r}", name=name, obj=module
+            )
+        value = getattr(import_module(home_of[name]), name)
+        setattr(module, name, value)  # not asked again
+        return value
+
+    def names() -> list[str]:
+        return sorted({*vars(module), *home_of})
+
+    return load, names
