@@ -2,15 +2,18 @@
 request to one.
 
 The store's rows are what counts; a `Ledger` keeps the sums that turns need in memory, so that turns
-which run side by side share them at once. A `Meter` belongs to one turn.
+which run side by side share them at once, with what each is expected to use by a request that was
+not answered yet. A `Meter` belongs to one turn.
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from math import inf
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -26,6 +29,7 @@ from gateway.store.work import Work
 from gateway.vitals import Vitals
 
 if TYPE_CHECKING:
+    from teams.base import ModelRequest
     from teams.models import ChatCompletionClient, RequestUsage
 
 LOG = logging.getLogger("gateway")
@@ -34,6 +38,10 @@ KEPT = 4096
 """Sums that a ledger keeps; the one that was not needed for longest is read again when it is."""
 WARN_AT = 0.8
 """The part of a budget at which the thread is told."""
+LONG_ANSWER = 1000
+"""Tokens that are expected of a model whose answers are not limited, until one was longer."""
+PATIENCE = 120.0
+"""Seconds for which a request waits for others to be answered that may use up its budget."""
 
 Read = Callable[[Scope, str, float], Awaitable[Used]]
 """What was used in the scope of a name since a time."""
@@ -58,6 +66,16 @@ class _Sum:
     tokens: int = 0
     cost: float = 0.0
     turns: int = 0
+    expected: dict[ModelRequest, tuple[int, float]] = field(default_factory=dict)
+    """What requests may use that were not answered yet: tokens, and their cost."""
+    settled: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set, and replaced, when one of them is."""
+
+    def settle(self, request: ModelRequest) -> None:
+        """Expect nothing of the request any more."""
+        if self.expected.pop(request, None) is not None:
+            self.settled.set()
+            self.settled = asyncio.Event()
 
     def roll(self, window: CalendarWindow, now: float) -> None:
         """Begin with nothing once the window is over."""
@@ -92,6 +110,16 @@ class Held:
         used = self.sum
         return amounts(self.budget, used.tokens, used.cost, used.turns)
 
+    def may_be_used_up(self) -> bool:
+        """Whether the requests that are under way can use up all that is left."""
+        used = self.sum
+        if not used.expected:
+            return False
+        tokens = used.tokens + sum(tokens for tokens, _ in used.expected.values())
+        cost = used.cost + sum(cost for _, cost in used.expected.values())
+        limits = amounts(self.budget, tokens, cost, 0)
+        return any(expected >= limit for _, expected, limit in limits)
+
 
 _Key: TypeAlias = tuple[Scope, str, CalendarWindow]
 
@@ -121,6 +149,7 @@ class Ledger:
         """Seconds since the epoch."""
         self._sums: OrderedDict[_Key, _Sum] = OrderedDict()
         self._unpriced: set[str] = set()
+        self._longest: dict[str, int] = {}
         self.use(budgets, prices or {}, zone)
 
     def use(self, budgets: Iterable[Budget], prices: Mapping[str, Price], zone: str) -> None:
@@ -182,26 +211,46 @@ class Ledger:
         for key in [key for key in self._sums if key[:2] == ("person", person)]:
             del self._sums[key]
 
-    def charge(self, model: str, usage: RequestUsage) -> float:
+    def charge(self, model: str, read: int, written: int) -> float:
         """Count an answer of a model; what it costs."""
-        cost = self._cost(model, usage)
-        self._vitals.used(usage.prompt_tokens, usage.completion_tokens, cost)
+        self._longest[model] = max(written, self._longest.get(model, 0))
+        cost = self._cost(model, read, written)
+        self._vitals.used(read, written, cost)
         return cost
 
-    def _cost(self, model: str, usage: RequestUsage) -> float:
+    def expects(self, request: ModelRequest) -> tuple[int, float]:
+        """How many tokens a request may take, and at what cost."""
+        model = model_label(request.client)
+        written = request.most_written()
+        if written is None:
+            written = max(LONG_ANSWER, self._longest.get(model, 0))
+        read = _prompt_tokens(request)
+        return read + written, self._cost(model, read, written)
+
+    def _cost(self, model: str, read: int, written: int) -> float:
         price = self._prices.get(model)
         if price is None:
             if self._prices and model not in self._unpriced:
                 self._unpriced.add(model)
                 LOG.warning("[prices] has no price for the model %r: it counts as free", model)
             return 0.0
-        spent = usage.prompt_tokens * price.input + usage.completion_tokens * price.output
-        return spent / 1_000_000
+        return (read * price.input + written * price.output) / 1_000_000
+
+
+def _prompt_tokens(request: ModelRequest) -> int:
+    try:
+        return request.prompt_tokens()
+    except Exception as error:  # somebody's own client; what it is asked is not to fail by that
+        LOG.warning("%s can't count tokens: %r", type(request.client).__name__, error)
+        return 0
 
 
 class Meter:
     """Counts what one turn uses, and ends it where a budget is used up: the `ModelWatch` of its
     run.
+
+    A request waits while others, of this turn or of those beside it, may use up what is left: so
+    all of them together exceed a budget by no more than one of them would.
     """
 
     def __init__(
@@ -212,6 +261,9 @@ class Meter:
         self._asker = work.asker
         self._counted = bool(work.used.turns)
         self._held = held
+        self._limited = [
+            each for each in held if (each.budget.tokens, each.budget.cost) != (None, None)
+        ]
         self._uses: dict[str, ModelUse] = {}
         self._told: list[str] = []
 
@@ -221,37 +273,63 @@ class Meter:
         limits = [held.budget.seconds for held in self._held if held.budget.seconds is not None]
         return min(limits, default=None)
 
-    def asks(self, client: ChatCompletionClient) -> None:
+    async def asks(self, request: ModelRequest) -> None:
         """Count the turn, once. Raises BudgetSpent where a budget is used up."""
+        self._check()
+        with suppress(TimeoutError):
+            while full := next((each.sum for each in self._limited if each.may_be_used_up()), None):
+                async with asyncio.timeout(PATIENCE):
+                    await full.settled.wait()
+                self._check()
+        if not self._counted:
+            self._counted = True
+            for held in self._held:
+                self._add(held, 0, 0.0, 1)
+        if self._limited:
+            expected = self._ledger.expects(request)
+            for held in self._limited:
+                held.sum.expected[request] = expected
+
+    def _check(self) -> None:
         now = self._ledger.clock()
         for held in self._held:
             held.roll(now)
             for what, used, limit in held.parts():
                 if used >= limit and (what != "turns" or not self._counted):
                     raise BudgetSpent(used_up(held, what, limit, self._asker), held.budget.per)
-        if not self._counted:
-            self._counted = True
-            for held in self._held:
-                self._add(held, 0, 0.0, 1)
 
-    def answered(self, client: ChatCompletionClient, usage: RequestUsage) -> None:
+    def answered(self, request: ModelRequest, usage: RequestUsage) -> None:
         """Count what a model has read and written."""
+        self._settle(request)
+        self._count(request.client, usage.prompt_tokens, usage.completion_tokens)
+
+    def ended(self, request: ModelRequest, *, written: int | None) -> None:
+        """Count about what a model has read and written of an answer that broke off."""
+        self._settle(request)
+        if written is not None:
+            self._count(request.client, _prompt_tokens(request), written)
+
+    def _settle(self, request: ModelRequest) -> None:
+        for held in self._limited:
+            held.sum.settle(request)
+
+    def _count(self, client: ChatCompletionClient, read: int, written: int) -> None:
         model = model_label(client)
-        cost = self._ledger.charge(model, usage)
+        cost = self._ledger.charge(model, read, written)
         use = ModelUse(
             model=model,
             person=self._names["person"],
             team=self._names["team"],
             workspace=self._names["workspace"],
-            prompt_tokens=usage.prompt_tokens,
-            completion_tokens=usage.completion_tokens,
+            prompt_tokens=read,
+            completion_tokens=written,
             cost=cost,
         )
         self._note(use)
-        now, tokens = self._ledger.clock(), usage.prompt_tokens + usage.completion_tokens
+        now = self._ledger.clock()
         for held in self._held:
             held.roll(now)
-            self._add(held, tokens, cost, 0)
+            self._add(held, read + written, cost, 0)
 
     def _note(self, use: ModelUse) -> None:
         if (other := self._uses.get(use.model)) is not None:

@@ -15,8 +15,8 @@ from gateway.turn_log import TurnLog
 from teams.messages import BaseChatMessage, ToolCallExecutionEvent
 
 if TYPE_CHECKING:
-    from teams.base import ModelWatch
-    from teams.models import ChatCompletionClient, RequestUsage
+    from teams.base import ModelRequest, ModelWatch
+    from teams.models import RequestUsage
 
 
 @dataclass(slots=True)
@@ -84,11 +84,15 @@ class Listening:
     meter: ModelWatch
     joining: Joining
 
-    def asks(self, client: ChatCompletionClient) -> None:
+    async def asks(self, request: ModelRequest) -> None:
         """A model is about to be asked."""
         self.joining.heard()
-        self.meter.asks(client)
+        await self.meter.asks(request)
 
-    def answered(self, client: ChatCompletionClient, usage: RequestUsage) -> None:
+    def answered(self, request: ModelRequest, usage: RequestUsage) -> None:
         """The model has answered."""
-        self.meter.answered(client, usage)
+        self.meter.answered(request, usage)
+
+    def ended(self, request: ModelRequest, *, written: int | None) -> None:
+        """There is no answer, or not all of it."""
+        self.meter.ended(request, written=written)

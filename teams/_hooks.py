@@ -13,13 +13,13 @@ from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 if TYPE_CHECKING:
     from teams._cancellation import CancellationToken
+    from teams._model_watch import ModelWatch
     from teams.agents._approval import ApprovalRequest, ApprovalResponse
     from teams.messages import BaseChatMessage
-    from teams.models import ChatCompletionClient, RequestUsage
     from teams.tools import ToolResult
 
 InputKind = Literal["text", "choice", "approval"]
@@ -115,22 +115,6 @@ NextCall = Callable[[ToolCall], Awaitable["ToolResult"]]
 ToolInterceptor = Callable[[ToolCall, NextCall], Awaitable["ToolResult"]]
 AskHuman = Callable[[str, "CancellationToken | None"], Awaitable[str]]
 ApproveCode = Callable[["ApprovalRequest"], Awaitable["ApprovalResponse"]]
-
-
-class ModelWatch(Protocol):
-    """Sees every request to a model within a run, whoever makes it."""
-
-    def asks(self, client: ChatCompletionClient) -> None:
-        """A model is about to be asked. What this raises, its asker gets instead of an answer."""
-        ...
-
-    def answered(self, client: ChatCompletionClient, usage: RequestUsage) -> None:
-        """The model has answered, and this is what the provider has counted.
-
-        Not called for an answer out of a cache; where clients ask through each other, the innermost
-        one alone is counted.
-        """
-        ...
 
 
 Between: TypeAlias = "Callable[[], Awaitable[Sequence[BaseChatMessage]]]"

@@ -9,7 +9,6 @@ from __future__ import annotations
 from teams._agent import ChatAgent, Handoff, Response
 from teams._hooks import (
     InputRequired,
-    ModelWatch,
     PendingInput,
     RunHooks,
     ToolCall,
@@ -17,6 +16,7 @@ from teams._hooks import (
     current_tool_call,
     run_hooks,
 )
+from teams._model_watch import ModelRequest, ModelWatch
 from teams._team import DurableTeam, TaskResult, TaskRunner, Team, TeamError
 from teams._termination import (
     AndTerminationCondition,
@@ -31,6 +31,7 @@ __all__ = [
     "DurableTeam",
     "Handoff",
     "InputRequired",
+    "ModelRequest",
     "ModelWatch",
     "OrTerminationCondition",
     "PendingInput",

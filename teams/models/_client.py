@@ -89,6 +89,11 @@ class ChatCompletionClient(ComponentBase[BaseModel], ABC):
         """About how many tokens these would leave of the model's context; may be negative."""
 
     @property
+    def max_output_tokens(self) -> int | None:
+        """How many tokens an answer may have, where the client limits them."""
+        return None
+
+    @property
     @abstractmethod
     def model_info(self) -> ModelInfo:
         """What the model can do."""

@@ -148,6 +148,11 @@ class ChatCompletionCache(ChatCompletionClient, Component[ChatCompletionCacheCon
 
     @property
     @override
+    def max_output_tokens(self) -> int | None:
+        return self._client.max_output_tokens
+
+    @property
+    @override
     def model_info(self) -> ModelInfo:
         return self._client.model_info
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from gateway import budgets
 from gateway.access import Allowed, OperatorsOnly
 from gateway.config import Budget, Price
 from gateway.conversation import Author, ConversationKey, InboundMessage
@@ -15,8 +16,11 @@ from gateway.local_client import LocalClient
 from gateway.registry import ToolRule
 from gateway.store import SqliteStore
 from gateway.store.records import Used
+from teams import DiGraphBuilder, GraphFlow
+from teams.agents import AssistantAgent
 from teams.core import FunctionCall
 from teams.models import CreateResult, RequestUsage
+from teams.models.replay import ReplayChatCompletionClient
 from tests.fakes.deep_teams import DEEP
 from tests.gateway.scripted import Door, ScriptedTeams, ends, model, of, solo, until
 
@@ -357,6 +361,138 @@ async def test_turns_of_one_budget_that_run_side_by_side_share_it_at_once(tmp_pa
     outcomes = [outcome(events) for events in seen]
     assert outcomes.count("done") == counting.asked == 3
     assert outcomes.count("failed") == 5
+
+
+class Slow(ReplayChatCompletionClient):
+    """A model that answers once all `turns` have begun and whoever may ask has asked; it tells how
+    many have asked at once. A hundred tokens each time.
+    """
+
+    def __init__(self, turns: int = 1) -> None:
+        super().__init__([answer() for _ in range(50)])
+        self.turns = turns
+        self.teams: ScriptedTeams | None = None
+        self.running = self.most = 0
+
+    async def create(self, *args: Any, **kwargs: Any) -> CreateResult:
+        self.running += 1
+        self.most = max(self.most, self.running)
+        while self.teams is not None and self.teams.built < self.turns:
+            await asyncio.sleep(0)
+        for _ in range(50):
+            await asyncio.sleep(0)
+        self.running -= 1
+        return answer()
+
+    def solo(self) -> ScriptedTeams:
+        self.teams = ScriptedTeams(lambda: solo(self))
+        return self.teams
+
+
+@pytest.mark.parametrize(
+    ("limit", "prices"),
+    [({"tokens": 250}, {}), ({"cost": 2.5}, {"Slow": Price(input=10_000, output=10_000)})],
+    ids=["tokens", "cost"],
+)
+async def test_turns_side_by_side_exceed_a_budget_by_no_more_than_one_would(
+    tmp_path, limit, prices
+):
+    slow = Slow(8)
+    budget = Budget(per="team", **limit)
+    async with world(tmp_path, slow.solo(), budget, prices=prices) as here:
+        seen = await asyncio.gather(*(here.say(root=str(n)) for n in range(8)))
+        used = await here.gateway.store.spent("team", "demo", 0.0)
+    assert [outcome(events) for events in seen].count("done") == 3
+    assert used.tokens == 300
+
+
+async def test_turns_side_by_side_do_not_wait_while_the_budget_is_wide(tmp_path):
+    slow = Slow(8)
+    budget = Budget(per="team", tokens=100_000)
+    async with world(tmp_path, slow.solo(), budget) as here:
+        seen = await asyncio.gather(*(here.say(root=str(n)) for n in range(8)))
+    assert {outcome(events) for events in seen} == {"done"}
+    assert slow.most == 8
+
+
+async def test_agents_of_one_turn_that_speak_side_by_side_share_its_budget(tmp_path):
+    slow = Slow()
+
+    def graph() -> GraphFlow:
+        agents = [AssistantAgent(name, slow) for name in ("a", "b", "c", "d")]
+        builder = DiGraphBuilder()
+        for agent in agents:
+            builder.add_node(agent)
+        return GraphFlow(agents, builder.build())
+
+    teams = ScriptedTeams(graph, participants=("a", "b", "c", "d"))
+    budget = Budget(per="thread", window="turn", tokens=150)
+    async with world(tmp_path, teams, budget) as here:
+        assert outcome(await here.say()) == "failed"
+        used = await here.gateway.store.spent("team", "demo", 0.0)
+    assert used.tokens == 200
+
+
+async def test_a_request_does_not_wait_for_ever_for_one_that_is_never_answered(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr(budgets, "PATIENCE", 0.01)
+    door = Door()
+
+    class Stuck(Slow):
+        async def create(self, *args: Any, **kwargs: Any) -> CreateResult:
+            if not door.reached.is_set():
+                await door.pass_through()
+            return answer()
+
+    stuck = Stuck()
+    budget = Budget(per="team", tokens=250)
+    async with world(tmp_path, lambda: solo(stuck), budget) as here:
+        async with asyncio.TaskGroup() as group:
+            first = group.create_task(here.say(root="1"))
+            await door.reached.wait()
+            assert outcome(await here.say(root="2")) == "done"
+            door.open()
+        assert outcome(first.result()) == "done"
+
+
+async def test_a_request_that_fails_gives_back_what_it_was_to_use(tmp_path):
+    class Failing(Slow):
+        async def create(self, *args: Any, **kwargs: Any) -> CreateResult:
+            for _ in range(50):
+                await asyncio.sleep(0)
+            raise ConnectionError("gone")
+
+    failing = Failing()
+    budget = Budget(per="team", tokens=250)
+    async with world(tmp_path, lambda: solo(failing), budget) as here:
+        seen = await asyncio.gather(*(here.say(root=str(n)) for n in range(4)))
+        used = await here.gateway.store.spent("team", "demo", 0.0)
+    assert {outcome(events) for events in seen} == {"failed"}
+    assert not any("used up" in text for events in seen for text in told(events))
+    assert used.tokens == 0
+
+
+async def test_an_answer_that_was_stopped_counts_as_far_as_it_came(tmp_path):
+    begun = asyncio.Event()
+
+    class Hanging(ReplayChatCompletionClient):
+        async def create_stream(self, *args: Any, **kwargs: Any) -> Any:
+            yield "eight by"
+            begun.set()
+            await asyncio.Event().wait()
+
+    hanging = Hanging([])
+    async with world(tmp_path, lambda: solo(hanging, model_client_stream=True)) as here:
+        async with asyncio.TaskGroup() as group:
+            turn = group.create_task(here.say("one two three"))
+            await begun.wait()
+            (thread,) = [each.id for each in await here.gateway.threads()]
+            await LocalClient(here.gateway).send(thread, "/stop")
+        assert outcome(turn.result()) == "stopped"
+        used = await here.gateway.store.spent("thread", thread, 0.0)
+    assert used.completion_tokens == 2
+    assert used.prompt_tokens >= 3
 
 
 async def test_turns_of_a_team_wait_for_each_other_and_say_so(tmp_path):

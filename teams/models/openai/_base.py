@@ -169,6 +169,12 @@ class BaseOpenAIChatCompletionClient(ChatCompletionClient):
         return known.context - self.count_tokens(messages, tools=tools)
 
     @property
+    def max_output_tokens(self) -> int | None:
+        """What `max_completion_tokens` or `max_tokens` says."""
+        arguments = self._create_args
+        return arguments.get("max_completion_tokens") or arguments.get("max_tokens")
+
+    @property
     def model_info(self) -> ModelInfo:
         """What the model can do."""
         return self._model_info
