@@ -174,7 +174,7 @@ def _revoke(acceptance: Acceptance, decision: Revoke) -> Accepted:
 
 def quotes_as_json(message: InboundMessage) -> str:
     """The foreign text that came with a message, as its row has it."""
-    return json.dumps([asdict(quote) for quote in message.quotes])
+    return json.dumps([asdict(quote) for quote in message.quotes]) if message.quotes else "[]"
 
 
 def is_untrusted(message: InboundMessage) -> bool:

@@ -45,13 +45,13 @@ from gateway.store.decisions import (
     Support,
     TellUsage,
 )
+from gateway.store.making import create_thread
 from gateway.store.people import add_code
-from gateway.store.records import InboxKind, InboxOutcome, Thread
+from gateway.store.records import InboxKind, InboxOutcome
 from gateway.store.rows import (
     OPEN_STATUSES,
     add_events,
     crowds_of,
-    find_thread,
 )
 from gateway.store.situation import NEW_THREAD, situation
 from gateway.store.upkeep import delete_thread, retry
@@ -65,51 +65,19 @@ TITLE = 60
 
 
 _INSERT = """
-    INSERT INTO inbox (conversation, thread, turn, kind, outcome, reason, author, author_name,
-     timezone, text, reply, message_id, reply_to, link, order_key, straggler, author_kind,
+    INSERT INTO inbox (conversation, thread, order_key, straggler, turn, kind, outcome, reason,
+     author, author_name, timezone, text, reply, message_id, reply_to, link, author_kind,
      author_groups, quotes, untrusted, edits, received_at)
-    VALUES (:conversation, :thread, :turn, :kind, :outcome, :reason, :author, :author_name,
-     :timezone, :text, :reply, :message_id, :reply_to, :link,
-     CASE WHEN :order_key <> '' THEN :order_key
-      ELSE COALESCE((SELECT MAX(order_key) FROM inbox WHERE thread = :thread), '') END,
-     :order_key <> '' AND :order_key < COALESCE((SELECT order_key FROM inbox
-      WHERE thread = :thread AND outcome = 'turn' ORDER BY order_key DESC LIMIT 1), ''),
-     :author_kind, :author_groups, :quotes, :untrusted, :edits, :received_at)
+    VALUES (?1, ?2,
+     CASE WHEN ?3 <> '' THEN ?3
+      ELSE COALESCE((SELECT MAX(order_key) FROM inbox WHERE thread = ?2), '') END,
+     ?3 <> '' AND ?3 < COALESCE((SELECT order_key FROM inbox
+      WHERE thread = ?2 AND outcome = 'turn' ORDER BY order_key DESC LIMIT 1), ''),
+     ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21)
 """
 """A message without a mark of its own goes behind all others; one that comes after the turn of a
 later one has begun is flagged.
 """
-
-
-def create_thread(
-    connection: sqlite3.Connection, new: NewThread, key: ConversationKey, title: str, now: float
-) -> Thread:
-    """Make a thread."""
-    connection.execute(
-        "INSERT INTO threads (id, key, title, team, definition, participants, mode, created_at,"
-        " updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (
-            new.id,
-            str(key),
-            title,
-            new.team,
-            new.definition,
-            json.dumps(new.participants),
-            new.mode,
-            now,
-            now,
-        ),
-    )
-    return find_thread(connection, new.id)
-
-
-def rename_thread(
-    connection: sqlite3.Connection, thread: str, title: str, now: float
-) -> list[SessionEvent]:
-    """Give a thread another title. Raises NotFound."""
-    find_thread(connection, thread)
-    connection.execute("UPDATE threads SET title = ? WHERE id = ?", (title, thread))
-    return list(add_events(connection, thread, [ThreadRenamed(thread=thread, title=title)], now))
 
 
 def accept(
@@ -122,39 +90,33 @@ def accept(
     now: float,
 ) -> Accepted:
     """Decide about a message and do what was decided, unless one of its keys was taken before."""
-    if before := _taken(connection, message):
-        return before
     met = situation(connection, message, named, now, lists=kind == "command")
-    return Acceptance(connection, message, met, new, kind, now).carry_out(judge(met))
+    if isinstance(met, int):
+        return _taken(connection, message, met)
+    decision = judge(met)
+    return Acceptance(connection, message, met, decision, new, kind, now).carry_out()
 
 
-def _taken(connection: sqlite3.Connection, message: InboundMessage) -> Accepted | None:
-    for key in message.dedupe:
-        row = connection.execute(
-            "SELECT i.id, i.thread, i.outcome, i.reply FROM dedupe d JOIN inbox i ON i.id = d.inbox"
-            " WHERE d.key = ?",
-            (key,),
-        ).fetchone()
-        if row is not None:
-            # Whatever other keys it carries belong to the same message from now on.
-            _spend(connection, message, row["id"])
-            return Accepted(
-                inbox=row["id"],
-                thread=row["thread"] or "",
-                lane=row["thread"] or "",
-                outcome=row["outcome"],
-                reply=row["reply"],
-                decision=None,
-                busy=row["outcome"] == "queued",
-            )
-    return None
+def _taken(connection: sqlite3.Connection, message: InboundMessage, inbox: int) -> Accepted:
+    """What had become of a message. Whatever other keys it carries now belong to the same one."""
+    _spend(connection, message, inbox)
+    row = connection.execute(
+        "SELECT thread, outcome, reply FROM inbox WHERE id = ?", (inbox,)
+    ).fetchone()
+    return Accepted(
+        inbox=inbox,
+        thread=row["thread"] or "",
+        lane=row["thread"] or "",
+        outcome=row["outcome"],
+        reply=row["reply"],
+        decision=None,
+        busy=row["outcome"] == "queued",
+    )
 
 
 def _spend(connection: sqlite3.Connection, message: InboundMessage, inbox: int) -> None:
-    connection.executemany(
-        "INSERT OR IGNORE INTO dedupe (key, inbox) VALUES (?, ?)",
-        [(key, inbox) for key in message.dedupe],
-    )
+    for key in message.dedupe:
+        connection.execute("INSERT OR IGNORE INTO dedupe (key, inbox) VALUES (?, ?)", (key, inbox))
 
 
 class Acceptance:
@@ -165,6 +127,7 @@ class Acceptance:
         connection: sqlite3.Connection,
         message: InboundMessage,
         situation: Situation,
+        decision: Decision,
         new: NewThread,
         kind: InboxKind,
         now: float,
@@ -172,13 +135,14 @@ class Acceptance:
         self.connection = connection
         self.message = message
         self.met = situation
+        self.decision = decision
         self._new = new
         self.kind = kind
         self.now = now
 
-    def carry_out(self, decision: Decision) -> Accepted:
+    def carry_out(self) -> Accepted:
         """Do what was decided."""
-        match decision:
+        match decision := self.decision:
             case Enqueue():
                 accepted = self.enqueue(decision)
             case Resolve() | Support():
@@ -186,7 +150,7 @@ class Acceptance:
             case Change() | Cancel() | Again() | Drop() | First() | SetMode() | Revoke():
                 accepted = amend(self, decision)
             case Ignore():
-                accepted = IGNORED
+                accepted = replace(IGNORED, decision=decision)
             case Begin():
                 accepted = self._begin(decision)
             case Stop():
@@ -209,7 +173,7 @@ class Acceptance:
                 )
                 if decision.pair is not None:
                     add_code(self.connection, self.message.author, decision.pair)
-        return replace(accepted, decision=decision)
+        return accepted
 
     def closed(
         self, outcome: InboxOutcome, *, reply: str, reason: str = "", secret: bool = False
@@ -222,34 +186,37 @@ class Acceptance:
 
     def enqueue(self, decision: Enqueue) -> Accepted:
         """Let the message wait, or do what the thread's mode says."""
-        message, busy = self.message, self.met.busy
-        events: list[SessionEvent] = []
-        thread = self.met.thread
+        message, thread = self.message, self.met.thread
+        title = "" if thread and thread.title else _title(message.text)
         if thread is None:
-            thread = create_thread(self.connection, self._new, message.key, "", self.now)
+            thread = create_thread(self.connection, self._new, message.key, title, self.now)
+        elif title:
+            self.connection.execute("UPDATE threads SET title = ? WHERE id = ?", (title, thread.id))
         inbox = self.insert(thread.id, "queued")
-        if not thread.title and (title := _title(message.text)):
-            events += rename_thread(self.connection, thread.id, title, self.now)
-        text = HumanText(inbox=inbox, author=message.author.name, text=message.text)
-        waiting: list[SessionEvent] = []
-        if busy:
-            waiting.append(MessageQueued(thread=thread.id, message=text))
+        told: list[SessionEvent] = []
+        if title:
+            told.append(ThreadRenamed(thread=thread.id, title=title))
+        if self.met.busy:
+            text = HumanText(inbox=inbox, author=message.author.name, text=message.text)
+            told.append(MessageQueued(thread=thread.id, message=text))
         if decision.notice:
-            waiting.append(Notice(thread=thread.id, text=decision.notice))
-        events += add_events(self.connection, thread.id, waiting, self.now)
-        stop, steer = "", ""
+            told.append(Notice(thread=thread.id, text=decision.notice))
+        events = add_events(self.connection, thread.id, told, self.now, after=thread.last_seq)
+        stop = ""
         if decision.mode == "interrupt":
             stop = self.request_stop(thread.id, SUPERSEDED)
-        elif decision.mode == "steer":
-            steer = queue.open_turn(self.connection, thread.id)
-        return replace(
-            self.accepted(inbox, thread.id, "queued"),
-            events=tuple(events),
+        accepted = self.accepted(
+            inbox,
+            thread.id,
+            "queued",
+            events=events,
             wake=self.met.status is None or bool(stop),
             stop=stop,
-            steer=steer,
             delay=max(decision.quiet, AWAITED_SECONDS) if message.awaited else decision.quiet,
         )
+        if decision.mode == "steer":
+            return replace(accepted, steer=queue.open_turn(self.connection, thread.id))
+        return accepted
 
     def _resolve(self, decision: Resolve | Support) -> Accepted:
         by, at = self.message.author, self.message.key
@@ -259,9 +226,8 @@ class Acceptance:
             case Support():
                 request, events = asked.support(self.connection, decision, by, at, self.now)
         inbox = self.insert(request.thread, "answer", turn=request.turn)
-        accepted = self.accepted(inbox, request.thread, "answer")
         ready = asked.mark_ready(self.connection, request.turn)
-        return replace(accepted, events=events, wake=ready)
+        return self.accepted(inbox, request.thread, "answer", events=events, wake=ready)
 
     def _begin(self, decision: Begin) -> Accepted:
         old, key = self.met.thread, self.message.key
@@ -293,15 +259,14 @@ class Acceptance:
         thread = self.met.thread.id
         stop = self.request_stop(thread)
         inbox = self.insert(thread, "command", decision.reply)
-        accepted = self.accepted(inbox, thread, "command", decision.reply)
-        return replace(accepted, stop=stop, wake=bool(stop))
+        return self.accepted(inbox, thread, "command", decision.reply, stop=stop, wake=bool(stop))
 
     def _retry(self, decision: Retry) -> Accepted:
         assert self.met.thread is not None  # the judge tries again what has failed
         thread = self.met.thread.id
         retry(self.connection, thread)
         inbox = self.insert(thread, "command", decision.reply)
-        return replace(self.accepted(inbox, thread, "command", decision.reply), wake=True)
+        return self.accepted(inbox, thread, "command", decision.reply, wake=True)
 
     def _forget(self, decision: Forget) -> Accepted:
         old, key = self.met.thread, self.message.key
@@ -327,8 +292,19 @@ class Acceptance:
         )
         return turn["id"]
 
-    def accepted(self, inbox: int, thread: str, outcome: InboxOutcome, reply: str = "") -> Accepted:
-        """What became of the message, without what follows from it."""
+    def accepted(
+        self,
+        inbox: int,
+        thread: str,
+        outcome: InboxOutcome,
+        reply: str = "",
+        *,
+        events: tuple[SessionEvent, ...] = (),
+        wake: bool = False,
+        stop: str = "",
+        delay: float = 0.0,
+    ) -> Accepted:
+        """What became of the message, and what follows from it."""
         found = self.met.thread
         return Accepted(
             inbox=inbox,
@@ -336,11 +312,15 @@ class Acceptance:
             lane=thread,
             outcome=outcome,
             reply=reply,
-            decision=None,
+            decision=self.decision,
             person=self.message.author.id,
             crowds=crowds_of(found.team, found.key)
             if found
             else crowds_of(self._new.team, self.message.key),
+            wake=wake,
+            stop=stop,
+            delay=delay,
+            events=events,
             busy=self.met.busy,
         )
 
@@ -358,31 +338,32 @@ class Acceptance:
         """Add the message's row, whose `keep` says whether its text is kept; its number."""
         message = self.message
         kept = outcome != "refused" and keep
+        author = message.author
         cursor = self.connection.execute(
             _INSERT,
-            {
-                "conversation": str(message.key),
-                "thread": thread,
-                "turn": turn,
-                "kind": self.kind,
-                "outcome": outcome,
-                "reason": reason,
-                "author": message.author.id,
-                "author_name": message.author.name,
-                "timezone": message.author.timezone,
-                "text": message.text if kept else None,
-                "reply": reply,
-                "message_id": message.message_id,
-                "reply_to": message.reply_to,
-                "link": message.link,
-                "order_key": message.order_key,
-                "author_kind": message.author.kind,
-                "author_groups": json.dumps(sorted(message.author.groups)),
-                "quotes": quotes_as_json(message) if kept else "[]",
-                "untrusted": kept and is_untrusted(message),
-                "edits": edits,
-                "received_at": self.now,
-            },
+            (
+                str(message.key),
+                thread,
+                message.order_key,
+                turn,
+                self.kind,
+                outcome,
+                reason,
+                author.id,
+                author.name,
+                author.timezone,
+                message.text if kept else None,
+                reply,
+                message.message_id,
+                message.reply_to,
+                message.link,
+                author.kind,
+                json.dumps(sorted(author.groups)) if author.groups else "[]",
+                quotes_as_json(message) if kept else "[]",
+                kept and is_untrusted(message),
+                edits,
+                self.now,
+            ),
         )
         assert cursor.lastrowid is not None
         _spend(self.connection, message, cursor.lastrowid)

@@ -5,17 +5,20 @@ done for every message there is.
 from __future__ import annotations
 
 import sqlite3
+from functools import lru_cache
+from typing import NamedTuple
 
 from gateway.conversation import InboundMessage
 from gateway.errors import NotFound
 from gateway.store import queue
 from gateway.store import requests as asked
 from gateway.store.decisions import Load, Situation
-from gateway.store.records import Request
+from gateway.store.records import Request, TurnStatus
 from gateway.store.rows import (
     OPEN_STATUSES,
     REQUEST_COLUMNS,
     THREAD_COLUMNS,
+    THREAD_WIDTH,
     find_request,
     request_of,
     thread_of,
@@ -31,42 +34,72 @@ are.
 """
 NEW_THREAD = "a new thread began"
 
-_OF_THE_PERSON = """
+
+class _Met(NamedTuple):
+    """What a message meets besides its thread, in the order of _FACTS."""
+
+    told: float | None
+    paired: int
+    bots: int
+    begun: int
+    running: int
+    waits: int
+    status: TurnStatus | None
+    asker: str | None
+    last: TurnStatus | None
+    waiting: int
+    first_author: str | None
+    last_author: str | None
+    asks: int
+    taken: int | None
+    """The message that has one of its keys."""
+
+
+_FACTS = f"""
     (SELECT MAX(received_at) FROM inbox WHERE conversation = :conversation AND author = :person
       AND outcome = 'refused' AND reason NOT IN ('withdrawn', :new_thread)
-      AND received_at <= :now) AS told,
-    EXISTS (SELECT 1 FROM people WHERE person = :person) AS paired,
+      AND received_at <= :now),
+    EXISTS (SELECT 1 FROM people WHERE person = :person),
     (SELECT COUNT(*) FROM inbox WHERE conversation = :conversation AND author_kind = 'bot'
-      AND received_at > :bots_since AND received_at <= :now AND :bot) AS bots,
+      AND received_at > :bots_since AND received_at <= :now AND :bot),
     (SELECT COUNT(*) FROM (SELECT 1 FROM turns WHERE author = :person
-      AND started_at > :since AND started_at <= :now LIMIT :most)) AS begun,
+      AND started_at > :since AND started_at <= :now LIMIT :most)),
     (SELECT COUNT(*) FROM (SELECT 1 FROM turns WHERE author = :person
-      AND status = 'running' LIMIT :most)) AS running,
+      AND status = 'running' LIMIT :most)),
     (SELECT COUNT(*) FROM (SELECT 1 FROM inbox WHERE author = :person
-      AND outcome = 'queued' LIMIT :most)) AS waits
+      AND outcome = 'queued' LIMIT :most)),
+    (SELECT status FROM turns WHERE thread = t.id AND status IN {OPEN_STATUSES}),
+    (SELECT author FROM turns WHERE thread = t.id AND status IN {OPEN_STATUSES}),
+    (SELECT status FROM turns WHERE thread = t.id ORDER BY n DESC LIMIT 1),
+    (SELECT COUNT(*) FROM inbox WHERE thread = t.id AND outcome = 'queued'),
+    (SELECT MIN(author) FROM inbox WHERE thread = t.id AND outcome <> 'refused'),
+    (SELECT MAX(author) FROM inbox WHERE thread = t.id AND outcome <> 'refused'),
+    EXISTS (SELECT 1 FROM requests WHERE thread = t.id AND state = 'open')
 """
-_OF_THE_THREAD = f"""
-    (SELECT status FROM turns WHERE thread = t.id AND status IN {OPEN_STATUSES}) AS open_status,
-    (SELECT author FROM turns WHERE thread = t.id AND status IN {OPEN_STATUSES}) AS open_author,
-    (SELECT status FROM turns WHERE thread = t.id ORDER BY n DESC LIMIT 1) AS last_status,
-    (SELECT COUNT(*) FROM inbox WHERE thread = t.id AND outcome = 'queued') AS waiting,
-    (SELECT MIN(author) FROM inbox WHERE thread = t.id AND outcome <> 'refused') AS first_author,
-    (SELECT MAX(author) FROM inbox WHERE thread = t.id AND outcome <> 'refused') AS last_author,
-    EXISTS (SELECT 1 FROM requests WHERE thread = t.id AND state = 'open') AS asks
-"""
-_HERE = f"SELECT {THREAD_COLUMNS}, {_OF_THE_THREAD}, {_OF_THE_PERSON} FROM threads t WHERE"
-_NOWHERE = f"SELECT {_OF_THE_PERSON}"
+
+
+@lru_cache(maxsize=16)
+def _query(keys: int, *, named: bool) -> str:
+    """What a message with so many keys meets: always one row, also where there is no thread."""
+    spent = ", ".join(f":key{n}" for n in range(keys))
+    where = "t.id = :thread" if named else "t.key = :conversation AND t.current"
+    return (
+        f"SELECT {THREAD_COLUMNS}, {_FACTS},"
+        f" (SELECT inbox FROM dedupe WHERE key IN ({spent}) LIMIT 1)"
+        f" FROM (SELECT 1) LEFT JOIN threads t ON {where}"
+    )
 
 
 def situation(
     connection: sqlite3.Connection, message: InboundMessage, named: str, now: float, *, lists: bool
-) -> Situation:
-    """What the message meets; `named` is the request it names, `lists` says that it may ask for
-    what waits and what was approved. Raises NotFound.
+) -> Situation | int:
+    """What the message meets; the number of the one that has one of its keys already, if any.
+
+    `named` is the request it names, `lists` says that it may ask for what waits and what was
+    approved. Raises NotFound.
     """
     person = message.author
     facts = {
-        "key": str(message.key),
         "conversation": str(message.key),
         "thread": message.thread,
         "person": person.id,
@@ -77,57 +110,32 @@ def situation(
         "since": now - PERSON_WINDOW,
         "most": MOST_COUNTED,
     }
-    where = "t.id = :thread" if message.thread else "t.key = :key AND t.current"
-    row = connection.execute(f"{_HERE} {where}", facts).fetchone()
-    request = find_request(connection, named) if named else None
-    if row is not None:
-        return _here(connection, row, person.id, request, lists=lists)
-    if message.thread:
+    for n, key in enumerate(message.dedupe):
+        facts[f"key{n}"] = key
+    query = _query(len(message.dedupe), named=bool(message.thread))
+    row = connection.execute(query, facts).fetchone()
+    met = _Met._make(row[THREAD_WIDTH:])
+    if met.taken is not None:
+        return met.taken
+    thread = None if row[0] is None else thread_of(row)
+    if thread is None and message.thread:
         raise NotFound(f"There is no thread {message.thread!r}.")
-    row = connection.execute(_NOWHERE, facts).fetchone()
-    return Situation(
-        thread=None,
-        status=None,
-        waiting=0,
-        asker="",
-        requests=(),
-        named=request,
-        told=row["told"],
-        paired=bool(row["paired"]),
-        bots=row["bots"],
-        load=_load(row),
-    )
-
-
-def _here(
-    connection: sqlite3.Connection,
-    row: sqlite3.Row,
-    person: str,
-    named: Request | None,
-    *,
-    lists: bool,
-) -> Situation:
-    thread = thread_of(row)
     return Situation(
         thread=thread,
-        status=row["open_status"],
-        waiting=row["waiting"],
-        asker=row["open_author"] or "",
-        requests=_open_requests(connection, thread.id) if row["asks"] else (),
-        named=named,
-        told=row["told"],
-        paired=bool(row["paired"]),
-        bots=row["bots"],
-        load=_load(row),
-        last=row["last_status"],
-        others=bool({row["first_author"], row["last_author"]} - {None, person}),
-        queue=queue.waiting(connection, thread.id) if lists else (),
-        grants=asked.grants(connection, thread.id) if lists else (),
+        status=met.status,
+        waiting=met.waiting,
+        asker=met.asker or "",
+        requests=_open_requests(connection, thread.id) if thread and met.asks else (),
+        named=find_request(connection, named) if named else None,
+        told=met.told,
+        paired=bool(met.paired),
+        bots=met.bots,
+        load=Load(running=met.running, begun=met.begun, waiting=met.waits),
+        last=met.last,
+        others=bool({met.first_author, met.last_author} - {None, person.id}),
+        queue=queue.waiting(connection, thread.id) if thread and lists else (),
+        grants=asked.grants(connection, thread.id) if thread and lists else (),
     )
-
-
-def _load(row: sqlite3.Row) -> Load:
-    return Load(running=row["running"], begun=row["begun"], waiting=row["waits"])
 
 
 def _open_requests(connection: sqlite3.Connection, thread: str) -> tuple[Request, ...]:

@@ -27,6 +27,7 @@ from gateway.events import SessionEvent
 from gateway.store import (
     awaited,
     claim,
+    making,
     outbox,
     people,
     queue,
@@ -132,12 +133,12 @@ class SqliteStore(SqliteReader):
     ) -> Thread:
         """Make a thread."""
         now = self._clock()
-        return await self.write(lambda c: messages.create_thread(c, new, key, title, now))
+        return await self.write(lambda c: making.create_thread(c, new, key, title, now))
 
     async def rename_thread(self, thread: str, title: str) -> list[SessionEvent]:
         """Give a thread another title. Raises NotFound."""
         now = self._clock()
-        return await self.write(lambda c: messages.rename_thread(c, thread, title, now))
+        return await self.write(lambda c: making.rename_thread(c, thread, title, now))
 
     async def delete_thread(self, thread: str) -> None:
         """Remove everything of a thread. Raises NotFound."""

@@ -6,7 +6,10 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections.abc import Sequence
+from typing import NamedTuple
 
+from gateway.client import ThreadState
 from gateway.conversation import ConversationKey
 from gateway.errors import Fenced
 from gateway.events import (
@@ -36,22 +39,23 @@ PARKED = (
 
 def record(connection: sqlite3.Connection, lease: Lease, record: Record, now: float) -> Recorded:
     """Add to a turn that runs, all of it or nothing. Raises Fenced."""
-    stands = connection.execute(_STANDS, (lease.turn, lease.thread, lease.epoch)).fetchone()
-    if stands is None:
+    row = connection.execute(_STANDS, (lease.turn, lease.thread, lease.epoch)).fetchone()
+    if row is None:
         raise Fenced(lease.thread)
+    stands = _Stands._make(row)
     for checkpoint in record.checkpoints:
         add_checkpoint(connection, lease, checkpoint)
-    if record.checkpoints and not stands["delivered"]:
+    if record.checkpoints and not stands.delivered:
         connection.execute("UPDATE turns SET delivered = 1 WHERE id = ?", (lease.turn,))
     for message in record.shown:
         _show(connection, lease.thread, message)
-    connection.executemany(
-        "DELETE FROM open_messages WHERE thread = ? AND message = ?",
-        [(lease.thread, message) for message in record.sealed],
-    )
-    connection.executemany(
-        "UPDATE inbox SET joined = 1 WHERE id = ?", [(inbox,) for inbox in record.joined]
-    )
+    if stands.shown or record.shown:
+        connection.executemany(
+            "DELETE FROM open_messages WHERE thread = ? AND message = ?",
+            [(lease.thread, message) for message in record.sealed],
+        )
+    for inbox in record.joined:
+        connection.execute("UPDATE inbox SET joined = 1 WHERE id = ?", (inbox,))
     for call in record.calls:
         _write_call(connection, lease, call, now)
     for request in record.requests:
@@ -67,18 +71,44 @@ def record(connection: sqlite3.Connection, lease: Lease, record: Record, now: fl
             "UPDATE threads SET handoff_from = ? WHERE id = ?", (record.handoff_from, lease.thread)
         )
     if record.end is None:
-        return Recorded(events=add_events(connection, lease.thread, record.events, now))
+        return Recorded(events=_add(connection, lease, record.events, stands, now))
     return _end(connection, lease, record, record.end, stands, now)
 
 
+class _Stands(NamedTuple):
+    """How a turn stands, and what is in its thread."""
+
+    delivered: int
+    stop_requested: int
+    reason: str
+    last_seq: int
+    asks: int
+    waits: int
+    shown: int
+
+
 _STANDS = """
-    SELECT u.delivered, u.stop_requested, u.reason,
-     EXISTS (SELECT 1 FROM requests WHERE turn = u.id AND state = 'open') AS asks,
-     EXISTS (SELECT 1 FROM inbox WHERE thread = t.id AND outcome = 'queued') AS waits
+    SELECT u.delivered, u.stop_requested, u.reason, t.last_seq,
+     EXISTS (SELECT 1 FROM requests WHERE turn = u.id AND state = 'open'),
+     EXISTS (SELECT 1 FROM inbox WHERE thread = t.id AND outcome = 'queued'),
+     EXISTS (SELECT 1 FROM open_messages WHERE thread = t.id)
     FROM threads t JOIN turns u ON u.id = ? AND u.status = 'running'
     WHERE t.id = ? AND t.epoch = ?
 """
 """A turn that runs, for who holds its lease."""
+
+
+def _add(
+    connection: sqlite3.Connection,
+    lease: Lease,
+    events: Sequence[SessionEvent],
+    stands: _Stands,
+    now: float,
+    *,
+    state: ThreadState | None = None,
+) -> tuple[SessionEvent, ...]:
+    after = stands.last_seq
+    return add_events(connection, lease.thread, events, now, after=after, state=state)
 
 
 def add_checkpoint(connection: sqlite3.Connection, lease: Lease, checkpoint: Checkpoint) -> None:
@@ -129,29 +159,29 @@ def _end(
     lease: Lease,
     record: Record,
     end: TurnEnd,
-    stands: sqlite3.Row,
+    stands: _Stands,
     now: float,
 ) -> Recorded:
     """Take the turn off its lane; says whether the lane has something to do next."""
     over = end.status not in ("paused", "waiting")
     reason = end.reason
-    if end.status in ("stopped", "paused", "waiting") and stands["stop_requested"]:
-        reason = stands["reason"] or reason
+    if end.status in ("stopped", "paused", "waiting") and stands.stop_requested:
+        reason = stands.reason or reason
     connection.execute(
         "UPDATE turns SET status = ?, reason = ?, finished_at = ?,"
         " attempts = CASE WHEN ? THEN 0 ELSE attempts END WHERE id = ?",
         (end.status, reason, now if over else None, end.status == "waiting", lease.turn),
     )
     if end.status == "paused":
-        return Recorded(events=add_events(connection, lease.thread, record.events, now))
-    asks = bool(stands["asks"] or record.requests)
+        return Recorded(events=_add(connection, lease, record.events, stands, now))
+    asks = bool(stands.asks or record.requests)
     closed = _close_requests(connection, lease, reason, now) if over and asks else []
     outcome = "waiting" if end.status == "waiting" else end.status
     finished = TurnFinished(thread=lease.thread, turn=lease.turn, outcome=outcome, reason=reason)
     added = [*record.events, *closed, finished]
     state = "idle" if over else "waiting"
-    events = add_events(connection, lease.thread, added, now, state=state)
-    again = bool(stands["waits"]) if over else asked.mark_ready(connection, lease.turn)
+    events = _add(connection, lease, added, stands, now, state=state)
+    again = bool(stands.waits) if over else asked.mark_ready(connection, lease.turn)
     return Recorded(events=events, again=again)
 
 

@@ -23,35 +23,37 @@ _SUMS = (
     " COALESCE(SUM(cost), 0) AS cost, COALESCE(SUM(turns), 0) AS turns"
 )
 
+_ADD = """
+    INSERT INTO usage (thread, turn, model, person, team, workspace, prompt_tokens,
+     completion_tokens, cost, at, turns)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10,
+     NOT EXISTS (SELECT 1 FROM usage WHERE thread = ?1 AND turn = ?2))
+    ON CONFLICT DO UPDATE SET prompt_tokens = prompt_tokens + excluded.prompt_tokens,
+     completion_tokens = completion_tokens + excluded.completion_tokens,
+     cost = cost + excluded.cost
+"""
+
 
 def add(
     connection: sqlite3.Connection, lease: Lease, uses: Collection[ModelUse], at: float
 ) -> None:
     """Add to what the lease's turn has used."""
-    connection.executemany(
-        "INSERT INTO usage (thread, turn, model, person, team, workspace, prompt_tokens,"
-        " completion_tokens, cost, turns, at) VALUES (:thread, :turn, :model, :person, :team,"
-        " :workspace, :prompt_tokens, :completion_tokens, :cost,"
-        " NOT EXISTS (SELECT 1 FROM usage WHERE thread = :thread AND turn = :turn), :at)"
-        " ON CONFLICT DO UPDATE SET prompt_tokens = prompt_tokens + excluded.prompt_tokens,"
-        " completion_tokens = completion_tokens + excluded.completion_tokens,"
-        " cost = cost + excluded.cost",
-        [
-            {
-                "thread": lease.thread,
-                "turn": lease.turn,
-                "model": use.model,
-                "person": use.person,
-                "team": use.team,
-                "workspace": use.workspace,
-                "prompt_tokens": use.prompt_tokens,
-                "completion_tokens": use.completion_tokens,
-                "cost": use.cost,
-                "at": at,
-            }
-            for use in uses
-        ],
-    )
+    for use in uses:
+        connection.execute(
+            _ADD,
+            (
+                lease.thread,
+                lease.turn,
+                use.model,
+                use.person,
+                use.team,
+                use.workspace,
+                use.prompt_tokens,
+                use.completion_tokens,
+                use.cost,
+                at,
+            ),
+        )
 
 
 def of_turn(connection: sqlite3.Connection, thread: str, turn: str) -> Used:
