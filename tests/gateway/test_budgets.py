@@ -368,25 +368,30 @@ class Slow(ReplayChatCompletionClient):
     many have asked at once. A hundred tokens each time.
     """
 
-    def __init__(self, turns: int = 1) -> None:
-        super().__init__([answer() for _ in range(50)])
+    def __init__(self, turns: int = 0) -> None:
+        super().__init__([])
         self.turns = turns
-        self.teams: ScriptedTeams | None = None
+        self.begun = asyncio.Event()
         self.running = self.most = 0
 
     async def create(self, *args: Any, **kwargs: Any) -> CreateResult:
         self.running += 1
         self.most = max(self.most, self.running)
-        while self.teams is not None and self.teams.built < self.turns:
-            await asyncio.sleep(0)
+        if self.turns:
+            await self.begun.wait()
         for _ in range(50):
             await asyncio.sleep(0)
         self.running -= 1
         return answer()
 
     def solo(self) -> ScriptedTeams:
-        self.teams = ScriptedTeams(lambda: solo(self))
-        return self.teams
+        def make() -> Any:
+            if teams.built == self.turns:
+                self.begun.set()
+            return solo(self)
+
+        teams = ScriptedTeams(make)
+        return teams
 
 
 @pytest.mark.parametrize(
