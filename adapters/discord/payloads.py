@@ -32,6 +32,10 @@ NAME = 48
 TOOLS, HAND_OFF = 120, 60
 """Characters of the lines that tell what an agent does."""
 
+CONTINUED = "-# {name}, continued"
+"""Above each further part of what an agent says: others may have written since, and Discord puts
+the bot's name above all of its messages.
+"""
 UNSURE = "-# This may stand here twice."
 RESUMING = "-# \u2026 it was cut off, and is said anew"
 MARKS = {"running": "\u23f3", "done": "\u2713", "failed": "\u2717", "unknown": "?"}
@@ -92,8 +96,9 @@ def message_of(part: Part, *, named: bool = True) -> Message:
 
 def _speech(speech: Speech, *, named: bool) -> Message:
     lines: list[str] = []
-    if speech.first and named:
-        lines.append(f"**{escaped(label(speech.agent, NAME))}**")
+    if named:
+        name = f"**{escaped(label(speech.agent, NAME))}**"
+        lines.append(name if speech.first else CONTINUED.format(name=name))
     if tools := [each for each in speech.activity if each.kind == "tool"]:
         lines.append(activity_line(tools, TOOLS))
     if speech.text.strip():

@@ -21,6 +21,7 @@ from adapters.discord.rest import (
     Refused,
     Rest,
 )
+from adapters.discord.tables import readable
 from adapters.discord.threads import LONGEST_NAME, Spot, Spots
 from adapters.discord.webhooks import Webhooks
 from gateway.adapter import AuthError
@@ -111,8 +112,8 @@ class DiscordSurface:
         return LIMITS
 
     def neutral(self, text: str) -> str:
-        """An agent's text that pings nobody and hides no link."""
-        return markdown(text, hosts=self._live_links())
+        """An agent's text that pings nobody and hides no link, its tables to be read."""
+        return readable(markdown(text, hosts=self._live_links()))
 
     def length(self, text: str) -> int:
         """How long Discord takes a text to be, at most."""

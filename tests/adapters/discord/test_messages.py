@@ -290,6 +290,10 @@ async def test_a_long_answer_is_its_beginning_and_a_file(
     shown = [each for each in discord.messages(alice.direct) if each.application]
     assert len(shown) <= 4
     assert shown[-1].attachments[0].content.decode() == text
+    # Somebody may write between them, so each says whose it is.
+    names = [each.content.partition("\n")[0] for each in shown[:-1]]
+    assert names == ["**solo**", *["-# **solo**, continued"] * (len(names) - 1)]
+    assert len(names) > 1
 
 
 async def test_who_calls_the_team_into_a_thread_brings_what_was_said_there(
