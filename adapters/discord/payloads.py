@@ -41,6 +41,11 @@ RESUMING = "-# \u2026 it was cut off, and is said anew"
 MARKS = {"running": "\u23f3", "done": "\u2713", "failed": "\u2717", "unknown": "?"}
 LEVELS = {"info": "", "warning": "\u26a0\ufe0f ", "error": "\u274c "}
 
+APART = "]\uff08"
+"""Instead of what begins a link's address, and as long."""
+_MASK_OR_CODE = re.compile(
+    r"(?P<code>(?<![`\\])(?:```(?:[^`]|`(?!``))+```(?!`)|`[^`\n]+`(?!`)))|\]\("
+)
 _MARKDOWN = re.compile(r"([\\*_~`|>\[\]()#-])")
 
 
@@ -55,6 +60,11 @@ class Message:
     embeds: bool = False
     files: tuple[Upload, ...] = field(default=(), repr=False)
 
+    def __post_init__(self) -> None:
+        # What is code elsewhere, between tildes or after a fence that three marks have ended, is
+        # text to Discord, and may end up in another message than its fence.
+        object.__setattr__(self, "content", unmasked(self.content))
+
     def body(self) -> dict[str, Any]:
         """As JSON, for a new message and for an edit."""
         return {
@@ -63,6 +73,11 @@ class Message:
             "allowed_mentions": {"parse": [], "users": list(self.users), "replied_user": False},
             "flags": 0 if self.embeds else SUPPRESS_EMBEDS,
         }
+
+
+def unmasked(text: str) -> str:
+    """Text in which no address hides behind words, as Discord reads it; its code stays as it is."""
+    return _MASK_OR_CODE.sub(lambda found: found["code"] or APART, text)
 
 
 def length(text: str) -> int:

@@ -276,3 +276,30 @@ async def test_what_may_stand_there_twice_says_so_once_discord_knows_the_nonce_n
     assert (first, answer) == ("-# First.", "**solo**\nAll is well.")
     assert meanwhile == "-# Meanwhile."
     assert again == ([f"**solo**\nAll is well.\n{TWICE}"] if late else [])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "~~~\n[your bank](https://evil.example)\n~~~",
+        "````\n```\n[your bank](https://evil.example)\n````",
+        "```\ncode ``` [your bank](https://evil.example)\n```",
+        "\\`[your bank](https://evil.example)`",
+        "```\n```[your bank](https://evil.example)",
+    ],
+)
+async def test_what_is_code_elsewhere_and_text_on_discord_hides_no_address(
+    harness: DiscordHarness, text: str
+) -> None:
+    speech = Speech(agent="solo", text=harness.surface.neutral(text))
+    await harness.surface.post(harness.place, Part(key="k", content=speech))
+    (shown,) = said(harness.discord, thread_of(harness.asked))
+    assert "](" not in shown
+    assert "https://evil.example" in shown
+
+
+@pytest.mark.parametrize("code", ["`calls[0](x)`", "```py\ncalls[0](x)\n```"])
+async def test_code_stays_as_it_is(harness: DiscordHarness, code: str) -> None:
+    speech = Speech(agent="solo", text=harness.surface.neutral(code))
+    await harness.surface.post(harness.place, Part(key="k", content=speech))
+    assert said(harness.discord, thread_of(harness.asked)) == [f"**solo**\n{code}"]
