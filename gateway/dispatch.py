@@ -218,7 +218,8 @@ class LocalDispatcher:
         if line:
             self._lines[wish.person] = line
         self._running[thread] = wish
-        self._crowds.update(wish.crowds)
+        for crowd in wish.crowds:
+            self._crowds[crowd] += 1
         self._pace.began(wish.person, wish.limits, now)
 
     async def _run(self, drain: Drain, thread: str) -> None:
@@ -230,7 +231,10 @@ class LocalDispatcher:
         finally:
             wish = self._running.pop(thread)
             self._pace.ended(wish.person)
-            self._crowds -= Counter(wish.crowds)
+            for crowd in wish.crowds:
+                self._crowds[crowd] -= 1
+                if not self._crowds[crowd]:
+                    del self._crowds[crowd]
             again = self._again.pop(thread, None)
             if more or again:
                 self._wake(thread, again or wish)

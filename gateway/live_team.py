@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from gateway.errors import TeamUnusable
 from gateway.isolation import Close
 from gateway.store.records import Checkpoint
+from teams import Swarm
 from teams.base import DurableTeam
 
 CHAIN = 1 << 20
@@ -27,6 +29,10 @@ class LiveTeam:
         """What releases all that it holds."""
         self.acts = True
         """It may do more than ask models, such as making files."""
+        self.folder: Path | None = None
+        """The thread's own, where it may make them."""
+        self.hands_off = isinstance(team, Swarm)
+        """Somebody in it may hand the work to the user."""
         self.used_at = 0.0
         """When it was last used, by `time.monotonic`."""
         self._snapshot = 0

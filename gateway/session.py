@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import OrderedDict
+from pathlib import Path
 from time import monotonic
 
 from gateway.budgets import Ledger
@@ -14,7 +15,6 @@ from gateway.errors import Fenced, GatewayError, TeamUnusable
 from gateway.isolation import NOTHING_HELD, held_by
 from gateway.live_team import LiveTeam
 from gateway.logging import working_on
-from gateway.made_files import MadeFiles
 from gateway.registry import TeamInfo, TeamSource
 from gateway.store.protocols import SessionStore
 from gateway.store.records import Thread
@@ -125,7 +125,6 @@ class Sessions:
             self._info(thread.team),
             lambda call, asker: self._teams.rule(thread.team, call, asker),
             self.terms,
-            self._files_of(work),
         )
         self._running[thread.id] = turn
         if self._leaving:
@@ -140,8 +139,6 @@ class Sessions:
             nonlocal live
             if live is None:
                 live = await self._load(work, log)
-            if not live.acts:
-                turn.makes_no_files()
             return live
 
         try:
@@ -159,11 +156,6 @@ class Sessions:
             self._drop_oldest()
         return turn.ended, more
 
-    def _files_of(self, work: Work) -> MadeFiles | None:
-        if work.folder is None:
-            return None
-        return MadeFiles(work.folder, work.thread.files_at, largest=self.terms.largest_file)
-
     def _info(self, team: str) -> TeamInfo:
         try:
             return self._teams.info(team)
@@ -172,26 +164,26 @@ class Sessions:
 
     async def _load(self, work: Work, log: TurnLog) -> LiveTeam:
         thread = work.thread
+        folder = await self._store.work_folder(thread.id)
         holds = NOTHING_HELD
 
         async def build() -> DurableTeam:
             nonlocal holds
-            team = await self._build(thread)
+            team = await self._build(thread, folder)
             holds = held_by(team)  # now, while nothing was said that would be looked through
             return team
 
         successor = Successor(self._store, log, build=build, info=lambda: self._info(thread.team))
         live = await successor.team(thread, saved=work.saved)
-        live.closes, live.acts = holds.closes, holds.acts
+        live.closes, live.acts, live.folder = holds.closes, holds.acts, folder
         return live
 
-    async def _build(self, thread: Thread) -> DurableTeam:
+    async def _build(self, thread: Thread, folder: Path) -> DurableTeam:
         if thread.team not in self._teams.names():
             raise TeamUnusable(
                 f"The team {thread.team!r} is not configured any more. "
                 "Begin a new thread with /new."
             )
-        folder = await self._store.work_folder(thread.id)
         team = await self._teams.build(thread.team, workdir=folder)
         if not isinstance(team, DurableTeam):
             raise TeamUnusable(

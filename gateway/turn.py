@@ -9,8 +9,8 @@ store before anybody sees it.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Generator
-from contextlib import aclosing, contextmanager, suppress
+from collections.abc import Awaitable, Callable, Collection
+from contextlib import aclosing, suppress
 
 from gateway.errors import BudgetSpent, GatewayError, TeamUnusable, causes, report
 from gateway.events import MessageFinished, Notice, SessionEvent, SpeakerStarted, TextDelta
@@ -25,7 +25,6 @@ from gateway.store.work import Record, TurnEnd, Work
 from gateway.terms import Terms
 from gateway.transcript import Transcript
 from gateway.turn_log import TurnLog
-from teams import Swarm
 from teams.base import TaskResult, run_hooks
 from teams.core import CancellationToken
 from teams.messages import (
@@ -55,7 +54,6 @@ class Turn:
         info: TeamInfo,
         rules: Rules,
         terms: Terms,
-        files: MadeFiles | None,
     ) -> None:
         self.id = work.lease.turn
         self.intact = False
@@ -84,7 +82,8 @@ class Turn:
         )
         self._token = CancellationToken()
         self._leaving = False
-        self._files = files
+        self._files: MadeFiles | None = None
+        self._largest_file = terms.largest_file
         self._joining = Joining(work, log, self._journal, wanted=work.thread.mode == "steer")
         self._too_long = False
         self._unwritten: list[SessionEvent] = []
@@ -104,10 +103,6 @@ class Turn:
         """Ask for a tool again that was approved for the rest of the thread."""
         self._journal.revoke(tool)
 
-    def makes_no_files(self) -> None:
-        """Its team does nothing but ask models."""
-        self._files = None
-
     def leave(self) -> None:
         """End this attempt at the next safe point: the process ends."""
         self._leaving = True
@@ -122,17 +117,20 @@ class Turn:
         live: LiveTeam | None = None
         try:
             live = await build()
-            # Code that wants to run is a tool call like any other: it is not approved twice.
-            with (
-                self._in_time(),
-                run_hooks(
+            self._files = self._files_of(live)
+            timer = self._timer()
+            try:
+                # Code that wants to run is a tool call like any other: it is not approved twice.
+                with run_hooks(
                     intercept=self._journal.intercept,
                     ask=self._humans.ask,
                     model=Listening(self._log.meter, self._joining),
                     between=self._joining.between,
-                ),
-            ):
-                return await self._drive(live)
+                ):
+                    return await self._drive(live)
+            finally:
+                if timer is not None:
+                    timer.cancel()
         except asyncio.CancelledError:
             if live is None or not self._token.is_cancelled() or _being_cancelled():
                 await self._cut_short()
@@ -147,17 +145,18 @@ class Turn:
                     raise cause from error
             return await self._failed(live, error)
 
-    @contextmanager
-    def _in_time(self) -> Generator[None]:
-        """Stop the run once it has taken all the time that one turn may take."""
+    def _files_of(self, live: LiveTeam) -> MadeFiles | None:
+        """What finds the files that the team makes; None if it does nothing but ask models."""
+        if live.folder is None or not live.acts:
+            return None
+        told = self._work.thread.files_at
+        return MadeFiles(live.folder, told, largest=self._largest_file)
+
+    def _timer(self) -> asyncio.TimerHandle | None:
+        """Stops the run once it has taken all the time that one turn may take."""
         if (seconds := self._log.meter.seconds) is None:
-            yield
-            return
-        timer = asyncio.get_running_loop().call_later(seconds, self._time_is_up)
-        try:
-            yield
-        finally:
-            timer.cancel()
+            return None
+        return asyncio.get_running_loop().call_later(seconds, self._time_is_up)
 
     def _time_is_up(self) -> None:
         self._too_long = True
@@ -190,32 +189,30 @@ class Turn:
             anew, live.anew = live.anew, False
             if anew:  # the store has forgotten it, too
                 self._handoff_from = self._handoff_written = ""
-            goes_back = isinstance(live.team, Swarm)
-            handoff_to = self._handoff_from if goes_back else ""
+            handoff_to = self._handoff_from if live.hands_off else ""
             return self._joining.task(anew=anew, handoff_to=handoff_to)
         if left := self._joining.left():
             live.team.add_messages(left)
         return None
 
     async def _take(self, live: LiveTeam, item: BaseAgentEvent | BaseChatMessage) -> None:
-        if isinstance(item, UserInputRequestedEvent):
+        message = item if isinstance(item, BaseChatMessage) else None
+        if message is not None and live.hands_off:
+            self._note_handoff(message)
+        elif isinstance(item, UserInputRequestedEvent):
             self._humans.heard(item)
-        elif isinstance(live.team, Swarm) and isinstance(item, BaseChatMessage):
-            self._note_handoff(item)
         deltas: list[TextDelta] = []
         for event in self._transcript.take(item):
             if isinstance(event, TextDelta):
                 deltas.append(event)
             else:
                 self._unwritten.append(event)
-        if _matters(item) or any(isinstance(e, MessageFinished) for e in self._unwritten):
+        if message is not None:
+            await self._log.put_off(self._record(await live.checkpoint()))
+        elif _matters(item) or any(isinstance(e, MessageFinished) for e in self._unwritten):
             if isinstance(item, ToolCallExecutionEvent):
                 live.team.add_messages(await self._joining.after_tools(item))
-            record = self._record(await live.checkpoint())
-            if isinstance(item, BaseChatMessage):
-                await self._log.put_off(record)
-            else:
-                await self._log.write(record)
+            await self._log.write(self._record(await live.checkpoint()))
         elif any(isinstance(event, SpeakerStarted) for event in self._unwritten):
             await self._show_speaker()
         self._log.show(deltas)
@@ -357,8 +354,8 @@ class Turn:
 
 
 def _matters(item: BaseAgentEvent | BaseChatMessage) -> bool:
-    """Whether to save the team here: before tools run, after them, after a message."""
-    return isinstance(item, BaseChatMessage | ToolCallRequestEvent | ToolCallExecutionEvent)
+    """Whether to save the team here, besides after a message: before tools run, and after them."""
+    return isinstance(item, ToolCallRequestEvent | ToolCallExecutionEvent)
 
 
 def _being_cancelled() -> bool:

@@ -9,10 +9,10 @@ constructors.
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from contextvars import ContextVar, Token
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 if TYPE_CHECKING:
@@ -132,7 +132,8 @@ class RunHooks:
     between: Between | None = None
 
 
-_HOOKS: ContextVar[RunHooks] = ContextVar("teams_run_hooks", default=RunHooks())  # noqa: B039 (frozen)
+_NO_HOOKS = RunHooks()
+_HOOKS: ContextVar[RunHooks] = ContextVar("teams_run_hooks", default=_NO_HOOKS)
 CURRENT_CALL: ContextVar[ToolCall | None] = ContextVar("teams_tool_call", default=None)
 AGENT_PATH: ContextVar[tuple[str, ...]] = ContextVar("teams_agent_path", default=())
 
@@ -147,7 +148,29 @@ def current_tool_call() -> ToolCall | None:
     return CURRENT_CALL.get()
 
 
-@contextmanager
+class _Within:
+    """A context in which hooks hold. A class: a generator would cost a short run twice as much."""
+
+    __slots__ = ("_given", "_token")
+
+    def __init__(self, given: RunHooks) -> None:
+        self._given = given
+        self._token: Token[RunHooks] | None = None
+
+    def __enter__(self) -> None:
+        given, outer = self._given, _HOOKS.get()
+        if outer is not _NO_HOOKS:
+            hooks = {each.name: getattr(given, each.name) for each in fields(given)}
+            given = replace(
+                outer, **{name: hook for name, hook in hooks.items() if hook is not None}
+            )
+        self._token = _HOOKS.set(given)
+
+    def __exit__(self, *_: object) -> None:
+        assert self._token is not None
+        _HOOKS.reset(self._token)
+
+
 def run_hooks(
     *,
     intercept: ToolInterceptor | None = None,
@@ -155,7 +178,7 @@ def run_hooks(
     approve_code: ApproveCode | None = None,
     model: ModelWatch | None = None,
     between: Between | None = None,
-) -> Generator[None]:
+) -> AbstractContextManager[None]:
     """Everything run inside passes its tool calls through `intercept` and asks humans through `ask`
     / `approve_code`.
 
@@ -168,17 +191,8 @@ def run_hooks(
     not given is inherited. `between` is asked by the outermost team, whenever it goes on to another
     turn of its participants, for messages to be added first.
     """
-    given = {
-        "intercept": intercept,
-        "ask": ask,
-        "approve_code": approve_code,
-        "model": model,
-        "between": between,
-    }
-    token = _HOOKS.set(
-        replace(_HOOKS.get(), **{name: hook for name, hook in given.items() if hook is not None})
+    return _Within(
+        RunHooks(
+            intercept=intercept, ask=ask, approve_code=approve_code, model=model, between=between
+        )
     )
-    try:
-        yield
-    finally:
-        _HOOKS.reset(token)

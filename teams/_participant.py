@@ -47,6 +47,8 @@ class Participant:
     def __init__(self, member: ChatAgent | Team) -> None:
         self.member = member
         # What the member is, asked once: a turn has no time for a look at a protocol's members.
+        self._speaker = member if isinstance(member, ChatAgent) else None
+        self._runner = None if isinstance(member, ChatAgent) else member
         self._agent = member if isinstance(member, BaseChatAgent) else None
         self._team: ResumableTeam | None = None
         if self._agent is None and isinstance(member, ResumableTeam):
@@ -79,12 +81,10 @@ class Participant:
         """The member's turn, or the rest of it: what it produces, then the end of the turn or what
         it waits for.
         """
-        agent = self._agent or self.member
-        return (
-            self._speak_agent(agent, token)
-            if isinstance(agent, ChatAgent)
-            else self._speak_team(agent, token)
-        )
+        if self._runner is not None:
+            return self._speak_team(self._runner, token)
+        assert self._speaker is not None
+        return self._speak_agent(self._speaker, token)
 
     async def _speak_agent(
         self, agent: ChatAgent, token: CancellationToken

@@ -6,9 +6,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from functools import partial
 from typing import Any, Generic, Literal, TypeVar
-from weakref import WeakMethod
 
 from teams._cancellation import CancellationToken
 from teams._team import TaskResult
@@ -50,11 +48,7 @@ class RunStream(AsyncGenerator[T, None], Generic[T]):
         self._opening = opening
         self._dropped = dropped
         self._state: Literal["new", "open", "over"] = "new"
-        self._task: asyncio.Task[Any] | None = None
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._asked = 0
-        self._insisting: asyncio.TimerHandle | None = None
-        self._watcher: Callable[[], None] | None = None
+        self._pull: _Pull | None = None
 
     def __aiter__(self) -> RunStream[T]:
         return self
@@ -63,10 +57,10 @@ class RunStream(AsyncGenerator[T, None], Generic[T]):
         if self._state != "open":
             await self._open()
         try:
-            if self._token is None:
+            if self._token is None or self._pull is None:
                 item = await self._inner.__anext__()
             else:
-                item = await self._pull_watched(self._token)
+                item = await self._pull_watched(self._token, self._pull)
         except asyncio.CancelledError:
             await self._give_up()
             raise
@@ -112,61 +106,23 @@ class RunStream(AsyncGenerator[T, None], Generic[T]):
             await self._opening()
         self._state = "open"
         if self._token is not None:
-            self._loop = asyncio.get_running_loop()
-            # The token must not keep a stream alive that its consumer has dropped.
-            method = WeakMethod(self._token_cancelled)
-            self._watcher = partial(_call, method)
-            self._token.add_callback(self._watcher)
+            self._pull = _Pull(asyncio.get_running_loop())
+            self._token.add_callback(self._pull.token_cancelled)
 
-    async def _pull_watched(self, token: CancellationToken) -> T:
+    async def _pull_watched(self, token: CancellationToken, pull: _Pull) -> T:
         if token.is_cancelled():
             return await self._inner.athrow(asyncio.CancelledError())
-        self._task = task = asyncio.current_task()
+        pull.task = asyncio.current_task()
         try:
             item = await self._inner.__anext__()
         finally:
-            self._task = None
-            cancelled = self._asked > 0
+            task, pull.task = pull.task, None
+            cancelled = pull.asked > 0
             if cancelled:
-                if self._insisting is not None:
-                    self._insisting.cancel()
-                await self._withdraw(task)
+                await pull.withdraw(task)
         if cancelled:
             return await self._inner.athrow(asyncio.CancelledError())
         return item
-
-    def _token_cancelled(self) -> None:
-        try:
-            here = asyncio.get_running_loop()
-        except RuntimeError:
-            here = None
-        if here is self._loop:
-            self._cancel_pull()
-        elif self._loop is not None and not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._cancel_pull)
-
-    def _cancel_pull(self) -> None:
-        if self._task is not None and not self._task.done():
-            self._asked += 1
-            self._task.cancel()
-            loop = self._task.get_loop()
-            self._insisting = loop.call_later(INSISTENCE, self._cancel_pull)
-
-    async def _withdraw(self, task: asyncio.Task[Any] | None) -> None:
-        """Take our request back: the consumer's task is not itself being cancelled.
-
-        It may not have been delivered yet; then it must not hit the consumer's next await.
-        """
-        try:
-            await asyncio.sleep(0)
-        except asyncio.CancelledError:
-            if task is not None and task.cancelling() > self._asked:
-                raise
-        finally:
-            while self._asked:
-                self._asked -= 1
-                if task is not None:
-                    task.uncancel()
 
     async def _give_up(self) -> None:
         opened = self._state == "open"
@@ -179,11 +135,57 @@ class RunStream(AsyncGenerator[T, None], Generic[T]):
         self._unwatch()
 
     def _unwatch(self) -> None:
-        if self._token is not None and self._watcher is not None:
-            self._token.remove_callback(self._watcher)
+        if self._token is not None and self._pull is not None:
+            self._token.remove_callback(self._pull.token_cancelled)
         self._token = None
 
 
-def _call(method: WeakMethod[Callable[[], None]]) -> None:
-    if (alive := method()) is not None:
-        alive()
+class _Pull:
+    """The consumer's wait for an item, for the token to cancel: apart from the stream, which the
+    token must not keep alive once its consumer has dropped it.
+    """
+
+    __slots__ = ("_insisting", "_loop", "asked", "task")
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._insisting: asyncio.TimerHandle | None = None
+        self.task: asyncio.Task[Any] | None = None
+        """The task that waits, while one does."""
+        self.asked = 0
+        """How often it was asked to end."""
+
+    def token_cancelled(self) -> None:
+        """Cancel the wait, from whatever thread."""
+        try:
+            here = asyncio.get_running_loop()
+        except RuntimeError:
+            here = None
+        if here is self._loop:
+            self._cancel()
+        elif not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._cancel)
+
+    def _cancel(self) -> None:
+        if self.task is not None and not self.task.done():
+            self.asked += 1
+            self.task.cancel()
+            self._insisting = self._loop.call_later(INSISTENCE, self._cancel)
+
+    async def withdraw(self, task: asyncio.Task[Any] | None) -> None:
+        """Take the request back: the consumer's task is not itself being cancelled.
+
+        It may not have been delivered yet; then it must not hit the consumer's next await.
+        """
+        if self._insisting is not None:
+            self._insisting.cancel()
+        try:
+            await asyncio.sleep(0)
+        except asyncio.CancelledError:
+            if task is not None and task.cancelling() > self.asked:
+                raise
+        finally:
+            while self.asked:
+                self.asked -= 1
+                if task is not None:
+                    task.uncancel()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import field
-from pathlib import Path
 from typing import Literal
 
 from gateway.conversation import Author, Quote
@@ -84,8 +83,6 @@ class Work:
     """What its earlier attempts have used."""
     saved: bool = True
     """There is a state of the thread's team."""
-    folder: Path | None = None
-    """The thread's own, where the store has one; it may not be there yet."""
 
 
 @value
