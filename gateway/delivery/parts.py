@@ -139,7 +139,11 @@ def _speech(item: SpeechItem, surface: TextSurface, rows: Mapping[int, OutboxRow
         pieces = [piece for piece in pieces[:most] if piece.first < limits.whole]
     if not pieces:
         pieces = [Piece(first=0, last=0, body="")]
-    parts = [_part(item, n, piece, last=n == len(pieces) - 1) for n, piece in enumerate(pieces)]
+    closed = {n for n, row in rows.items() if row.closed}
+    parts = [
+        _part(item, n, piece, last=n == len(pieces) - 1, closed=n in closed)
+        for n, piece in enumerate(pieces)
+    ]
     shown = [part for part in parts if _says_something(part)]
     if item.growing:
         return shown
@@ -152,8 +156,8 @@ def _speech(item: SpeechItem, surface: TextSurface, rows: Mapping[int, OutboxRow
     return shown
 
 
-def _part(item: SpeechItem, n: int, piece: Piece, *, last: bool) -> Wanted:
-    growing = item.growing and last
+def _part(item: SpeechItem, n: int, piece: Piece, *, last: bool, closed: bool) -> Wanted:
+    growing = item.growing and last and not closed  # what was closed still shows how calls end
     speech = Speech(
         agent=item.agent,
         text=f"{piece.before}{piece.body}" if growing else piece.text,

@@ -114,7 +114,7 @@ async def running(
     async with (
         SlackClients(config_of(slack)) as clients,
         Gateway(
-            SqliteStore(folder),
+            SqliteStore(folder, clock=slack.clock.time),
             teams,
             access=OperatorsOnly(operators),
             limits=Limits(parallel_turns=parallel, shutdown=0.1),

@@ -157,6 +157,37 @@ async def test_tool_calls_that_outlive_their_message_are_not_left_running_in_it(
             assert ":hourglass" not in str([each.text for each in shown])
 
 
+async def test_tool_calls_that_outlive_their_message_are_settled_before_any_text_follows(
+    tmp_path: Path,
+) -> None:
+    async with SlackSimulator() as slack:
+
+        async def dig() -> str:
+            """Dig."""
+            await sleep(slack.clock, 100)
+            return "found"
+
+        async def drill() -> str:
+            """Drill."""
+            await sleep(slack.clock, 200)
+            return "found"
+
+        def team() -> Team:
+            return one(
+                slack.clock, calls("dig", "drill"), "Done.", pause=10_000, tools=[dig, drill]
+            )
+
+        async with running(slack, tmp_path, team) as run, passing(slack, 1.0):
+            began = slack.clock.time()
+            asked = await run.ask("alice", "dig")
+            await slack.until(lambda: run.shown(asked) and run.shown(asked)[0].stream == "stopped")
+            assert dict(run.shown(asked)[0].tasks) == {"dig": "in_progress", "drill": "in_progress"}
+            for tool in ("dig", "drill"):
+                settled = f":white_check_mark: {tool}"
+                await slack.until(lambda settled=settled: settled in run.shown(asked)[0].text)
+            assert slack.clock.time() - began < 1_000
+
+
 STORMS = {
     "append": ["chat.appendStream"],
     "start and post": ["chat.startStream", "chat.postMessage"],
