@@ -1,7 +1,9 @@
 """An agent's messages, streamed where Slack lets them be, and else posted and updated.
 
 A stream is appended to only while it is known what it shows. After anything else (no answer came,
-Slack has ended it, the text was changed) it is stopped, and one chat.update sets it right.
+Slack has ended it, the text was changed) it is stopped, and one chat.update sets it right. So is a
+text with a table: a block of Markdown shows it as one, which nobody promises for streamed text
+(https://docs.slack.dev/reference/block-kit/blocks/markdown-block).
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from adapters.slack.pacing import APPEND, START, STOP
 from adapters.slack.sender import Sender
 from adapters.slack.sessions import Sessions
 from adapters.slack.streams import Chunk, Stream, closing
-from adapters.slack.text import fence_end, opening
+from adapters.slack.text import fence_end, has_table, opening
 from gateway.adapter import AuthError
 from gateway.errors import GatewayError
 from gateway.render.outbound import label
@@ -255,7 +257,7 @@ class Streaming:
         except Unclear:
             stream.phase = "broken"
         else:
-            if extended and not speech.resuming:
+            if extended and not speech.resuming and not has_table(speech.text):
                 self._settled(stream)
                 return
             stream.phase = "stopped"
@@ -273,7 +275,7 @@ class Streaming:
         text = speech.text
         if speech.growing:
             text = stream.shown if whole else stream.resting(text)
-        if not (speech.growing and whole and stream.has_told(speech)):
+        if not (speech.growing and whole and stream.has_told(speech)) or has_table(text):
             shown = replace(speech, text=text, growing=False)
             try:
                 await self._update(place, stream.spot, part, shown, feedback=not speech.growing)

@@ -7,13 +7,14 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable
 
+from gateway.render.blocks import Context
 from gateway.render.outbound import markdown, mrkdwn
 
 UNSETTLED = 600
 """Characters at the end of a growing text that may be held back until they are whole."""
 
-_LINK = re.compile(r"(?:https?://|www\.|<)\S*$", re.IGNORECASE)
-_WORD = re.compile(r"[!-~]+$")
+_LINK = re.compile(r"(?:https?://|www\.|<)\S*\Z", re.IGNORECASE)
+_WORD = re.compile(r"[!-~]+\Z")
 _PLAIN = re.compile(r"[#*-]*\s*[^\W_]+[,.!?:]?")
 _BRACKET = re.compile(r"[\[\]]")
 _TICKS = re.compile(r"`+")
@@ -84,6 +85,18 @@ def fence_end(text: str) -> str:
     """What closes a block of code that the text leaves open."""
     fence = _open_fence(text)
     return fence if not fence or text.endswith("\n") else f"\n{fence}"
+
+
+def has_table(text: str) -> bool:
+    """Whether some of it is a table of Markdown's."""
+    if "|" not in text:
+        return False
+    context = Context()
+    for line in text.splitlines():
+        context = context.after(line)
+        if context.table is not None:
+            return True
+    return False
 
 
 def _open_fence(text: str) -> str:

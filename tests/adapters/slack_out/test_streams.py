@@ -5,8 +5,9 @@ import contextlib
 from dataclasses import replace
 
 import pytest
+from slack_sdk.models.blocks import Block
 
-from adapters.slack.simulator import AppSettings, Delay, Limited, Refused, Reset, ServerError
+from adapters.slack.simulator import AppSettings, Delay, Limited, Refused, Reset, ServerError, Shown
 from gateway.surface import NoMoreText, RateLimited, Unclear, Unreachable
 from tests.adapters.slack_out.desk import Desk, at_desk, handoff, passing, says, tool
 
@@ -75,6 +76,45 @@ async def test_without_leave_to_choose_a_name_the_text_begins_with_it() -> None:
         await desk.surface.post(desk.place, says("P.P.S. ", key="k4", first=False))
         assert desk.texts[2].startswith("**writer**\n\nP.S.")
         assert desk.texts[3].startswith("**writer**\n\nP.P.S.")
+
+
+TABLE = "| city | people |\n|---|--:|\n| Oslo | 717,710 |\n"
+
+
+def markdown(shown: Shown) -> list[str]:
+    """The texts of a message's blocks of Markdown, which Slack shows tables in."""
+    texts = [block["text"] for block in shown.blocks if block["type"] == "markdown"]
+    for text in texts:
+        parsed = Block.parse({"type": "markdown", "text": text})
+        assert parsed is not None
+        parsed.validate_json()
+    return texts
+
+
+async def test_a_streamed_table_is_shown_as_one_once_its_message_is_over(desk: Desk) -> None:
+    message = await desk.surface.post(desk.place, says("Cities:\n\n"))
+    await desk.surface.edit(desk.place, message, says(f"Cities:\n\n{TABLE}"))
+    done = says(f"Cities:\n\n{TABLE}\nThat is all.", growing=False)
+    await desk.surface.edit(desk.place, message, done)
+    assert desk.methods() == ["startStream", "appendStream", "stopStream", "update"]
+    assert markdown(desk.shown()[0]) == [f"Cities:\n\n{TABLE}\nThat is all."]
+    await desk.surface.post(desk.place, says(TABLE, key="k2", growing=False))
+    assert markdown(desk.shown()[1]) == [TABLE]
+
+
+async def test_a_table_in_a_message_that_was_closed_before_its_end_is_one_too(desk: Desk) -> None:
+    message = await desk.surface.post(desk.place, says(f"{TABLE}\nmore "))
+    desk.slack.clock.advance(61)
+    with pytest.raises(NoMoreText):
+        await desk.surface.edit(desk.place, message, says(f"{TABLE}\nmore and "))
+    assert TABLE in markdown(desk.shown()[0])[0]
+
+
+async def test_a_table_of_code_costs_nothing(desk: Desk) -> None:
+    message = await desk.surface.post(desk.place, says("Look:\n"))
+    code = says(f"Look:\n```\n{TABLE}```\nDone.", growing=False)
+    await desk.surface.edit(desk.place, message, code)
+    assert desk.methods() == ["startStream", "stopStream"]
 
 
 async def test_a_text_that_was_changed_is_set_right_at_the_end(desk: Desk) -> None:

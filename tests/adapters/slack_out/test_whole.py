@@ -117,10 +117,12 @@ async def test_a_long_answer_goes_on_in_new_messages(tmp_path: Path) -> None:
         passing(slack, 1.0),
     ):
         asked = await run.ask("alice", "write it")
-        await slack.until(lambda: run.finished(asked))
-        assert said(run.shown(asked)) == WORDS
-        assert len(run.shown(asked)) >= 3
-        assert [each.stream for each in run.shown(asked)] == ["stopped"] * len(run.shown(asked))
+        done = f"{slack.person('alice').mention} Done."  # it has taken more than two minutes
+        await slack.until(lambda: run.finished(asked) and run.shown(asked)[-1].text == done)
+        answer = run.shown(asked)[:-1]
+        assert said(answer) == WORDS
+        assert len(answer) >= 3
+        assert [each.stream for each in answer] == ["stopped"] * len(answer)
 
 
 async def test_tool_calls_that_outlive_their_message_are_not_left_running_in_it(
@@ -149,7 +151,7 @@ async def test_tool_calls_that_outlive_their_message_are_not_left_running_in_it(
         async with running(slack, tmp_path, team) as run, passing(slack, 1.0):
             asked = await run.ask("alice", "dig")
             await slack.until(
-                lambda: run.finished(asked) and "dug up" in run.shown(asked)[-1].text, within=40
+                lambda: run.finished(asked) and "dug up" in run.shown(asked)[-2].text, within=40
             )
             shown = run.shown(asked)
             assert len(slack.calls("chat.startStream")) > 1
