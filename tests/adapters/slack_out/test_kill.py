@@ -8,11 +8,12 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from adapters.slack.simulator import HOME, Delay, RealClock, Shown, SlackSimulator
+from adapters.slack.simulator import HOME, Delay, RealClock, Refused, Shown, SlackSimulator
 from adapters.slack.simulator.state import Message
 from gateway.conversation import ConversationKey
 from tests.adapters.slack_out.child import WORDS
@@ -21,6 +22,7 @@ pytestmark = [pytest.mark.chaos, pytest.mark.timeout(200)]
 
 ROOT = Path(__file__).resolve().parents[3]
 NEVER = 100_000.0
+MARK = "may appear twice"
 
 
 class Process:
@@ -53,30 +55,50 @@ class Process:
 
 def said(shown: list[Shown]) -> list[str]:
     """The words that the writer says, in messages that do not say that they may be doubles."""
+    return words_of([each for each in shown if MARK not in each.text])
+
+
+def words_of(shown: list[Shown]) -> list[str]:
+    """The words that the writer says in these messages."""
     return [
         word
         for each in shown
-        if each.name == "writer" and "may appear twice" not in each.text
+        if each.name == "writer"
         for block in each.blocks
         if block["type"] == "markdown"
         for word in block["text"].split()
     ]
 
 
+@dataclass(frozen=True, kw_only=True)
+class Moment:
+    """A call that is under way when it is killed. `plain`: Slack streams nothing; `blind`: nor does
+    it let the thread be read.
+    """
+
+    method: str
+    skip: int = 0
+    applied: bool = True
+    plain: bool = False
+    blind: bool = False
+
+
 MOMENTS = {
-    "start applied": ("chat.startStream", 0, True),
-    "start not applied": ("chat.startStream", 0, False),
-    "append applied": ("chat.appendStream", 1, True),
-    "stop applied": ("chat.stopStream", 0, True),
-    "card applied": ("chat.postMessage", 0, True),
-    "card not applied": ("chat.postMessage", 0, False),
+    "start applied": Moment(method="chat.startStream"),
+    "start not applied": Moment(method="chat.startStream", applied=False),
+    "append applied": Moment(method="chat.appendStream", skip=1),
+    "stop applied": Moment(method="chat.stopStream"),
+    "card applied": Moment(method="chat.postMessage"),
+    "card not applied": Moment(method="chat.postMessage", applied=False),
+    "post applied": Moment(method="chat.postMessage", plain=True),
+    "post not applied": Moment(method="chat.postMessage", plain=True, applied=False),
+    "post applied and not to be found": Moment(method="chat.postMessage", plain=True, blind=True),
+    "update applied": Moment(method="chat.update", plain=True),
 }
 
 
-@pytest.mark.parametrize(("method", "skip", "applied"), MOMENTS.values(), ids=MOMENTS)
-async def test_nothing_is_lost_or_silently_doubled(
-    tmp_path: Path, method: str, skip: int, applied: bool
-) -> None:
+@pytest.mark.parametrize("moment", MOMENTS.values(), ids=MOMENTS)
+async def test_nothing_is_lost_or_silently_doubled(tmp_path: Path, moment: Moment) -> None:
     async with SlackSimulator(clock=RealClock()) as slack:
         asked = await slack.person("alice").asks("general", "do it")
 
@@ -86,16 +108,32 @@ async def test_nothing_is_lost_or_silently_doubled(
         def there(condition: Callable[[Shown], object]) -> Callable[[], bool]:
             return lambda: any(condition(each) for each in shown())
 
-        slack.fail(method, Delay(NEVER, applied=applied), skip=skip)
+        def limit() -> None:
+            if moment.plain:
+                slack.fail("chat.startStream", Refused("channel_type_not_supported"), times=99)
+            if moment.blind:
+                slack.fail("conversations.replies", Refused("missing_scope"), times=99)
+
+        limit()
+        slack.fail(moment.method, Delay(NEVER, applied=moment.applied), skip=moment.skip)
         with Process(slack, tmp_path, asked) as first:
-            await slack.until(lambda: any(call.fault for call in slack.calls(method)), within=60)
+            calls = lambda: slack.calls(moment.method)  # noqa: E731
+            await slack.until(lambda: any(call.fault == "Delay" for call in calls()), within=60)
             first.kill()
         slack.world.faults.clear()
+        limit()
         with Process(slack, tmp_path, asked):
             await slack.until(there(lambda each: "Approve" in each.buttons), within=90)
             await slack.until(lambda: not slack.open_streams, within=40)
-        doubles = [each for each in shown() if "may appear twice" in each.text]
-        assert said(shown()) == WORDS
+        doubles = [each for each in shown() if MARK in each.text]
+        if moment.blind:  # the first one is left as it was, the second one says what it is
+            (double,) = doubles
+            assert words_of([double]) == WORDS
+            first_words = said(shown())
+            assert first_words == WORDS[: len(first_words)]
+            assert [each.name for each in shown()].count("writer") == 2
+        else:
+            assert said(shown()) == WORDS
+            assert doubles == []
         cards = [each for each in shown() if "Approve" in each.buttons and each not in doubles]
         assert len(cards) == 1
-        assert doubles == []
