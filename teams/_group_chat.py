@@ -242,6 +242,8 @@ class BaseGroupChat(StatefulTeam, ABC):
         finally:
             if condition is not None:
                 condition.on_run_end()
+            for place in self._places.values():
+                place.come_to_rest()
             if outermost and self._stopped is not None:
                 self._stopped.set()
                 self._stopped = None

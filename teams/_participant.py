@@ -192,6 +192,11 @@ class Participant:
             await self._team.abandon_turn()
         self._release()
 
+    def come_to_rest(self) -> None:
+        """The team's run is over, for now or for good."""
+        if self._agent is not None:
+            self._agent.come_to_rest()
+
     async def reset(self, token: CancellationToken) -> None:
         """Back to the beginning."""
         self.inbox.clear()

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self
 from pydantic import BaseModel
 
 from teams._context_state import read_context, write_context
+from teams._handed import HandedList
 from teams._hooks import AGENT_PATH
 from teams._ids import new_id
 from teams._messages.events import stream_chunk
@@ -153,6 +154,7 @@ class AssistantAgent(BaseChatAgent, Component[AssistantAgentConfig]):
         self._turn: Turn | None = None
         self._taken: Mapping[str, None] = {}
         self._images = ImageWatch()
+        self._handed = HandedList()
 
     @property
     def produced_message_types(self) -> Sequence[type[BaseChatMessage]]:
@@ -294,8 +296,11 @@ class AssistantAgent(BaseChatAgent, Component[AssistantAgentConfig]):
         context = self._model_context
         # The usual context sends all it has: no second copy of a long history per call.
         whole = type(context) is UnboundedChatCompletionContext
-        sent = context.history if whole else await context.get_messages()
-        messages: list[LLMMessage] = [*self._system_messages, *sent]
+        messages: list[LLMMessage] = (
+            self._handed.of(self._system_messages, context.history)
+            if whole
+            else [*self._system_messages, *await context.get_messages()]
+        )
         if not self._model_client.model_info["vision"] and self._images.found_in(context.history):
             messages = remove_images(messages)
         request: dict[str, Any] = {"messages": messages, "cancellation_token": token}
@@ -365,6 +370,9 @@ class AssistantAgent(BaseChatAgent, Component[AssistantAgentConfig]):
         self._turn, self._taken = None, {}
         await self._model_context.clear()
         await self._tools.states.reset()
+
+    def come_to_rest(self) -> None:
+        self._handed.let_go()
 
     async def close(self) -> None:
         """Stop the workbenches. The model client may be shared and stays open."""

@@ -154,8 +154,10 @@ class BaseChatAgent(ChatAgent, ABC, ComponentBase[BaseModel]):
             # A turn that was unfinished before may have had no use for the new messages any more.
             messages = [message for message in messages if message.id not in (self.absorbed or {})]
             if waiting is None and (self.absorbed is None or not messages):
+                self.come_to_rest()
                 yield TaskResult(messages=items)
                 return
+        self.come_to_rest()
         yield TaskResult(messages=items, stop_reason=waiting.stop_reason, pending=waiting.requests)
 
     async def last_of_stream(
@@ -217,6 +219,9 @@ class BaseChatAgent(ChatAgent, ABC, ComponentBase[BaseModel]):
     def inner_message_types(self) -> Sequence[type[BaseAgentEvent | BaseChatMessage]]:
         """Types that its stream can hold beside its own, from agents or teams inside of it."""
         return ()
+
+    def come_to_rest(self) -> None:
+        """The run is over: let go of what only another turn in it could use."""
 
     async def abandon_turn(self) -> None:
         """Give up an unfinished turn after a cancellation; memory must be valid afterwards."""
