@@ -60,9 +60,10 @@ from gateway.store.decisions import (
     Stop,
     TellUsage,
 )
+from gateway.store.ids import new_id, next_id
 from gateway.store.protocols import SessionStore
 from gateway.store.records import Counts, InboxKind, Person, Request, Thread
-from gateway.store.rows import crowds_of, new_id
+from gateway.store.rows import crowds_of
 from gateway.succession import Fate, affected
 from gateway.terms import Terms
 from gateway.upkeep import Trust, Upkeep, steadily
@@ -513,7 +514,7 @@ class Gateway:
         except KeyError:
             raise NotFound(f"There is no team {name!r}.") from None
         return NewThread(
-            id=new_id(), team=name, definition=info.definition, participants=info.participants
+            id=next_id(), team=name, definition=info.definition, participants=info.participants
         )
 
     def _check_open(self) -> None:

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 from gateway.events import InputRequested, RequestKind, SessionEvent
 from gateway.registry import ToolRule
+from gateway.store.ids import new_id
 from gateway.store.records import CallRow, Request
-from gateway.store.rows import new_id
 from gateway.store.work import Record
 from gateway.terms import Terms
 from gateway.turn_log import TurnLog

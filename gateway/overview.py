@@ -20,9 +20,9 @@ from gateway.local_time import local_time
 from gateway.pairing import hashed
 from gateway.render.sanitize import sanitize
 from gateway.store.decisions import Accepted, NewThread
+from gateway.store.ids import next_id
 from gateway.store.protocols import SessionReader
 from gateway.store.records import AuditRow, Counts, OldState, Person, Thread
-from gateway.store.rows import new_id
 from gateway.store.sqlite import SqliteStore
 
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400
@@ -139,7 +139,7 @@ async def retry(store: SqliteStore, thread: str) -> str:
 
 
 async def _accept(store: SqliteStore, thread: Thread, command: str) -> Accepted:
-    new = NewThread(id=new_id(), team=thread.team, definition=thread.definition)
+    new = NewThread(id=next_id(), team=thread.team, definition=thread.definition)
     return await store.accept(
         InboundMessage(key=thread.key, thread=thread.id, author=LOCAL_OPERATOR, text=command),
         lambda situation: decide_command(command, situation),

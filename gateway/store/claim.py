@@ -15,6 +15,7 @@ from gateway.conversation import Author, Quote
 from gateway.errors import Fenced
 from gateway.events import HumanText, MessageJoined, SessionEvent, TurnStarted
 from gateway.store import attachments, awaited, usage
+from gateway.store.ids import next_id
 from gateway.store.inbox import SUPERSEDED
 from gateway.store.queue import IN_ORDER
 from gateway.store.records import NOTHING_USED, Thread, TurnStatus
@@ -27,7 +28,6 @@ from gateway.store.rows import (
     add_events,
     author,
     call_of,
-    new_id,
     open_messages,
     quotes_of,
     request_of,
@@ -190,7 +190,7 @@ def _asked_at(connection: sqlite3.Connection, turn: str) -> float | None:
 def _open(
     connection: sqlite3.Connection, thread: Thread, stands: _Stands, first: MessageRow, now: float
 ) -> _Turn:
-    turn = new_id()
+    turn = next_id()
     connection.execute(
         "INSERT INTO turns (id, thread, n, status, author, destination, started_at)"
         " VALUES (?, ?, ?, 'running', ?, ?, ?)",

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
-import secrets
 import sqlite3
-from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import fields
 from functools import lru_cache
@@ -58,24 +55,6 @@ REQUEST_COLUMNS = """
 def crowds_of(team: str, key: ConversationKey) -> tuple[tuple[str, str], ...]:
     """What a thread is one of many of."""
     return (("team", team), ("workspace", key.place))
-
-
-_IDS: deque[str] = deque()
-"""Made in advance: asking the system for each would hand over the interpreter each time."""
-
-
-def new_id() -> str:
-    """A random id, short enough to be typed."""
-    try:
-        return _IDS.pop()
-    except IndexError:
-        noise = secrets.token_hex(6 * 256)
-        first, *others = (noise[at : at + 12] for at in range(0, len(noise), 12))
-        _IDS.extend(others)
-        return first
-
-
-os.register_at_fork(after_in_child=_IDS.clear)
 
 
 @lru_cache(maxsize=256)
