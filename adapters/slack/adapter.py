@@ -190,7 +190,13 @@ class _Service:
             requests = Requests(self._app, secret, heard=self._heard)
             routes.append(web.post(EVENTS, requests.serve))
         if self._installs is not None:
-            oauth = OAuth(self._config, self._installs, self._clients, installed=self._installed)
+            oauth = OAuth(
+                self._config,
+                self._installs,
+                self._clients,
+                installed=self._installed,
+                groups=lambda: any(group.startswith("S") for group in self._gateway.groups),
+            )
             routes += oauth.routes()
         return routes
 

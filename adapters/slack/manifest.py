@@ -32,7 +32,7 @@ REASONS: dict[str, str] = {
 _ALWAYS = tuple(scope for scope in REASONS if scope not in ("reactions:read", "usergroups:read"))
 
 
-def scopes_of(config: Config, *, groups: bool = True) -> list[str]:
+def scopes_of(config: Config, *, groups: bool) -> list[str]:
     """The bot's scopes. `groups`: routes name user groups."""
     wanted = {*_ALWAYS}
     if config.reactions:

@@ -55,7 +55,9 @@ class States:
 
 
 class OAuth:
-    """Lets people install the app into the workspaces that may."""
+    """Lets people install the app into the workspaces that may. `groups` says whether routes name
+    user groups: nothing is asked for that the app's manifest does not have.
+    """
 
     def __init__(
         self,
@@ -64,12 +66,14 @@ class OAuth:
         clients: SlackClients,
         *,
         installed: Callable[[Install], None],
+        groups: Callable[[], bool],
         states: States | None = None,
     ) -> None:
         self._config = config
         self._installs = installs
         self._clients = clients
         self._installed = installed
+        self._groups = groups
         self._states = states or States()
 
     def routes(self) -> list[web.RouteDef]:
@@ -85,7 +89,7 @@ class OAuth:
         state = self._states.make()
         query = {
             "client_id": self._config.client_id,
-            "scope": ",".join(scopes_of(self._config)),
+            "scope": ",".join(scopes_of(self._config, groups=self._groups())),
             "state": state,
             "redirect_uri": self._redirect,
         }

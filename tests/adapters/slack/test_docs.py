@@ -1,21 +1,22 @@
-"""The page about Slack: its settings load, and its commands run, in an empty folder."""
+"""The page about Slack: its settings are served, and its commands run, in an empty folder."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-import os
 import re
-import shlex
-import sys
+from dataclasses import replace
 from pathlib import Path
 
+import aiohttp
 import pytest
 
 from adapters.slack.simulator import SlackSimulator
 from adapters.slack.simulator.clock import RealClock
 from gateway.config import load_config
 from gateway.token_store import new_key
+from tests.adapters.slack.process import Shell
+from tests.adapters.slack.test_http import free_port
 
 PAGE = (Path(__file__).parents[3] / "docs" / "slack.md").read_text(encoding="utf-8")
 BLOCK = re.compile(r"^```(\w+)( no-run)?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -45,50 +46,115 @@ def test_every_setting_of_the_page_loads(tmp_path: Path, block: str) -> None:
     assert "slack" in load_config(path).adapters
 
 
+def settings(block: str, slack: SlackSimulator, port: int) -> str:
+    """A block of the page as it stands, in the file of the page's first one: with where Slack is
+    and the ids that it has here, and a port that is free.
+    """
+    head, _, rest = TOML[0].partition("[adapters.slack]")
+    _, _, others = rest.partition("[[routes]]")
+    whole = TOML[0] if block == TOML[0] else f"{head}{block}\n[[routes]]{others}"
+    here = f'[adapters.slack]\napi_url = "{slack.api_url}"\nport = {port}'
+    whole = whole.replace("port = 3000\n", "").replace("[adapters.slack]", here)
+    whole = whole.replace("1234567890.1234567890", slack.world.app.client_id)
+    return whole.replace("T0123ABCD", "T0HOME") + '\n[logging]\nlevel = "debug"\n'
+
+
+async def answered(slack: SlackSimulator, text: str) -> None:
+    """Somebody asks, and the team answers in the thread."""
+    asked = await slack.person("ann").asks("general", text)
+    await slack.until(lambda: slack.messages("general", asked)[1:], within=40)
+    assert slack.messages("general", asked)[1].author == slack.bot.id
+
+
 @pytest.mark.timeout(120)  # four processes, one after the other
 async def test_the_way_from_nothing_to_a_running_bot(tmp_path: Path) -> None:
     assert COMMANDS == ["parley slack manifest --name Parley", "parley check", "parley serve"]
     async with SlackSimulator(clock=RealClock(), installed=False) as slack:
-        ann = slack.person("ann")
-        environment = {**os.environ, "SLACK_APP_TOKEN": slack.app_token, "SLACK_BOT_TOKEN": ""}
-
-        async def run(command: str) -> asyncio.subprocess.Process:
-            program = [sys.executable, "-m", "gateway.cli", *shlex.split(command)[1:]]
-            return await asyncio.create_subprocess_exec(
-                *program,
-                cwd=tmp_path,
-                env=environment,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.STDOUT,
-            )
-
-        async def output(command: str) -> str:
-            process = await run(command)
-            written, _ = await process.communicate()
-            assert process.returncode == 0, written.decode()
-            return written.decode()
-
-        manifest = json.loads(await output(COMMANDS[0]))
+        shell = Shell(tmp_path, {"SLACK_APP_TOKEN": slack.app_token, "SLACK_BOT_TOKEN": ""})
+        manifest = json.loads(await shell.output(COMMANDS[0]))
         await slack.use_app(slack.world.app.with_manifest(manifest))
-        environment["SLACK_BOT_TOKEN"] = slack.install().token
-        # The page's own settings, and where Slack is instead of where it really is.
-        config = TOML[0].replace(
-            "[adapters.slack]", f'[adapters.slack]\napi_url = "{slack.api_url}"'
-        )
-        config += '\n[logging]\nlevel = "debug"\n'
-        (tmp_path / "config.toml").write_text(config, encoding="utf-8")
-        assert "Home (T0HOME)" in await output(COMMANDS[1])
-        serving = await run(COMMANDS[2])
-        try:
+        token = shell.environment["SLACK_BOT_TOKEN"] = slack.install().token
+        shell.secrets += [slack.app_token, token]
+        write(tmp_path, settings(TOML[0], slack, free_port()))
+        assert "Home (T0HOME)" in await shell.output(COMMANDS[1])
+        async with shell.serving():
             await slack.until(lambda: len(slack.sockets.live) == 2, within=60)
-            asked = await ann.asks("general", "hello")
-            await slack.until(lambda: slack.messages("general", asked)[1:], within=40)
-        finally:
-            serving.terminate()
-            written, _ = await serving.communicate()
-        assert serving.returncode == 0, written.decode()
-        log = written.decode()
-        assert "serving slack" in log
-        tickets = [each.request.query["ticket"] for each in slack.sockets.connections]
-        for secret in (slack.app_token, environment["SLACK_BOT_TOKEN"], *tickets):
-            assert secret not in log
+            await answered(slack, "hello")
+            shell.secrets += [each.request.query["ticket"] for each in slack.sockets.connections]
+
+
+@pytest.mark.timeout(120)  # three processes, one after the other
+async def test_slack_calls_the_address_of_the_page(tmp_path: Path) -> None:
+    port = free_port()
+    async with SlackSimulator(clock=RealClock()) as slack:
+        shell = Shell(
+            tmp_path,
+            {"SLACK_BOT_TOKEN": slack.bot_token, "SLACK_SIGNING_SECRET": slack.signing_secret},
+            [slack.bot_token, slack.signing_secret],
+        )
+        write(tmp_path, settings(TOML[1], slack, port))
+        manifest = json.loads(await shell.output("parley slack manifest"))
+        app = slack.world.app.with_manifest(manifest)
+        assert (app.socket_mode, app.url) == (False, "https://parley.example.com/slack/events")
+        assert "Home (T0HOME)" in await shell.output("parley check")
+        async with shell.serving():
+            await up(f"http://127.0.0.1:{port}/")
+            # What stands between them, and ends TLS, is left out.
+            url = f"http://127.0.0.1:{port}/slack/events"
+            assert await slack.use_app(replace(app, url=url))
+            await answered(slack, "hello")
+            assert {each.attempts[0].via for each in slack.deliveries} == {url}
+
+
+@pytest.mark.timeout(120)  # three processes, one after the other
+async def test_somebody_installs_the_app_at_the_address_of_the_page(tmp_path: Path) -> None:
+    port = free_port()
+    public, here = "https://parley.example.com/", f"http://127.0.0.1:{port}/"
+    async with SlackSimulator(clock=RealClock(), installed=False) as slack:
+        slack.person("admin")
+        key = new_key()
+        shell = Shell(
+            tmp_path,
+            {
+                "SLACK_APP_TOKEN": slack.app_token,
+                "SLACK_CLIENT_SECRET": slack.world.app.client_secret,
+                "PARLEY_KEYS": key,
+            },
+            [slack.app_token, slack.world.app.client_secret, key],
+        )
+        write(tmp_path, settings(TOML[2], slack, port))
+        manifest = json.loads(await shell.output("parley slack manifest"))
+        await slack.use_app(slack.world.app.with_manifest(manifest))
+        async with shell.serving():
+            await up(here)
+            async with aiohttp.ClientSession() as browser:
+                begun = await browser.get(f"{here}slack/install", allow_redirects=False)
+                agreed = await browser.get(begun.headers["Location"], allow_redirects=False)
+                assert agreed.status == 302, await agreed.text()
+                back = agreed.headers["Location"]
+                assert back.startswith(f"{public}slack/oauth_redirect?code=")
+                cookie = begun.headers["Set-Cookie"].partition(";")[0]
+                ended = await browser.get(back.replace(public, here), headers={"Cookie": cookie})
+                assert "The app is installed in Home." in await ended.text()
+            await answered(slack, "hello")
+            shell.secrets += [each for each in slack.world.grants if each.startswith("xox")]
+        async with shell.serving():  # its token is kept
+            await slack.until(lambda: len(slack.sockets.live) == 2, within=60)
+            await answered(slack, "hello again")
+        assert len([each for each in slack.world.grants if each.startswith("xox")]) == 1
+
+
+def write(folder: Path, config: str) -> None:
+    (folder / "config.toml").write_text(config, encoding="utf-8")
+
+
+async def up(address: str) -> None:
+    """Wait until something listens there."""
+    async with asyncio.timeout(60), aiohttp.ClientSession() as session:
+        while True:
+            try:
+                await session.get(address)
+            except aiohttp.ClientError:
+                await asyncio.sleep(0.05)
+            else:
+                return
