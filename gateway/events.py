@@ -153,12 +153,13 @@ class ToolFinished(_Event):
 
 @value
 class HandedOff(_Event):
-    """One agent passed the work to another, or to the user."""
+    """One agent passed the work to another, or `to_people`: then the next message is the answer."""
 
     kind: Literal["handed_off"] = "handed_off"
     agent: str
     target: str
     text: str = ""
+    to_people: bool = False
 
 
 @value

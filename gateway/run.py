@@ -12,11 +12,13 @@ from gateway.ask import Asker, question
 from gateway.client import Client, Receipt, ThreadInfo
 from gateway.errors import Closing, GatewayError, NotFound
 from gateway.events import (
+    HandedOff,
     InputRequested,
     InputResolved,
     MessageJoined,
     Notice,
     SessionEvent,
+    SpeakerStarted,
     TurnFinished,
     TurnStarted,
 )
@@ -91,6 +93,8 @@ class _Run:
     where_to_answer: str
     open: dict[str, InputRequested] = field(default_factory=dict)
     answered: set[str] = field(default_factory=set)
+    handed: HandedOff | None = None
+    """The team's last word, by which it handed the work to people."""
     told: bool = False
     """Whether `err` says already what went wrong."""
 
@@ -135,6 +139,15 @@ class _Run:
                         self.output.pause()
                         if not await self._ask():
                             return ExitCode.WAITING
+                    case HandedOff(to_people=True):
+                        self.handed = event
+                    case SpeakerStarted():
+                        self.handed = None
+                    case TurnFinished(outcome="done") if mine and self.handed:
+                        self.output.pause()
+                        if (back := await self._give_back(self.handed)) is None:
+                            return ExitCode.WAITING
+                        receipt, mine = back, back.outcome != "queued"
                     case TurnFinished() if mine:
                         self.output.pause()
                         return self._end(event)
@@ -171,6 +184,29 @@ class _Run:
             if refused := await self.client.answer(request.request, answer):
                 self._say(f"parley: {refused}")
         return True
+
+    async def _give_back(self, handed: HandedOff) -> Receipt | None:
+        """Send what a person says to a hand-off; None if nobody says anything."""
+        self.handed = None
+        asked = InputRequested(
+            thread=self.thread.id,
+            request="",
+            request_kind="text",
+            agent=handed.agent,
+            prompt=handed.text or "over to you",
+        )
+        try:
+            if self.asker is None:
+                raise EOFError  # noqa: TRY301 (as in _ask)
+            answer = await self.asker.ask(asked)
+        except EOFError:
+            self._say(f"{question(asked)}parley: {self.where_to_answer}")
+            return None
+        receipt = await self.client.send(self.thread.id, answer.text)
+        if receipt.outcome in ("command", "refused"):
+            self._say(receipt.reply)
+            return None
+        return receipt
 
     def _end(self, event: TurnFinished) -> ExitCode:
         if event.outcome == "done":

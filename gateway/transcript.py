@@ -6,6 +6,7 @@ Pure: it decides what is shown, somebody else stores and sends it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from gateway.events import (
     HandedOff,
@@ -17,6 +18,7 @@ from gateway.events import (
     Usage,
 )
 from gateway.store.records import OpenMessage
+from teams.base import Handoff
 from teams.messages import (
     BaseAgentEvent,
     BaseChatMessage,
@@ -28,6 +30,7 @@ from teams.messages import (
     ToolCallRequestEvent,
     UserInputRequestedEvent,
 )
+from teams.models import AssistantMessage
 
 USER = "user"
 
@@ -73,12 +76,16 @@ class Transcript:
         self._models = models
         self._people = {USER, *people}
         self._speaking: set[str] = set()
+        self._finished: dict[str, str] = {}
+        """What each agent has said last."""
         self._growing = {
             message.agent: _Growing(message.message, None, message.text) for message in resumed
         }
 
-    def take(self, item: BaseAgentEvent | BaseChatMessage) -> list[SessionEvent]:
-        """The events that this item amounts to, in order."""
+    def take(
+        self, item: BaseAgentEvent | BaseChatMessage, *, to_people: bool = False
+    ) -> list[SessionEvent]:
+        """The events that this item amounts to, in order; `to_people`: it is a hand-off to them."""
         if isinstance(item, ModelClientStreamingChunkEvent):
             return self._chunk(item)
         if isinstance(item, UserInputRequestedEvent):
@@ -88,6 +95,8 @@ class Transcript:
             return [event for agent in item.content for event in self._starts(agent)]
         if item.source in self._people:
             return []
+        if to_people and isinstance(item, HandoffMessage):
+            return [*self._starts(item.source), *self._to_people(item), *self._usage(item)]
         return [*self._starts(item.source), *self._item(item), *self._usage(item)]
 
     def open_messages(self) -> list[OpenMessage]:
@@ -138,6 +147,18 @@ class Transcript:
             case _:
                 return []
 
+    def _to_people(self, handoff: HandoffMessage) -> list[SessionEvent]:
+        """A hand-off that asks people something: what was said with it is a message to them."""
+        agent = handoff.source
+        events = self._said_before(agent)
+        own = _own_words(handoff)
+        words = _said_with(handoff) or own
+        if words.strip() and words != self._finished.get(agent):
+            events.append(self._finish(agent, words, handoff.id))
+        self._speaking.discard(agent)
+        handed = self._handed_off(handoff)
+        return [*events, replace(handed, text="" if own == words else own, to_people=True)]
+
     def _thought(self, thought: ThoughtEvent) -> list[SessionEvent]:
         """Reasoning; but text that a model streamed before it calls tools is a message."""
         growing = self._growing.get(thought.source)
@@ -167,6 +188,7 @@ class Transcript:
 
     def _finish(self, agent: str, text: str, message: str = "") -> MessageFinished:
         growing = self._growing.pop(agent, None)
+        self._finished[agent] = text
         return MessageFinished(
             thread=self._thread,
             turn=self._turn,
@@ -206,3 +228,18 @@ class Transcript:
                 completion_tokens=item.models_usage.completion_tokens,
             )
         ]
+
+
+def _said_with(handoff: HandoffMessage) -> str:
+    """What the model said when it handed off."""
+    for message in reversed(handoff.context):
+        if isinstance(message, AssistantMessage):
+            said = message.content if isinstance(message.content, str) else message.thought
+            return said or ""
+    return ""
+
+
+def _own_words(handoff: HandoffMessage) -> str:
+    """What the hand-off itself says, if it was given any words."""
+    usual = Handoff(target=handoff.target, name="handoff").message
+    return "" if handoff.content == usual else handoff.content

@@ -197,12 +197,13 @@ class Turn:
 
     async def _take(self, live: LiveTeam, item: BaseAgentEvent | BaseChatMessage) -> None:
         message = item if isinstance(item, BaseChatMessage) else None
+        to_people = False
         if message is not None and live.hands_off:
-            self._note_handoff(message)
+            to_people = self._note_handoff(message)
         elif isinstance(item, UserInputRequestedEvent):
             self._humans.heard(item)
         deltas: list[TextDelta] = []
-        for event in self._transcript.take(item):
+        for event in self._transcript.take(item, to_people=to_people):
             if isinstance(event, TextDelta):
                 deltas.append(event)
             else:
@@ -220,9 +221,11 @@ class Turn:
             await self._log.write(Record(shown=self._transcript.open_messages()))
             self._shown_at = asyncio.get_running_loop().time()
 
-    def _note_handoff(self, message: BaseChatMessage) -> None:
+    def _note_handoff(self, message: BaseChatMessage) -> bool:
+        """Whether the message hands the work to people: the next message is the way back."""
         outside = isinstance(message, HandoffMessage) and message.target not in self._participants
         self._handoff_from = message.source if outside else ""
+        return outside
 
     async def _show_speaker(self) -> None:
         """Say at once who speaks; what else was not written yet waits for the team's state."""

@@ -13,6 +13,7 @@ from gateway.ask import Asker, question, understand
 from gateway.client import Answer, Receipt, ThreadInfo
 from gateway.errors import Closing, GatewayError
 from gateway.events import (
+    HandedOff,
     HumanText,
     InputRequested,
     InputResolved,
@@ -74,6 +75,10 @@ class Person:
         if not self.answers:
             raise EOFError
         return self.answers.pop(0)
+
+
+def handed(text: str = "") -> HandedOff:
+    return HandedOff(thread="", agent="front", target="user", text=text, to_people=True)
 
 
 def said(text: str, agent: str = "front") -> MessageFinished:
@@ -335,6 +340,30 @@ async def test_a_question_is_asked_and_the_run_goes_on():
     assert (done.code, done.out) == (ExitCode.DONE, "Hm.\n\nSo that one.\n")
     assert person.asked == ["Which one?"]
     assert client.answers == [("r1", Answer(kind="text", text="the red one"))]
+
+
+async def test_a_hand_off_to_people_is_asked_and_the_run_goes_on():
+    client = Answering(
+        [said("Which order?"), handed(), ended()], [said("It is on its way."), ended()]
+    )
+    person = Person(Answer(kind="text", text="Order 7"))
+    done = await run(client, asker=person)
+    assert (done.code, done.out) == (ExitCode.DONE, "Which order?\n\nIt is on its way.\n")
+    assert person.asked == ["over to you"]
+    assert [text for _, text in client.sent] == ["Hi", "Order 7"]
+
+
+async def test_a_hand_off_that_another_agent_took_up_is_none_to_people():
+    taken = SpeakerStarted(thread="", agent="clerk")
+    client = Answering([handed(), taken, said("Done.", "clerk"), ended()])
+    done = await run(client, asker=Person())
+    assert (done.code, done.err) == (ExitCode.DONE, "")
+
+
+async def test_a_hand_off_to_people_with_nobody_there_has_the_exit_code_of_a_question():
+    done = await run(Answering([handed("Over to you."), ended()]))
+    assert done.code == ExitCode.WAITING
+    assert done.err.startswith("front asks: Over to you.\nparley: the team waits for your answer")
 
 
 async def test_several_questions_are_each_asked_once():

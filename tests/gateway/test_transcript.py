@@ -12,6 +12,7 @@ from gateway.events import (
 )
 from gateway.store.records import OpenMessage
 from gateway.transcript import Transcript
+from teams.base import Handoff
 from teams.core import FunctionCall
 from teams.messages import (
     HandoffMessage,
@@ -23,7 +24,9 @@ from teams.messages import (
     ToolCallRequestEvent,
     UserInputRequestedEvent,
 )
-from teams.models import RequestUsage
+from teams.models import AssistantMessage, RequestUsage
+
+USUAL = Handoff(target="user").message
 
 
 def transcript(**more) -> Transcript:
@@ -147,6 +150,34 @@ def test_a_handoff_is_told_and_ends_the_speakers_turn():
         ("speaker", "bob", ""),
         ("speaker", "ann", "gpt"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("context", "content", "shown"),
+    [
+        ([AssistantMessage(content="Which order?", source="ann")], USUAL, "Which order?"),
+        ([AssistantMessage(content=[], thought="Which?", source="ann")], USUAL, "Which?"),
+        ([], "Over to you.", "Over to you."),
+    ],
+    ids=["said-with-it", "said-with-other-calls", "own-words"],
+)
+def test_what_is_said_when_people_get_the_work_is_a_message_to_them(context, content, shown):
+    script = transcript()
+    handoff = HandoffMessage(source="ann", target="user", content=content, context=context)
+    [_, told, handed] = script.take(handoff, to_people=True)
+    assert isinstance(told, MessageFinished)
+    assert (told.agent, told.text) == ("ann", shown)
+    assert isinstance(handed, HandedOff)
+    assert handed.to_people
+    assert handed.text == ""
+
+
+def test_what_was_streamed_before_a_hand_off_to_people_stands_once():
+    script = transcript()
+    play(script, chunk("Which "), chunk("order?"), thought("Which order?"))
+    context = [AssistantMessage(content="Which order?", source="ann")]
+    handoff = HandoffMessage(source="ann", target="user", content=USUAL, context=[*context])
+    assert [event.kind for event in script.take(handoff, to_people=True)] == ["handed_off"]
 
 
 def test_words_of_people_are_not_shown_as_an_agents():
