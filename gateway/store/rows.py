@@ -63,7 +63,7 @@ def _names(text: str) -> tuple[str, ...]:
     return tuple(json.loads(text))
 
 
-_key = lru_cache(maxsize=256)(ConversationKey.parse)
+_key = lru_cache(maxsize=64)(ConversationKey.parse)
 
 
 def thread_of(row: sqlite3.Row, *, begun: bool = False) -> Thread:
@@ -131,7 +131,7 @@ def author_of(row: sqlite3.Row) -> Author:
     )
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=64)
 def author(id_: str, name: str, timezone: str, kind: AuthorKind, groups: str) -> Author:
     """An author by the columns of inbox that say who it is."""
     return Author(id=id_, name=name, timezone=timezone, kind=kind, groups=frozenset(_names(groups)))
