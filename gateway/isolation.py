@@ -6,7 +6,8 @@ import weakref
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, TypeAlias, cast
+from itertools import chain
+from typing import Any, Literal, TypeAlias, cast
 
 from teams.base import ChatAgent, Team, TerminationCondition
 from teams.code_executor import CodeExecutor
@@ -25,6 +26,8 @@ _OWN = (
     CodeExecutor,
 )
 _HOLDERS: tuple[type, ...] = (*_OWN, BaseTool)
+_PLAIN = frozenset({str, int, float, bool, bytes, type(None)})
+"""What holds nothing and is nobody's own: most of what there is in a team."""
 
 
 Close: TypeAlias = Callable[[], Awaitable[None]]
@@ -99,7 +102,7 @@ def _everything(team: object) -> Iterator[object]:
     seen: dict[int, object] = {}
     while left:
         part = left.pop()
-        if id(part) in seen:
+        if type(part) in _PLAIN or id(part) in seen:
             continue
         seen[id(part)] = part
         yield part
@@ -107,13 +110,25 @@ def _everything(team: object) -> Iterator[object]:
 
 
 def _inside(part: object) -> Iterable[object]:
-    match part:
-        case list() | tuple() | set() | frozenset():
+    match _shape(type(part)):
+        case "items":
             return cast("Iterable[object]", part)
-        case dict():
+        case "values":
             return cast("Mapping[object, object]", part).values()
-        case _:
-            return _attributes(part) if _may_hold(type(part)) else ()
+        case "parts":
+            return _attributes(part)
+        case "nothing":
+            return ()
+
+
+@lru_cache(maxsize=1024)
+def _shape(kind: type[object]) -> Literal["items", "values", "parts", "nothing"]:
+    """How what such a part holds is come by."""
+    if issubclass(kind, list | tuple | set | frozenset):
+        return "items"
+    if issubclass(kind, dict):
+        return "values"
+    return "parts" if _may_hold(kind) else "nothing"
 
 
 @lru_cache(maxsize=1024)
@@ -135,8 +150,7 @@ def _can_act(kind: type) -> bool:
     return bool(_closed_by(kind)) or issubclass(kind, BaseTool)
 
 
-@lru_cache(maxsize=1024)
-def _may_hold(kind: type) -> bool:
+def _may_hold(kind: type[object]) -> bool:
     """Of the engine's own, also its helper objects; not its messages and settings."""
     if issubclass(kind, ChatCompletionClient):
         return False
@@ -146,11 +160,16 @@ def _may_hold(kind: type) -> bool:
 
 def _attributes(part: object) -> Iterator[object]:
     yield from getattr(part, "__dict__", {}).values()
-    for kind in type(part).__mro__:
-        slots = kind.__dict__.get("__slots__", ())
-        for name in (slots,) if isinstance(slots, str) else slots:
-            if name != "__weakref__" and hasattr(part, name):
-                yield getattr(part, name)
+    for name in _slots(type(part)):
+        if hasattr(part, name):
+            yield getattr(part, name)
+
+
+@lru_cache(maxsize=1024)
+def _slots(kind: type) -> tuple[str, ...]:
+    found = (each.__dict__.get("__slots__", ()) for each in kind.__mro__)
+    names = chain.from_iterable((slots,) if isinstance(slots, str) else slots for slots in found)
+    return tuple(name for name in names if name != "__weakref__")
 
 
 def _named(part: object) -> str:

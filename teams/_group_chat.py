@@ -22,6 +22,7 @@ from teams._merge import Emit, Job, is_being_cancelled, merge
 from teams._participant import Participant, Spoken
 from teams._scope import RunStream
 from teams._task import Task, task_messages
+from teams._team import task_result
 from teams._team_state import StatefulTeam
 from teams._tracing import trace_team
 from teams._turn import Item, Suspended
@@ -196,9 +197,9 @@ class BaseGroupChat(StatefulTeam, ABC):
     ) -> AsyncGenerator[Output, None]:
         result: list[Item] = []
         waiting: list[PendingInput] = []
-        stop: StopMessage | None = None
+        stop: str | None = None
         with self._under_way(token, outermost):
-            while not (stop or waiting):
+            while stop is None and not waiting:
                 while self._produced:
                     item = self._produced.pop(0)
                     result.append(item)
@@ -249,38 +250,31 @@ class BaseGroupChat(StatefulTeam, ABC):
                 self._stopped = None
 
     async def _result(
-        self, items: list[Item], stop: StopMessage | None, waiting: list[PendingInput]
+        self, items: list[Item], stop: str | None, waiting: list[PendingInput]
     ) -> TaskResult:
         if stop is not None:
             await self._end_run()
-            return TaskResult(messages=items, stop_reason=stop.content)
+            return task_result(items, stop)
         suspended = Suspended(tuple(waiting))
-        return TaskResult(
-            messages=items, stop_reason=suspended.stop_reason, pending=suspended.requests
-        )
+        return task_result(items, suspended.stop_reason, suspended.requests)
 
-    async def _between_turns(self) -> StopMessage | None:
-        """One step from one phase to the next; the StopMessage if the run ends here."""
+    async def _between_turns(self) -> str | None:
+        """One step from one phase to the next; if the run ends here, why."""
         match self._phase:
             case "start":
                 condition = self._termination_condition
                 if condition is not None and condition.terminated:
-                    return StopMessage(
-                        content="The group chat has already terminated.", source=self.manager_name
-                    )
+                    return "The group chat has already terminated."
                 if (stop := await self._judge()) is not None:
-                    return stop
+                    return stop.content
                 self._phase = "select"
             case "spoken":
                 if (stop := self.completed() or await self._judge()) is not None:
-                    return stop
+                    return stop.content
                 self._turn_count += 1
                 self._phase = "select"
                 if self._max_turns is not None and self._turn_count >= self._max_turns:
-                    return StopMessage(
-                        content=f"Maximum number of turns {self._max_turns} reached.",
-                        source=self.manager_name,
-                    )
+                    return f"Maximum number of turns {self._max_turns} reached."
             case _:
                 return self._take(await self.select_speaker(self._thread))
         return None
@@ -291,9 +285,9 @@ class BaseGroupChat(StatefulTeam, ABC):
         if between is not None and not AGENT_PATH.get():
             self.add_messages(await between())
 
-    def _take(self, choice: Choice) -> StopMessage | None:
+    def _take(self, choice: Choice) -> str | None:
         if isinstance(choice, StopMessage):
-            return choice
+            return choice.content
         speakers = [choice] if isinstance(choice, str) else list(dict.fromkeys(choice))
         self._speakers = self._checked(speakers)
         self._phase = "speak"

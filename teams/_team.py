@@ -9,6 +9,7 @@ from pydantic import BaseModel, SerializeAsAny
 from teams._cancellation import CancellationToken
 from teams._component import ComponentBase, ComponentType
 from teams._hooks import PendingInput
+from teams._messages.unvalidated import unvalidated
 from teams.messages import BaseAgentEvent, BaseChatMessage
 
 
@@ -27,6 +28,19 @@ class TaskResult(BaseModel, defer_build=True):
 
     pending: Sequence[PendingInput] = ()
     """The questions a suspended run waits for; empty for a run that ended."""
+
+
+_FIELDS = set(TaskResult.model_fields)
+
+
+def task_result(
+    messages: Sequence[BaseAgentEvent | BaseChatMessage],
+    stop_reason: str,
+    pending: Sequence[PendingInput] = (),
+) -> TaskResult:
+    """A run's result, of what the engine itself has made."""
+    values = {"messages": messages, "stop_reason": stop_reason, "pending": pending}
+    return unvalidated(TaskResult, values, _FIELDS)
 
 
 class TaskRunner(Protocol):
