@@ -13,15 +13,16 @@ async def write_context(context: ChatCompletionContext, path: str, writer: Snaps
     """Write what the context gained since it was last written under this path."""
     if not _is_plain(context):
         writer.value(path, await context.save_state())
-    elif not ((unread := context.unread) and writer.has(path, unread.history, unread.length)):
+    elif not (
+        (unread := context.unread) and writer.has(path, unread.history, len(unread.messages))
+    ):
         writer.items(path, context.history, writer.llm_message)
 
 
 async def read_context(context: ChatCompletionContext, path: str, reader: SnapshotReader) -> None:
     """Take over what `write_context` wrote."""
     if _is_plain(context):
-        makers = reader.llm_messages(path)
-        context.read_later(len(makers), lambda: (make() for make in makers))
+        context.read_later(reader.llm_messages_later(path))
     elif (saved := reader.value(path)) is not None:
         await context.load_state(cast("Mapping[str, Any]", saved))
 

@@ -299,10 +299,9 @@ class BaseGroupChat(StatefulTeam, ABC):
 
     async def _judge(self) -> StopMessage | None:
         """Show the condition everything it has not seen yet."""
-        delta = self._thread[self._judged :]
-        stop = None
-        if self._termination_condition is not None and delta:
-            stop = await self._termination_condition(delta)
+        condition, stop = self._termination_condition, None
+        if condition is not None and (delta := self._thread[self._judged :]):
+            stop = await condition(delta)
         self._judged = len(self._thread)
         return stop
 

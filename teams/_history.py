@@ -32,6 +32,10 @@ class History(list[T], Generic[T]):
         super().clear()
         super().extend(items)
 
+    def precede_by(self, items: Iterable[T]) -> None:
+        """Put items before these that always belonged there, which is no change."""
+        super().__setitem__(slice(0, 0), items)
+
     def insert(self, index: SupportsIndex, item: T) -> None:
         self.generation += 1
         super().insert(index, item)

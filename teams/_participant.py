@@ -259,10 +259,10 @@ class Participant:
         place = reader.value(path + "place")
         if place is None:
             raise ValueError(f"The saved state has nothing for {self.name!r}.")
-        self.inbox.replace(reader.items(path + "inbox", reader.chat_message))
+        self.inbox.replace(reader.chat_messages(path + "inbox"))
         self._question = place["question"]
         self._held = tuple(map(reader.chat_message, place["held"]))
-        inner = reader.items(path + "inner", reader.item)
+        inner = reader.items(path + "inner")
         self._inner = History(inner) if place["speaking"] else None
         if (member := self._agent or self._team) is not None:
             await member.read_state(path, reader)

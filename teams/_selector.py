@@ -174,7 +174,7 @@ class SelectorGroupChat(BaseGroupChat, Component[SelectorGroupChatConfig]):
 
     async def select_speaker(self, thread: Thread) -> str:
         """The function's or the model's choice."""
-        async with aclosing(self._selection(thread)) as selection:
+        async with aclosing(self._selection()) as selection:
             async for item in selection:
                 if isinstance(item, Chosen) and isinstance(item.choice, str):
                     return item.choice
@@ -183,16 +183,16 @@ class SelectorGroupChat(BaseGroupChat, Component[SelectorGroupChatConfig]):
     def selecting(self, thread: Thread) -> AsyncGenerator[BaseAgentEvent | Chosen, None] | None:
         """The selection with what the model says, where that is wanted."""
         aloud = self._model_client_streaming and self._emit_team_events
-        return self._selection(thread) if aloud else None
+        return self._selection() if aloud else None
 
-    async def _selection(self, thread: Thread) -> AsyncGenerator[BaseAgentEvent | Chosen, None]:
+    async def _selection(self) -> AsyncGenerator[BaseAgentEvent | Chosen, None]:
         if self._selector_func is not None:
-            speaker = await _call(self._selector_func, thread)
+            speaker = await _call(self._selector_func, self._thread.items())
             if speaker is not None:
                 self._require_known([speaker], "selector_func")
                 yield self._choose(speaker)
                 return
-        candidates = await self._candidates(thread)
+        candidates = await self._candidates()
         if len(candidates) == 1:
             yield self._choose(candidates[0])
             return
@@ -209,9 +209,9 @@ class SelectorGroupChat(BaseGroupChat, Component[SelectorGroupChatConfig]):
         self._answers = []
         return Chosen(speaker)
 
-    async def _candidates(self, thread: Thread) -> list[str]:
+    async def _candidates(self) -> list[str]:
         if self._candidate_func is not None:
-            named = await _call(self._candidate_func, thread)
+            named = await _call(self._candidate_func, self._thread.items())
             if not named:
                 raise ValueError("candidate_func must name at least one participant.")
             self._require_known(named, "candidate_func")

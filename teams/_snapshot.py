@@ -1,54 +1,112 @@
 """The compact state format: a snapshot, then deltas that cost what was added since.
 
-A part (snapshot or delta) is JSON: `part` counts from the snapshot, `pool` holds messages, each
-once; everything else names them by their number in the pool. `lists` are histories (where they
-continue, or from scratch), `values` the small rest, in full when it changed. Objects write
-themselves under a path of their own ("planner/context"); teams nest by prefix.
+A part (snapshot or delta) counts from the snapshot. It holds messages, each once (`teams._pool`);
+everything else names them by their number. `lists` are histories (where they continue, or from
+scratch), `values` the small rest, in full when it changed. Objects write themselves under a path of
+their own ("planner/context"); teams nest by prefix.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import Any, TypeVar, cast
+from typing import Any, Generic, Protocol, TypeVar
 
-from pydantic_core import from_json, to_json
-
-from teams._history import History
-from teams._transcript import assistant_message
+from teams._pool import Pool
+from teams._snapshot_part import Growth, Part, from_bytes, read_part, to_bytes, write_part
 from teams._turn import Item
-from teams.messages import BaseChatMessage, TextMessage
+from teams.messages import BaseChatMessage, MessageFactory, TextMessage
 from teams.models import AssistantMessage, LLMMessage, UserMessage
-from teams.models._dumped import dump_llm_message
+from teams.models._dumped import dump_llm_message, load_llm_message
 
 T = TypeVar("T")
-VERSION = 1
+T_co = TypeVar("T_co", covariant=True)
+
+
+class Growing(Protocol[T_co]):
+    """A `History`, or what behaves like one."""
+
+    @property
+    def generation(self) -> int:
+        """Changes whenever anything but growth at the end happens."""
+        ...
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, index: slice, /) -> Sequence[T_co]: ...
 
 
 @dataclass(slots=True)
 class _Mark:
-    history: History[Any]
+    history: Growing[Any]
     generation: int
     length: int
 
-    def grows_to(self, history: History[Any]) -> bool:
+    def grows_to(self, history: Growing[Any]) -> bool:
         """Whether this is the history that was marked, with nothing but growth since then."""
         return self.history is history and self.generation == history.generation
+
+
+class _List:
+    """A history as the parts have it."""
+
+    def __init__(self, lines: Sequence[bytes] = (), length: int = 0) -> None:
+        self._lines = list(lines)
+        self.length = length
+
+    def copy(self) -> _List:
+        return _List(self._lines, self.length)
+
+    def grow(self, start: int, count: int, line: bytes) -> None:
+        if start == 0:
+            self._lines = [line] if count else []
+        elif start != self.length:
+            raise ValueError(f"Broken state: a list of {self.length} should go on at {start}.")
+        elif count:
+            self._lines.append(line)
+        self.length = start + count
+
+    def line(self) -> bytes:
+        if len(self._lines) != 1:
+            self._lines = [b"[%b]" % b",".join([line[1:-1] for line in self._lines])]
+        return self._lines[0]
+
+    def entries(self) -> list[Any]:
+        return from_bytes(self.line())
+
+
+class Saved(Collection[T], Generic[T]):
+    """A history in the parts, whose items are made when it is iterated over."""
+
+    __slots__ = ("_list", "_make")
+
+    def __init__(self, saved: _List, make: Callable[[Sequence[Any]], list[T]]) -> None:
+        self._list = saved
+        self._make = make
+
+    def __len__(self) -> int:
+        return self._list.length
+
+    def __iter__(self) -> Iterator[T]:
+        return iter(self._make(self._list.entries()))
+
+    def __contains__(self, item: object) -> bool:
+        return item in list(self)
 
 
 class SnapshotWriter:
     """Writes parts of one team. Lives as long as deltas shall build on what it wrote before."""
 
-    def __init__(self) -> None:
-        self._pool: list[Item] = []
-        self._numbers: dict[str, int] = {}
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+        self._lists: dict[str, _List] = {}
         self._marks: dict[str, _Mark] = {}
         self._values: dict[str, bytes] = {}
         self._written = 0
         self._parts = 0
-        self._lists_out: dict[str, list[Any]] = {}
-        self._values_out: dict[str, Any] = {}
+        self._seen: list[str] = []
+        self._grown: dict[str, Growth] = {}
+        self._values_out: dict[str, bytes] = {}
         self._noting = False
 
     @classmethod
@@ -57,180 +115,192 @@ class SnapshotWriter:
 
         It first takes note of what was loaded: whatever is written until `noted` is in the parts.
         """
-        writer = cls()
+        writer = cls(reader.pool)
         writer._noting = True
         writer._parts = reader.parts
-        writer._pool = list(reader.pool)
-        writer._numbers = {item.id: number for number, item in enumerate(reader.pool)}
+        writer._lists = {path: each.copy() for path, each in reader.lists.items()}
         return writer
 
     def noted(self) -> None:
         """From now on, what is written is new."""
         self._noting = False
         self._written = len(self._pool)
-        self._values_out = {}
+        self._values_out, self._seen = {}, []
 
-    def items(self, path: str, history: History[T], encode: Callable[[T], Any]) -> None:
+    def anew(self) -> SnapshotWriter:
+        """A writer that begins with a snapshot, and copies into it what this one has written."""
+        writer = SnapshotWriter(self._pool)
+        writer._lists = self._lists
+        writer._marks = self._marks
+        return writer
+
+    def items(self, path: str, history: Growing[T], encode: Callable[[T], Any]) -> None:
         """Write what `history` gained since it was last written under this path."""
+        self._seen.append(path)
         mark = self._marks.get(path)
-        start = 0
+        start, length = 0, len(history)
         if mark is not None and mark.grows_to(history):
             start = mark.length
-            if start == len(history):
+            if start == length:
                 return
-        self._marks[path] = _Mark(history, history.generation, len(history))
-        if not self._noting and (mark is not None or history):
-            self._lists_out[path] = [start, [encode(item) for item in history[start:]]]
+        self._marks[path] = _Mark(history, history.generation, length)
+        if not self._noting and (mark is not None or length):
+            entries = [encode(item) for item in history[start:]]
+            growth = self._grown[path] = (start, len(entries), to_bytes(entries))
+            if path not in self._lists:
+                self._lists[path] = _List()
+            self._lists[path].grow(*growth)
 
-    def has(self, path: str, history: History[Any], length: int) -> bool:
+    def has(self, path: str, history: Growing[Any], length: int) -> bool:
         """Whether the parts hold so many items of a history that nobody has read from them yet."""
         if self._noting:
             self._marks[path] = _Mark(history, history.generation, length)
         mark = self._marks.get(path)
-        return mark is not None and mark.grows_to(history) and mark.length == length
+        if mark is None or not mark.grows_to(history) or mark.length != length:
+            return False
+        self._seen.append(path)
+        return True
 
     def value(self, path: str, value: Any) -> None:
         """Write a small JSON value, if it changed."""
-        data = to_json(value)
+        data = b"null" if value is None else to_bytes(value)  # most often there is no turn record
         if self._values.get(path) != data:
-            self._values[path] = data
-            self._values_out[path] = value
+            self._values[path] = self._values_out[path] = data
 
     def item(self, item: Item) -> int:
-        """The pool number of a message or event."""
-        number = self._numbers.get(item.id)
-        if number is not None and self._pool[number] is item:
-            return number
-        self._numbers[item.id] = number = len(self._pool)
-        self._pool.append(item)
-        return number
+        """The number of a message or event."""
+        return self._pool.number(item)
 
     def llm_message(self, message: LLMMessage) -> Any:
-        """A model message: where it stands for a chat message, the number of that; in a list if it
-        is the model's own; else its data.
-        """
+        """A model message as `Pool.llm_messages` reads it."""
         if type(message) is UserMessage:
-            number, said = self._said(message)
+            number, said = self._pool.find(message.origin())
             if isinstance(said, BaseChatMessage) and said.to_model_message() is message:
                 return number
         elif type(message) is AssistantMessage:
-            number, said = self._said(message)
+            number, said = self._pool.find(message.origin())
             if type(said) is TextMessage and _says(message, said):
-                return [number]
+                return -1 - number
         return dump_llm_message(message)
-
-    def _said(self, message: UserMessage | AssistantMessage) -> tuple[int, Item | None]:
-        """The chat message that this one stands for, with its number."""
-        number = self._numbers.get(message.origin(), -1)
-        return number, None if number < 0 else self._pool[number]
 
     def finish(self) -> bytes:
         """The part that says what changed since the last one; b"" if nothing did."""
-        pool = [item.dump() for item in self._pool[self._written :]]
-        if self._parts and not (pool or self._lists_out or self._values_out):
+        whole = self._parts == 0
+        blocks = self._pool.blocks(self._written)
+        if not (whole or blocks or self._grown or self._values_out):
             return b""
-        part = {
-            "parley_state": VERSION,
-            "part": self._parts,
-            "pool": pool,
-            "lists": self._lists_out,
-            "values": self._values_out,
-        }
+        lists = self._all_seen() if whole else self._grown
+        part = Part(number=self._parts, blocks=blocks, lists=lists, values=self._values_out)
         self._written = len(self._pool)
-        self._lists_out, self._values_out = {}, {}
+        self._grown, self._values_out, self._seen = {}, {}, []
         self._parts += 1
-        return to_json(part)
+        return write_part(part)
+
+    def _all_seen(self) -> dict[str, Growth]:
+        lists = {path: self._lists[path] for path in self._seen if path in self._lists}
+        return {path: (0, each.length, each.line()) for path, each in lists.items()}
 
 
 class SnapshotReader:
     """A snapshot and its deltas, folded into one.
 
-    Empty parts, which say that nothing changed, may be left out or not. Raises ValueError where a
-    part is missing or not what `SnapshotWriter` wrote.
+    Empty parts, which say that nothing changed, may be left out or not. Of parts with a checksum
+    only what is asked for is made; what others hold is validated at once. Raises ValueError where a
+    part is missing, damaged, or not what `SnapshotWriter` wrote.
     """
 
-    def __init__(
-        self,
-        parts: Sequence[bytes],
-        decode: Callable[[Mapping[str, Any]], Item],
-        decode_llm: Callable[[Any], LLMMessage],
-    ) -> None:
-        self._decode_llm = decode_llm
-        self.pool: list[Item] = []
-        self.parts = 0
-        self._lists: dict[str, list[Any]] = {}
-        self._values: dict[str, Any] = {}
+    def __init__(self, parts: Sequence[bytes], types: MessageFactory) -> None:
+        self._types = types
+        self._begin()
         for position, data in enumerate(parts):
             if data:
-                self._fold(_part(position, data), decode)
+                self._fold(read_part(position, data))
         if not self.parts:
             raise ValueError("There is no snapshot to load.")
+        self.pool.items(self._foreign)
 
-    def items(self, path: str, decode: Callable[[Any], T]) -> list[T]:
-        """The history written under this path; empty if there is none."""
-        items: list[Any] = self._lists.get(path, [])
-        return [decode(item) for item in items]
+    def _begin(self) -> None:
+        self.pool = Pool(self._types.create)
+        self.parts = 0
+        self.lists: dict[str, _List] = {}
+        self._values: dict[str, bytes] = {}
+        self._checked = True
+        self._foreign: list[int] = []
+        """The messages of users' own types, whose shape nobody here vouches for."""
+
+    def _fold(self, part: Part) -> None:
+        if part.number == 0:
+            self._begin()
+        elif part.number != self.parts:
+            raise ValueError(
+                f"The saved state lacks a part: number {self.parts} should come next, "
+                f"found number {part.number}."
+            )
+        self.parts += 1
+        self._checked &= part.checked
+        if part.rows:
+            self.pool.add(self._types.create_all(part.rows))
+        for block in part.blocks:
+            start = len(self.pool)
+            self.pool.add_block(block)
+            for kind, places in block.others.items():
+                if not self._types.is_built_in(kind):
+                    self._foreign += [start + place for place in places]
+        for path, growth in part.lists.items():
+            if path not in self.lists:
+                self.lists[path] = _List()
+            self.lists[path].grow(*growth)
+        self._values.update(part.values)
 
     def value(self, path: str, default: Any = None) -> Any:
         """The value last written under this path."""
-        return self._values.get(path, default)
+        data = self._values.get(path)
+        return default if data is None else from_bytes(data)
 
     def item(self, number: Any) -> Item:
-        """The message or event with this pool number."""
-        return self.pool[int(number)]
+        """The message or event with this number."""
+        return self.pool.item(number)
 
     def chat_message(self, number: Any) -> BaseChatMessage:
-        """The chat message with this pool number."""
-        item = self.item(number)
-        if type(item) is not TextMessage and not isinstance(item, BaseChatMessage):
-            raise ValueError(
-                f"Broken state: a chat message was expected, found {type(item).__name__}."
-            )
-        return item
+        """The chat message with this number."""
+        return self.pool.chat_message(number)
 
-    def llm_messages(self, path: str) -> list[Callable[[], LLMMessage]]:
-        """The history of model messages under this path, each as a function that makes it: the
-        inverse of `SnapshotWriter.llm_message`.
-        """
-        pool = self.pool
-        entries: list[Any] = self._lists.get(path, [])
-        return [
-            said.to_model_message  # by far the most: no call for each
-            if type(data) is int and type(said := pool[data]) is TextMessage
-            else self._llm_message(data)
-            for data in entries
-        ]
+    def items(self, path: str) -> list[Item]:
+        """The messages and events under this path; none if there is no such history."""
+        return self.pool.items(self._list(path).entries())
 
-    def _llm_message(self, data: Any) -> Callable[[], LLMMessage]:
-        if type(data) is int:
-            return self.chat_message(data).to_model_message
-        if type(data) is not list:
-            message = self._decode_llm(data)
-            return lambda: message
-        (number,) = cast("list[int]", data)
-        said = self.item(number)
-        if type(said) is not TextMessage:
-            raise ValueError(f"Broken state: a text was expected, found {type(said).__name__}.")
-        return partial(_answer, said)
+    def chat_messages(self, path: str) -> list[BaseChatMessage]:
+        """The chat messages under this path."""
+        entries = self._list(path).entries()
+        self.pool.items(entries)
+        return list(map(self.pool.chat_message, entries))
 
-    def _fold(self, part: Mapping[str, Any], decode: Callable[[Mapping[str, Any]], Item]) -> None:
-        if part["part"] == 0:
-            self.pool, self.parts, self._lists, self._values = [], 0, {}, {}
-        elif part["part"] != self.parts:
-            raise ValueError(
-                f"The saved state lacks a part: number {self.parts} should come next, "
-                f"found number {part['part']}."
-            )
-        self.parts += 1
-        self.pool.extend(decode(item) for item in part["pool"])
-        for path, (start, items) in part["lists"].items():
-            self._lists.setdefault(path, [])[start:] = items
-        self._values.update(part["values"])
+    def items_later(self, path: str) -> Collection[Item]:
+        """The messages and events under this path, made when somebody looks at them."""
+        return Saved(self._list(path), self.pool.items) if self._checked else self.items(path)
 
+    def llm_messages_later(self, path: str) -> Collection[LLMMessage]:
+        """The model messages under this path, made when somebody looks at them."""
+        saved = self._list(path)
+        if not self._checked:
+            self._validate(saved.entries())
+        return Saved(saved, self.pool.llm_messages)
 
-def _answer(said: TextMessage) -> AssistantMessage:
-    """What the model said as an agent's own message."""
-    return assistant_message(said.content, said.source, None, said.id)
+    def _validate(self, context: Sequence[Any]) -> None:
+        heard = [entry for entry in context if type(entry) is int and entry >= 0]
+        said = [-1 - entry for entry in context if type(entry) is int and entry < 0]
+        for numbers, base in ((heard, BaseChatMessage), (said, TextMessage)):
+            for kind in set(map(type, self.pool.items(numbers))):
+                if not issubclass(kind, base):
+                    raise ValueError(
+                        f"Broken state: {base.__name__} was expected, found {kind.__name__}."
+                    )
+        for entry in context:
+            if type(entry) is not int:
+                load_llm_message(entry)
+
+    def _list(self, path: str) -> _List:
+        return self.lists.get(path) or _List()
 
 
 def _says(message: AssistantMessage, said: TextMessage) -> bool:
@@ -239,22 +309,3 @@ def _says(message: AssistantMessage, said: TextMessage) -> bool:
         and message.source == said.source
         and message.thought is None
     )
-
-
-def _part(number: int, data: bytes) -> Mapping[str, Any]:
-    try:
-        # Only keys come again: what is said and its ids would fill the cache of the whole process.
-        part: Any = from_json(data, cache_strings="keys")
-    except ValueError as error:
-        raise ValueError(f"Part {number} of the saved state is not JSON: {error}") from error
-    found = cast("dict[str, Any]", part) if isinstance(part, dict) else {}
-    match found.get("parley_state"):
-        case None:
-            raise ValueError(f"Part {number} of the saved state is not a part of a team's state.")
-        case version if version != VERSION:
-            raise ValueError(
-                f"Part {number} of the saved state has version {version!r}; "
-                f"this release reads {VERSION}."
-            )
-        case _:
-            return found

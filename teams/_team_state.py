@@ -14,22 +14,21 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, TypeAdapter
+from pydantic import BaseModel
 
-from teams._history import History
 from teams._messages.many import dump_items
 from teams._participant import Participant
+from teams._pool import Pool
 from teams._snapshot import SnapshotReader, SnapshotWriter
+from teams._thread import Thread
 from teams._turn import Item
 from teams.agents._base import BaseChatAgent
 from teams.base import ChatAgent, Team, TerminationCondition
 from teams.core import ComponentBase
 from teams.messages import BaseAgentEvent, BaseChatMessage, MessageFactory, StructuredMessage
-from teams.models import LLMMessage
 from teams.state import BaseGroupChatManagerState, TeamState
 
 Phase = Literal["idle", "start", "select", "speak", "spoken"]
-_LLM_MESSAGE: TypeAdapter[LLMMessage] = TypeAdapter(LLMMessage, config=ConfigDict(defer_build=True))
 
 
 class StatefulTeam(Team, ABC, ComponentBase[BaseModel]):
@@ -65,7 +64,7 @@ class StatefulTeam(Team, ABC, ComponentBase[BaseModel]):
         self._emit_team_events = emit_team_events
         self._message_factory = _factory(participants, custom_message_types or ())
         self._known_types: set[type] = set()
-        self._thread: History[Item] = History()
+        self._thread = Thread()
         self._judged = 0
         self._phase: Phase = "idle"
         self._turn_count: int = 0
@@ -122,7 +121,7 @@ class StatefulTeam(Team, ABC, ComponentBase[BaseModel]):
             name: await place.save_state() for name, place in self._places.items()
         }
         manager = self.manager_state_type.model_construct(
-            message_thread=dump_items(self._thread),
+            message_thread=dump_items(self._thread.items()),
             current_turn=self._turn_count,
             **self.manager_state(),
         )
@@ -159,7 +158,10 @@ class StatefulTeam(Team, ABC, ComponentBase[BaseModel]):
 
     async def save_snapshot(self) -> bytes:
         """The whole state in the compact format; `save_delta` then adds to it."""
-        self._writer = SnapshotWriter()
+        if self._writer is None or self._thread.is_read:
+            self._writer = SnapshotWriter(Pool(self._message_factory.create))
+        else:  # nobody has looked at what was loaded: it is copied
+            self._writer = self._writer.anew()
         await self.write_state("", self._writer)
         return self._writer.finish()
 
@@ -178,13 +180,14 @@ class StatefulTeam(Team, ABC, ComponentBase[BaseModel]):
     async def load_snapshot(self, parts: Sequence[bytes]) -> None:
         """Take over a snapshot and its deltas, in order; `save_delta` goes on from there.
 
-        Raises ValueError for malformed or missing parts, RuntimeError while the team runs.
+        Raises ValueError for malformed, damaged or missing parts, RuntimeError while the team runs.
+        A part's checksum tells that it is what was written, not who wrote it: load what comes from
+        elsewhere with `load_state`, which validates every message.
         """
         if not await self._stands_still():
             raise RuntimeError(f"Team {self.name!r} is running: stop it before you load a state.")
-        create, create_llm = self._message_factory.create, _LLM_MESSAGE.validate_python
         with _malformed_is_value_error(self.name):
-            reader = SnapshotReader(parts, create, create_llm)
+            reader = SnapshotReader(parts, self._message_factory)
             await self.read_state("", reader)
         self._writer = SnapshotWriter.after(reader)
         await self.write_state("", self._writer)
@@ -203,7 +206,7 @@ class StatefulTeam(Team, ABC, ComponentBase[BaseModel]):
         run = reader.value(path + "run")
         if run is None:
             raise ValueError(f"The saved state is not one of team {self.name!r}.")
-        self._thread.replace(reader.items(path + "thread", reader.item))
+        self._thread.replace_by_saved(reader.items_later(path + "thread"))
         for name, place in self._places.items():
             await place.read_state(f"{path}{name}/", reader)
         self._turn_count = run["turn"]

@@ -1,7 +1,7 @@
 """Model contexts: an agent's history with its model, and how much of it the model is sent."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -24,11 +24,10 @@ from teams.tools import ToolSchema
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """Saved messages that nobody has asked for yet: `read` gives them, for the empty `history`."""
+    """Saved messages that nobody has asked for yet; they belong into the empty `history`."""
 
     history: History[LLMMessage]
-    length: int
-    read: Callable[[], Iterable[LLMMessage]]
+    messages: Collection[LLMMessage]
 
 
 class ChatCompletionContextState(BaseModel, defer_build=True):
@@ -64,15 +63,15 @@ class ChatCompletionContext(ComponentBase[BaseModel], ABC):
         """All messages, whatever the model is sent of them."""
         if self.unread is not None:
             unread, self.unread = self.unread, None
-            self._history.extend(unread.read())
+            self._history.extend(unread.messages)
         return self._history
 
-    def read_later(self, length: int, read: Callable[[], Iterable[LLMMessage]]) -> None:
-        """Take over saved messages, so many, in place of what is there; they are read when somebody
-        asks for them: of a loaded team, only those who speak ever do.
+    def read_later(self, messages: Collection[LLMMessage]) -> None:
+        """Take over saved messages in place of what is there; nobody iterates over them until
+        somebody asks for them: of a loaded team, only those who speak ever do.
         """
         self._history.replace(())
-        self.unread = Unread(self._history, length, read)
+        self.unread = Unread(self._history, messages)
 
     @property
     def _messages(self) -> History[LLMMessage]:

@@ -66,6 +66,10 @@ class MessageFactory:
         """Whether messages of this type can be created."""
         return message_type.__name__ in self._types
 
+    def is_built_in(self, name: str) -> bool:
+        """Whether messages of this `type` are of the engine's own types."""
+        return name in _BUILT_IN_TYPES
+
     def registered(self) -> list[MessageType]:
         """All types that can be created, the built-in ones first."""
         return list(self._types.values())

@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import ConfigDict, TypeAdapter
 
 from teams._collector import collector_paused
-from teams._messages.unvalidated import Compact
+from teams._messages.unvalidated import Compact, set_slot
 from teams.models._types import AssistantMessage, LLMMessage, UserMessage
 
 _LLM_MESSAGE: TypeAdapter[LLMMessage] = TypeAdapter(LLMMessage, config=ConfigDict(defer_build=True))
@@ -60,24 +60,34 @@ def load_llm_messages(rows: Sequence[Any]) -> list[LLMMessage]:
             return [load_llm_message(row) for row in rows]
 
 
-def users_said(contents: Sequence[str], sources: Iterable[str]) -> list[UserMessage]:
-    """User messages of these texts, which are known to be right."""
-    kind = repeat("UserMessage")
-    columns = {"content": contents, "source": sources, "type": kind}
-    return compact_user_message.many(len(contents), columns)
+def users_said(
+    contents: Sequence[str], sources: Iterable[str], origins: Iterable[str] = repeat("")
+) -> list[UserMessage]:
+    """User messages of these texts, which are known to be right; `origins` are the ids of the chat
+    messages that they stand for.
+    """
+    columns = {"content": contents, "source": sources, "type": repeat("UserMessage")}
+    made = compact_user_message.many(len(contents), columns)
+    set_slot(made, "_origin", origins)
+    return made
 
 
 def models_said(
-    contents: Sequence[str], thoughts: Iterable[str | None], sources: Iterable[str]
+    contents: Sequence[str],
+    thoughts: Iterable[str | None],
+    sources: Iterable[str],
+    origins: Iterable[str] = repeat(""),
 ) -> list[AssistantMessage]:
-    """Model answers of these texts, which are known to be right."""
+    """Model answers of these texts, which are known to be right; see `users_said`."""
     columns = {
         "content": contents,
         "thought": thoughts,
         "source": sources,
         "type": repeat("AssistantMessage"),
     }
-    return compact_assistant_message.many(len(contents), columns)
+    made = compact_assistant_message.many(len(contents), columns)
+    set_slot(made, "_origin", origins)
+    return made
 
 
 def _texts_by_column(rows: Sequence[Any]) -> list[LLMMessage]:

@@ -1,0 +1,110 @@
+"""A block of messages as a line of JSON: a row of cells for each text, the data of what is none.
+
+Texts stand here as they were written, behind a checksum (`teams._snapshot_part`): they are made
+without validation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from itertools import chain, repeat
+from typing import Any
+
+from teams._messages.chat import TextMessage, texts_of
+from teams._snapshot_part import Block, from_bytes, to_bytes
+from teams._turn import Item
+from teams.models import AssistantMessage, RequestUsage, UserMessage
+from teams.models._dumped import models_said, users_said
+
+BLOCK = 256
+"""Messages in a block: who wants the last ones reads no more than these."""
+
+_ID, _SOURCE, _CONTENT = range(3)
+
+
+def write_blocks(items: Sequence[Item]) -> list[Block]:
+    """The messages as blocks."""
+    return [_block(items[start : start + BLOCK]) for start in range(0, len(items), BLOCK)]
+
+
+def _block(items: Sequence[Item]) -> Block:
+    others: dict[str, list[int]] = {}
+    rows: list[Any] = []
+    for place, item in enumerate(items):
+        if type(item) is TextMessage and item.created_at.tzinfo is UTC:
+            rows.append(_cells(item))
+        else:
+            data = item.dump()
+            rows.append(data)
+            others.setdefault(str(data.get("type")), []).append(place)
+    return Block(len(rows), to_bytes(rows), others)
+
+
+def _cells(text: TextMessage) -> list[Any]:
+    usage = text.models_usage
+    return [
+        text.id,
+        text.source,
+        text.content,
+        text.created_at,
+        text.metadata or None,
+        usage and usage.prompt_tokens,
+        usage and usage.completion_tokens,
+    ]
+
+
+class Rows:
+    """The rows of blocks, by the message's number in the pool."""
+
+    def __init__(self, blocks: Sequence[tuple[int, Block]]) -> None:
+        """Of blocks, each with the number of its first message."""
+        numbers = chain.from_iterable(range(start, start + each.count) for start, each in blocks)
+        rows = from_bytes(b"[%b]" % b",".join([block.line[1:-1] for _, block in blocks]))
+        self._rows: dict[int, Any] = dict(zip(numbers, rows, strict=True))
+        self._names: dict[str, str] = {}
+
+    def has_text(self, number: int) -> bool:
+        """Whether there is a text with this number."""
+        return type(self._rows.get(number)) is list
+
+    def data(self, number: int) -> Mapping[str, Any]:
+        """The data of what is no text."""
+        return self._rows[number]
+
+    def texts(self, numbers: Iterable[int]) -> list[TextMessage]:
+        """The texts with these numbers."""
+        rows = [self._rows[number] for number in numbers]
+        if not rows:
+            return []
+        ids, sources, contents, times, metadata, prompts, completions = zip(*rows, strict=True)
+        return texts_of(
+            {
+                "id": ids,
+                "source": self._shared(sources),
+                "models_usage": [
+                    None if prompt is None else RequestUsage(prompt, completion)
+                    for prompt, completion in zip(prompts, completions, strict=True)
+                ],
+                "metadata": [each or {} for each in metadata],
+                "created_at": list(map(datetime.fromisoformat, times)),
+                "content": contents,
+            }
+        )
+
+    def users(self, numbers: Iterable[int]) -> list[UserMessage]:
+        """What models are told by the texts with these numbers."""
+        rows = [self._rows[number] for number in numbers]
+        ids, sources = [row[_ID] for row in rows], [row[_SOURCE] for row in rows]
+        return users_said([row[_CONTENT] for row in rows], self._shared(sources), ids)
+
+    def answers(self, numbers: Iterable[int]) -> list[AssistantMessage]:
+        """What models said as the texts with these numbers."""
+        rows = [self._rows[number] for number in numbers]
+        ids, sources = [row[_ID] for row in rows], [row[_SOURCE] for row in rows]
+        contents = [row[_CONTENT] for row in rows]
+        return models_said(contents, repeat(None), self._shared(sources), ids)
+
+    def _shared(self, names: Sequence[str]) -> list[str]:
+        """The names, each as one object: JSON makes one for each row."""
+        return list(map(self._names.setdefault, names, names))
