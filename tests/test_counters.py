@@ -23,7 +23,7 @@ from gateway.store import SqliteStore
 from gateway.store.decisions import Enqueue, NewThread
 from teams import RoundRobinGroupChat, Swarm
 from teams.agents import AssistantAgent
-from teams.messages import ModelClientStreamingChunkEvent
+from teams.messages import HandoffMessage, ModelClientStreamingChunkEvent
 from teams.models.openai import OpenAIChatCompletionClient
 from tests.fakes.openai_script import Reply
 from tests.fakes.openai_server import FakeOpenAI
@@ -68,7 +68,7 @@ class Calls:
         sys.setprofile(None)
 
 
-@pytest.mark.parametrize(("everything", "modules"), [(False, 265), (True, 335)])
+@pytest.mark.parametrize(("everything", "modules"), [(False, 275), (True, 340)])
 def test_the_engine_is_imported_with_few_modules(everything: bool, modules: int):
     assert len(loaded_by(imports("parley", everything=everything))) < modules
 
@@ -181,35 +181,50 @@ async def test_a_message_takes_less_than_a_kilobyte_and_saving_adds_nothing_to_i
     assert after - held < said * 100
 
 
+class Tasks:
+    """Counts the tasks that are made while it is entered."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def _made(self, loop: asyncio.AbstractEventLoop, work: Any, **more: Any) -> asyncio.Task[Any]:
+        self.count += 1
+        return asyncio.Task(work, loop=loop, **more)
+
+    def __enter__(self) -> "Tasks":
+        asyncio.get_running_loop().set_task_factory(self._made)  # pyright: ignore[reportArgumentType]
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        asyncio.get_running_loop().set_task_factory(None)
+
+
 async def test_no_task_is_made_for_a_streamed_piece():
     made: dict[int, int] = {}
-    loop = asyncio.get_running_loop()
     for pieces in (10, 1000):
-        count = 0
-
-        def factory(loop: asyncio.AbstractEventLoop, work: Any, **more: Any) -> asyncio.Task[Any]:
-            nonlocal count
-            count += 1
-            return asyncio.Task(work, loop=loop, **more)
-
         team = pair("word " * pieces, stream=True, turns=1)
-        loop.set_task_factory(factory)  # pyright: ignore[reportArgumentType]
-        try:
+        with Tasks() as tasks:
             items = [item async for item in team.run_stream(task="Begin.")]
-        finally:
-            loop.set_task_factory(None)
-        made[pieces] = count
+        made[pieces] = tasks.count
         chunks = [item for item in items if isinstance(item, ModelClientStreamingChunkEvent)]
         assert len(chunks) >= pieces
     assert made[10] == made[1000] <= 1
 
 
-async def test_a_run_leaves_no_task_behind():
-    def handing(name: str) -> AssistantAgent:
-        other = "bob" if name == "ann" else "ann"
-        answers = [calls((f"transfer_to_{other}", {}))] * 3
-        return AssistantAgent(name, ScriptedModel(*answers), handoffs=[other])
+def handing(name: str) -> AssistantAgent:
+    other = "bob" if name == "ann" else "ann"
+    answers = [calls((f"transfer_to_{other}", {}))] * 3
+    return AssistantAgent(name, ScriptedModel(*answers), handoffs=[other])
 
+
+async def test_no_task_is_made_for_a_hand_off_that_nobody_judges():
+    with Tasks() as tasks:
+        result = await Swarm([handing("ann"), handing("bob")], max_turns=6).run(task="Begin.")
+    assert sum(isinstance(message, HandoffMessage) for message in result.messages) == 6
+    assert tasks.count == 0
+
+
+async def test_a_run_leaves_no_task_behind():
     before = asyncio.all_tasks()
     await Swarm([handing("ann"), handing("bob")], max_turns=6).run(task="Begin.")
     assert asyncio.all_tasks() == before

@@ -92,11 +92,11 @@ class AgentTools:
 
         What goes wrong is an error result, except `InputRequired` and errors a tool declares fatal.
         """
+        if call.name in self.handoffs:
+            return await self.hand_off(call)
         arguments = _arguments(call)
         if isinstance(arguments, ToolResult):
             return arguments
-        if (handoff := self.handoffs.get(call.name)) is not None:
-            return text_result(call.name, handoff.message)
         for workbench, told in zip(self.workbenches, self._told, strict=True):
             try:
                 if call.name in told or await _lists(workbench, call.name):
@@ -112,6 +112,13 @@ class AgentTools:
         return text_result(
             call.name, f"Error: tool '{call.name}' not found in any workbench", is_error=True
         )
+
+    async def hand_off(self, call: ToolCall) -> ToolResult:
+        """The message of a hand-off."""
+        arguments = _arguments(call)
+        if isinstance(arguments, ToolResult):
+            return arguments
+        return text_result(call.name, self.handoffs[call.name].message)
 
     def _check(self, agent: str, model_client: ChatCompletionClient) -> None:
         names = [tool.name for tool in self.own]

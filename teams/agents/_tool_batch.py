@@ -65,6 +65,10 @@ class ToolBatch:
         """
         calls = [self._call(position) for position in range(len(self.turn.calls))]
         left = [call for call in calls if call.key not in self.turn.results]
+        if current_hooks().intercept is None:
+            left = await self._hand_off(left)
+        if not left:
+            return
         gate = _Gate(len(left))
         self._ended = {call.key: asyncio.Event() for call in left}
         # Cancelled with the run's token, and also when nobody waits for the results any more.
@@ -96,6 +100,23 @@ class ToolBatch:
             read_only=traits.read_only,
         )
 
+    async def _hand_off(self, calls: list[ToolCall]) -> list[ToolCall]:
+        """Do the hand-offs, which only say their message and need no task for that, and return the
+        other calls.
+        """
+        for call in calls:
+            if call.handoff:
+                self._note(call, await trace_tool(call, self.tools.hand_off(call)))
+        return [call for call in calls if not call.handoff]
+
+    def _note(self, call: ToolCall, result: ToolResult) -> None:
+        self.turn.results[call.key] = FunctionExecutionResult(
+            content=result.to_text(),
+            name=call.name,
+            call_id=call.id,
+            is_error=result.is_error,
+        )
+
     def _job(self, call: ToolCall, gate: _Gate, token: CancellationToken) -> Job[Item]:
         async def job(emit: Emit[Item]) -> None:
             CURRENT_CALL.set(call)
@@ -103,12 +124,7 @@ class ToolBatch:
             try:
                 result = await self._result(call, gate, token, emit)
                 if result is not None and not self._over:
-                    self.turn.results[call.key] = FunctionExecutionResult(
-                        content=result.to_text(),
-                        name=call.name,
-                        call_id=call.id,
-                        is_error=result.is_error,
-                    )
+                    self._note(call, result)
                     await self.tools.states.end_call(call.key)
             finally:
                 self._ended[call.key].set()
@@ -133,8 +149,8 @@ class ToolBatch:
             return await trace_tool(allowed, self.tools.execute(allowed, token, produce))
 
         try:
-            known = await self.tools.has(call.name)
-            return await judged(replace(call, known=known), gate, execute)
+            known = call if await self.tools.has(call.name) else replace(call, known=False)
+            return await judged(known, gate, execute)
         except InputRequired as required:
             asked = required.pending(agent=self.agent, request_id=call.key, call_id=call.id)
             self.waiting += [request for request in asked if request not in self.waiting]

@@ -66,14 +66,12 @@ class StaticWorkbench(Workbench, Component[StaticWorkbenchConfig]):
             raise ValueError(f"Overrides for tools that are not there: {', '.join(unknown)}.")
         named: dict[str, BaseTool[Any, Any]] = {}
         for tool in self._tools:
-            name = self._override(tool).name or tool.name
+            override = self._tool_overrides.get(tool.name)
+            name = (override.name if override else None) or tool.name
             if name in named or (name != tool.name and name in own_names):
                 raise ValueError(f"Two tools of the workbench are called {name!r}.")
             named[name] = tool
         return named
-
-    def _override(self, tool: BaseTool[Any, Any]) -> ToolOverride:
-        return self._tool_overrides.get(tool.name) or ToolOverride()
 
     @override
     async def list_tools(self) -> list[ToolSchema]:
@@ -82,8 +80,9 @@ class StaticWorkbench(Workbench, Component[StaticWorkbenchConfig]):
     def _schema(self, name: str, tool: BaseTool[Any, Any]) -> ToolSchema:
         schema = tool.schema.copy()
         schema["name"] = name
-        if (description := self._override(tool).description) is not None:
-            schema["description"] = description
+        override = self._tool_overrides.get(tool.name)
+        if override is not None and override.description is not None:
+            schema["description"] = override.description
         return schema
 
     @override
@@ -139,6 +138,18 @@ class StaticStreamWorkbench(StaticWorkbench, StreamWorkbench):
     """A static workbench that passes on what its stream tools say while they run."""
 
     @override
+    def __init__(
+        self,
+        tools: Sequence[BaseTool[Any, Any]],
+        tool_overrides: Mapping[str, ToolOverride] | None = None,
+    ) -> None:
+        super().__init__(tools, tool_overrides)
+        # Asked once: looking at a protocol's members takes longer than many a tool.
+        self._streaming = {
+            name: tool for name, tool in self._by_name.items() if isinstance(tool, StreamTool)
+        }
+
+    @override
     async def call_tool_stream(
         self,
         name: str,
@@ -146,8 +157,8 @@ class StaticStreamWorkbench(StaticWorkbench, StreamWorkbench):
         cancellation_token: CancellationToken | None = None,
         call_id: str | None = None,
     ) -> AsyncGenerator[Any, None]:
-        tool = self._by_name.get(name)
-        if not isinstance(tool, StreamTool):
+        tool = self._streaming.get(name)
+        if tool is None:
             yield await self.call_tool(name, arguments, cancellation_token, call_id)
             return
         stream = tool.run_json_stream(
