@@ -23,8 +23,6 @@ LOG = logging.getLogger("adapters.discord")
 
 SOON = 1.2
 """Seconds for which an answer waits for what it says."""
-MANY = 10
-"""With more of them under way than this, none waits."""
 
 MESSAGE, DEFER, DEFER_UPDATE, MODAL = 4, 5, 6, 9
 """Discord's kinds of first answers."""
@@ -61,7 +59,6 @@ class Replies:
 
     def __init__(self, rest: Rest) -> None:
         self._rest = rest
-        self._working = 0
 
     async def tell(
         self, event: Event, work: Coroutine[Any, Any, str], *, update: bool = False
@@ -87,36 +84,29 @@ class Replies:
         """
         done = await self._done(event, work, DEFER, hidden=hidden)
         shown = done.result or Shown(text=NOT_TAKEN, alone=True)
-        message = done.message
-        if done.late:
-            await self.original(event, shown.text)
-        else:
-            message = await self.say(event, shown.text, hidden=hidden or shown.alone)
-        return "" if hidden or shown.alone else message
+        if not done.late:
+            return await self.say(event, shown.text, hidden=hidden or shown.alone)
+        await self.original(event, shown.text)
+        return "" if shown.alone else done.message
 
     async def _done(
         self, event: Event, work: Coroutine[Any, Any, T], kind: int, *, hidden: bool
     ) -> _Done[T]:
         """Do the work; if that takes long, say meanwhile that it was noticed."""
-        self._working += 1
         message = ""
-        try:
-            async with asyncio.TaskGroup() as group:
-                working = group.create_task(_tried(work), name="takes an interaction")
-                await asyncio.wait([working], timeout=SOON if self._working <= MANY else 0)
-                late = not working.done()
-                if late:
-                    message = await self._first(event, kind, _flags(hidden=hidden))
-        finally:
-            self._working -= 1
+        async with asyncio.TaskGroup() as group:
+            working = group.create_task(_tried(work), name="takes an interaction")
+            await asyncio.wait([working], timeout=SOON)
+            if late := not working.done():
+                message = await self._first(event, kind, _flags(hidden=hidden), told=not hidden)
         return _Done(working.result(), late, message)
 
     async def say(self, event: Event, text: str, *, hidden: bool = True) -> str:
-        """Say something as the first answer, `hidden` to its person alone; the message's id, "" if
-        it is not known.
+        """Say something as the first answer, `hidden` to its person alone; the message that others
+        see, "" if it is not known.
         """
-        body = Message(content=clip(text, CONTENT)).body()
-        return await self._first(event, MESSAGE, body | _flags(hidden=hidden))
+        body = Message(content=clip(text, CONTENT)).body() | _flags(hidden=hidden)
+        return await self._first(event, MESSAGE, body, told=not hidden)
 
     async def form(self, event: Event, form: dict[str, Any]) -> None:
         """Show a form, as the first answer."""
@@ -133,8 +123,10 @@ class Replies:
         body = {**Message(content=clip(text, CONTENT)).body(), "flags": EPHEMERAL}
         await self._after(event, "POST", path, body)
 
-    async def _first(self, event: Event, kind: int, data: dict[str, Any] | None = None) -> str:
-        """Answer; the message that this makes, "" if it is not known.
+    async def _first(
+        self, event: Event, kind: int, data: dict[str, Any] | None = None, *, told: bool = False
+    ) -> str:
+        """Answer; the message that this makes, if that is to be `told`, else "".
 
         Where that fails, its person sees so, and what they did counts nevertheless.
         """
@@ -142,15 +134,17 @@ class Replies:
         if data is not None and kind != DEFER_UPDATE:
             body["data"] = data
         try:
-            made = await self._respond(event, body)
+            made = await self._respond(event, body, told=told)
         except (RateLimited, Refused, Unclear, Unreachable) as error:
             LOG.warning("interaction %s: its person is told that it failed: %s", event.id, error)
             return ""
         return str((made.get("interaction") or {}).get("response_message_id") or "")
 
-    async def _respond(self, event: Event, body: dict[str, Any]) -> dict[str, Any]:
+    async def _respond(self, event: Event, body: dict[str, Any], *, told: bool) -> dict[str, Any]:
         """Answer, and once more if nobody knows whether that arrived."""
-        path = f"/interactions/{event.id}/{event.token}/callback?with_response=true"
+        path = f"/interactions/{event.id}/{event.token}/callback"
+        if told:
+            path += "?with_response=true"
         try:
             return await self._rest.respond(path, body) or {}
         except (Unclear, Unreachable):
