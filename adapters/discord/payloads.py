@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import Any
 
 from adapters.discord.custom_ids import Action
@@ -38,6 +39,7 @@ the bot's name above all of its messages.
 """
 UNSURE = "-# This may stand here twice."
 RESUMING = "-# \u2026 it was cut off, and is said anew"
+ARROW = "\u2192"
 MARKS = {"running": "\u23f3", "done": "\u2713", "failed": "\u2717", "unknown": "?"}
 LEVELS = {"info": "", "warning": "\u26a0\ufe0f ", "error": "\u274c "}
 
@@ -114,34 +116,47 @@ def _speech(speech: Speech, *, named: bool) -> Message:
     if named:
         name = f"**{escaped(label(speech.agent, NAME))}**"
         lines.append(name if speech.first else CONTINUED.format(name=name))
+    come, gone = _hand_offs(speech)
+    if come:
+        lines.append(_small([_told(each) for each in come], HAND_OFF))
     if tools := [each for each in speech.activity if each.kind == "tool"]:
-        lines.append(activity_line(tools, TOOLS))
+        lines.append(_small([f"{MARKS[each.status]} {_told(each)}" for each in tools], TOOLS))
     if speech.text.strip():
         lines.append(closed(speech.text) if speech.growing else speech.text)
     elif speech.growing and not speech.activity:
         lines.append("-# \u2026")
-    if hand_offs := [each for each in speech.activity if each.kind == "handoff"]:
-        lines.append(activity_line(hand_offs, HAND_OFF))
+    if gone:
+        lines.append(_small([_leaving(each) for each in gone], HAND_OFF))
     if speech.resuming:
         lines.append(RESUMING)
     return Message(content="\n".join(lines) or "-# \u2026")
 
 
-def activity_line(activity: Sequence[Activity], longest: int) -> str:
+def _hand_offs(speech: Speech) -> tuple[list[Activity], list[Activity]]:
+    """Those that have brought the agent its turn, and those after what it says."""
+    all_of_them = [each for each in speech.activity if each.kind == "handoff"]
+    others = list(takewhile(lambda each: ARROW in each.title, all_of_them))
+    while others and not others[-1].title.endswith(f"{ARROW} {speech.agent}"):
+        others.pop()
+    return others, all_of_them[len(others) :]
+
+
+def _leaving(hand_off: Activity) -> str:
+    told = _told(hand_off)
+    return told if ARROW in told else f"{ARROW} {told}"
+
+
+def _small(told: list[str], longest: int) -> str:
     """All of it in one line of small text, the newest of it if it is too much."""
-    told = [f"{MARKS[each.status]} {_told(each)}" for each in activity]
     while len(told) > 1 and len(" \u00b7 ".join(told)) > longest:
-        del told[0]
-        told[0] = told[0].removeprefix("\u2026 ")
-        told[0] = f"\u2026 {told[0]}"
-    line = " \u00b7 ".join(told)
-    return f"-# {clip(line, longest)}"
+        told = [f"\u2026 {told[1]}", *told[2:]]
+    line = clip(" \u00b7 ".join(told), longest)
+    return f"-# {line}"
 
 
 def _told(activity: Activity) -> str:
-    arrow = "\u2192 " if activity.kind == "handoff" else ""
     detail = f" {label(activity.detail, 60)}" if activity.detail else ""
-    return escaped(f"{arrow}{label(activity.title, 60)}{detail}")
+    return escaped(f"{label(activity.title, 60)}{detail}")
 
 
 def _line(line: Line) -> Message:

@@ -21,7 +21,7 @@ from gateway.delivery import delivering
 from gateway.events import InputRequested
 from gateway.gateway import Gateway
 from gateway.store import SqliteStore
-from gateway.surface import Card, Document, Line, Part, Place, Speech
+from gateway.surface import Activity, Card, Document, Line, Part, Place, Speech
 from tests.adapters.discord.serving import own, said, thread_of
 from tests.contract.text_surface import Seen, TextSurfaceContract
 from tests.fakes.scripted_surface import SteppedClock
@@ -137,8 +137,6 @@ class TestTheContract(TextSurfaceContract):
 
 
 async def test_the_longest_of_everything_fits(harness: DiscordHarness) -> None:
-    from gateway.surface import Activity
-
     tools = tuple(
         Activity(id=str(n), kind="tool", title="_" * 80, status="running") for n in range(20)
     )
@@ -296,6 +294,27 @@ async def test_what_is_code_elsewhere_and_text_on_discord_hides_no_address(
     (shown,) = said(harness.discord, thread_of(harness.asked))
     assert "](" not in shown
     assert "https://evil.example" in shown
+
+
+async def test_who_came_stands_above_and_who_is_next_below(harness: DiscordHarness) -> None:
+    handed = [
+        ("h1", "ann \u2192 bob"),
+        ("h2", "bob \u2192 cy"),
+        ("h3", "dan"),
+        ("h4", "dan \u2192 cy"),
+    ]
+    hand_offs = [Activity(id=id, kind="handoff", title=title) for id, title in handed]
+    tool = Activity(id="t", kind="tool", title="search")
+    speech = Speech(agent="cy", text="Here.", activity=(*hand_offs[:2], tool, *hand_offs[2:]))
+    await harness.surface.post(harness.place, Part(key="k", content=speech))
+    (shown,) = said(harness.discord, thread_of(harness.asked))
+    assert shown.splitlines() == [
+        "**cy**",
+        "-# ann \u2192 bob \u00b7 bob \u2192 cy",
+        "-# \u2713 search",
+        "Here.",
+        "-# \u2192 dan \u00b7 dan \u2192 cy",
+    ]
 
 
 @pytest.mark.parametrize("code", ["`calls[0](x)`", "```py\ncalls[0](x)\n```"])
