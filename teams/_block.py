@@ -63,10 +63,8 @@ class Rows:
         rows = from_bytes(b"[%b]" % b",".join([block.line[1:-1] for _, block in blocks]))
         self._rows: dict[int, Any] = dict(zip(numbers, rows, strict=True))
         self._names: dict[str, str] = {}
-
-    def has_text(self, number: int) -> bool:
-        """Whether there is a text with this number."""
-        return type(self._rows.get(number)) is list
+        self.with_text = {number for number, row in self._rows.items() if type(row) is list}
+        """The numbers of the texts."""
 
     def data(self, number: int) -> Mapping[str, Any]:
         """The data of what is no text."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from teams._snapshot import SnapshotReader, SnapshotWriter
 from teams.model_context import ChatCompletionContext
+
+if TYPE_CHECKING:
+    from teams._snapshot import SnapshotReader, SnapshotWriter
 
 
 async def write_context(context: ChatCompletionContext, path: str, writer: SnapshotWriter) -> None:

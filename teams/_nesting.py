@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable, Sequence
 from contextlib import aclosing
-from typing import Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 
 from teams._hooks import AGENT_PATH
-from teams._snapshot import SnapshotReader, SnapshotWriter
 from teams._turn import Item
 from teams.base import TaskResult
 from teams.core import CancellationToken
 from teams.logging import is_heard
 from teams.messages import BaseAgentEvent, BaseChatMessage
 from teams.tools._base import Tool
+
+if TYPE_CHECKING:
+    from teams._snapshot import SnapshotReader, SnapshotWriter
 
 T = TypeVar("T")
 

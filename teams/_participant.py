@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from teams._history import History
 from teams._hooks import AGENT_PATH, InputRequired
 from teams._ids import new_id
 from teams._messages.many import dump_items
 from teams._nesting import ResumableTeam, under
-from teams._snapshot import SnapshotReader, SnapshotWriter
 from teams._tracing import trace_agent
 from teams._turn import MESSAGE_TYPES, Item, Suspended
 from teams.agents._base import BaseChatAgent
@@ -20,6 +19,9 @@ from teams.base import ChatAgent, Response, TaskResult, Team
 from teams.core import CancellationToken
 from teams.messages import BaseChatMessage, MessageFactory, ModelClientStreamingChunkEvent
 from teams.state import ChatAgentContainerState
+
+if TYPE_CHECKING:
+    from teams._snapshot import SnapshotReader, SnapshotWriter
 
 T = TypeVar("T")
 

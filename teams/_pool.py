@@ -107,14 +107,14 @@ class Pool:
             numbers = [entry for entry in entries if type(entry) is int]
             heard = self._hear(rows, [number for number in numbers if number >= 0])
             own = [-1 - number for number in numbers if number < 0]
-            answers = iter(rows.answers([number for number in own if rows.has_text(number)]))
+            answers = iter(rows.answers([number for number in own if number in rows.with_text]))
             return [
                 load_llm_message(entry)
                 if type(entry) is not int
                 else heard[entry] or self.chat_message(entry).to_model_message()
                 if entry >= 0
                 else next(answers)
-                if rows.has_text(-1 - entry)
+                if -1 - entry in rows.with_text
                 else self.answer(-1 - entry)
                 for entry in entries
             ]
@@ -128,7 +128,7 @@ class Pool:
         new = [
             number
             for number in dict.fromkeys(numbers)
-            if items[number] is None and heard[number] is None and rows.has_text(number)
+            if items[number] is None and heard[number] is None and number in rows.with_text
         ]
         for number, message in zip(new, rows.users(new), strict=True):
             heard[number] = message
@@ -154,14 +154,14 @@ class Pool:
     def _make(self, numbers: Sequence[int]) -> None:
         places = Counter(bisect_right(self._starts, number) - 1 for number in numbers)
         rows = self._open(places)
-        texts = [number for number in numbers if rows.has_text(number)]
+        texts = [number for number in numbers if number in rows.with_text]
         made = rows.texts(texts)
         if self._heard:
             set_slot(made, "_model_message", [self._heard[number] for number in texts])
         for number, item in zip(texts, made, strict=True):
             self._put(number, item)
         for number in numbers:
-            if not rows.has_text(number):
+            if number not in rows.with_text:
                 self._put(number, self._create(rows.data(number)))
         for place, count in places.items():
             self._left[place] -= count

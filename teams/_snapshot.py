@@ -110,6 +110,11 @@ class SnapshotWriter:
         self._noting = False
 
     @classmethod
+    def beginning(cls, types: MessageFactory) -> SnapshotWriter:
+        """A writer that begins with a snapshot of a team with these types of messages."""
+        return cls(Pool(types.create))
+
+    @classmethod
     def after(cls, reader: SnapshotReader) -> SnapshotWriter:
         """A writer that goes on where the parts of `reader` end.
 

@@ -118,12 +118,24 @@ def _version(position: int, line: bytes) -> Any:
 
 def _of_lines(lines: Sequence[bytes]) -> Part:
     head: dict[str, Any] = from_bytes(lines[0])
-    rest = iter(lines[1:])
+    blocks, lists, values = head["blocks"], head["lists"], head["values"]
+    after_blocks = 1 + len(blocks)
+    after_lists = after_blocks + len(lists)
+    if len(lines) != after_lists + len(values):
+        raise ValueError(f"Part {head['part']} of the saved state has {len(lines)} lines.")
     return Part(
         number=head["part"],
-        blocks=[Block(count, next(rest), others) for count, others in head["blocks"]],
-        lists={path: (start, count, next(rest)) for path, (start, count) in head["lists"].items()},
-        values=dict(zip(head["values"], rest, strict=True)),
+        blocks=[
+            Block(count, line, others)
+            for (count, others), line in zip(blocks, lines[1:after_blocks], strict=True)
+        ],
+        lists={
+            path: (start, count, line)
+            for (path, (start, count)), line in zip(
+                lists.items(), lines[after_blocks:after_lists], strict=True
+            )
+        },
+        values=dict(zip(values, lines[after_lists:], strict=True)),
     )
 
 

@@ -12,14 +12,12 @@ import asyncio
 from abc import ABC
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import BaseModel
 
 from teams._messages.many import dump_items
 from teams._participant import Participant
-from teams._pool import Pool
-from teams._snapshot import SnapshotReader, SnapshotWriter
 from teams._thread import Thread
 from teams._turn import Item
 from teams.agents._base import BaseChatAgent
@@ -27,6 +25,9 @@ from teams.base import ChatAgent, Team, TerminationCondition
 from teams.core import ComponentBase
 from teams.messages import BaseAgentEvent, BaseChatMessage, MessageFactory, StructuredMessage
 from teams.state import BaseGroupChatManagerState, TeamState
+
+if TYPE_CHECKING:
+    from teams._snapshot import SnapshotReader, SnapshotWriter
 
 Phase = Literal["idle", "start", "select", "speak", "spoken"]
 
@@ -158,8 +159,10 @@ class StatefulTeam(Team, ABC, ComponentBase[BaseModel]):
 
     async def save_snapshot(self) -> bytes:
         """The whole state in the compact format; `save_delta` then adds to it."""
+        from teams._snapshot import SnapshotWriter  # who saves none does not pay for it
+
         if self._writer is None or self._thread.is_read:
-            self._writer = SnapshotWriter(Pool(self._message_factory.create))
+            self._writer = SnapshotWriter.beginning(self._message_factory)
         else:  # nobody has looked at what was loaded: it is copied
             self._writer = self._writer.anew()
         await self.write_state("", self._writer)
@@ -186,6 +189,8 @@ class StatefulTeam(Team, ABC, ComponentBase[BaseModel]):
         """
         if not await self._stands_still():
             raise RuntimeError(f"Team {self.name!r} is running: stop it before you load a state.")
+        from teams._snapshot import SnapshotReader, SnapshotWriter  # as above
+
         with _malformed_is_value_error(self.name):
             reader = SnapshotReader(parts, self._message_factory)
             await self.read_state("", reader)

@@ -243,6 +243,42 @@ async def test_a_delta_is_as_long_after_1000_messages_as_after_20():
     assert abs(written[1000] - written[20]) < 50
 
 
+async def test_loading_a_snapshot_calls_as_many_functions_for_1000_messages_as_for_20():
+    loading: dict[int, int] = {}
+    answering: dict[int, int] = {}
+    for size in (20, 1000):
+        team = quiet_pair(turns=size)
+        await team.run(task="Begin.")
+        snapshot = await team.save_snapshot()
+        fresh = quiet_pair(turns=1)
+        with Calls() as seen:
+            await fresh.load_snapshot([snapshot])
+        loading[size] = seen.count
+        with Calls() as seen:
+            await fresh.run()
+            await fresh.save_delta()
+        answering[size] = seen.count
+    # The inbox is in the last block, which is read; what the speaker's model is sent is made.
+    assert loading[1000] - loading[20] < 300
+    assert answering[1000] - answering[20] < 1000 * 1.2
+
+
+async def test_a_loaded_team_holds_less_than_the_bytes_it_was_loaded_from():
+    team = quiet_pair(turns=500)
+    await team.run(task="Begin.")
+    snapshot = await team.save_snapshot()
+    await quiet_pair(turns=1).load_snapshot([snapshot])  # what is made once is not counted
+    fresh = quiet_pair(turns=1)
+    tracemalloc.start()
+    try:
+        await fresh.load_snapshot([snapshot])
+        gc.collect()
+        held = tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+    assert held < len(snapshot) * 1.2
+
+
 async def test_a_streamed_answer_is_one_request(openai_server: FakeOpenAI):
     openai_server.script(Reply(text="word " * 50, chunks=50))
     client = OpenAIChatCompletionClient(model="gpt-4o", api_key="key", base_url=openai_server.url)

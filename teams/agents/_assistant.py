@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from pydantic import BaseModel
 
@@ -15,7 +15,6 @@ from teams._hooks import AGENT_PATH
 from teams._ids import new_id
 from teams._messages.events import stream_chunk
 from teams._nesting import asked_by, stream_asked_by
-from teams._snapshot import SnapshotReader, SnapshotWriter
 from teams._transcript import ImageWatch, assistant_message, close_calls, error_results, open_calls
 from teams._turn import MESSAGE_TYPES, Item, Suspended, Turn
 from teams.agents._assistant_config import AssistantAgentConfig, constructor_arguments
@@ -50,6 +49,9 @@ from teams.models import (
 from teams.state import AssistantAgentState
 from teams.tools import BaseTool, Workbench
 from teams.utils import remove_images
+
+if TYPE_CHECKING:
+    from teams._snapshot import SnapshotReader, SnapshotWriter
 
 Output = BaseAgentEvent | BaseChatMessage | Response | Suspended
 

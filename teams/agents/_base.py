@@ -6,13 +6,12 @@ import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
-from typing import Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from pydantic import BaseModel
 
 from teams._hooks import InputRequired
 from teams._scope import RunStream
-from teams._snapshot import SnapshotReader, SnapshotWriter
 from teams._task import Task, task_messages
 from teams._tracing import trace_agent
 from teams._turn import Suspended
@@ -20,6 +19,9 @@ from teams.base import ChatAgent, Response, TaskResult
 from teams.core import CancellationToken, ComponentBase, ComponentType
 from teams.messages import BaseAgentEvent, BaseChatMessage, ModelClientStreamingChunkEvent
 from teams.state import BaseState
+
+if TYPE_CHECKING:
+    from teams._snapshot import SnapshotReader, SnapshotWriter
 
 
 class BaseChatAgent(ChatAgent, ABC, ComponentBase[BaseModel]):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
-from typing import Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from teams._context_state import read_context, write_context
 from teams._hooks import AGENT_PATH, InputRequired
@@ -12,7 +12,6 @@ from teams._ids import new_id
 from teams._merge import bounded
 from teams._messages.events import stream_chunk
 from teams._nesting import asked_by, stream_asked_by
-from teams._snapshot import SnapshotReader, SnapshotWriter
 from teams._turn import Suspended
 from teams.agents._approval import ApprovalFuncType
 from teams.agents._base import BaseChatAgent
@@ -47,6 +46,9 @@ from teams.models import (
 )
 from teams.state import BaseState
 from teams.utils import remove_images
+
+if TYPE_CHECKING:
+    from teams._snapshot import SnapshotReader, SnapshotWriter
 
 INTERRUPTED = "The execution of the code was interrupted; whether it took effect is not known."
 

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from contextlib import aclosing
-from typing import Annotated, Any, ClassVar, Literal, overload
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, overload
 
 from pydantic import BaseModel
 
 from teams._nesting import under
-from teams._snapshot import SnapshotReader, SnapshotWriter
 from teams._turn import Suspended
 from teams.agents._base import BaseChatAgent
 from teams.base import ChatAgent, Response
 from teams.core import CancellationToken, Component, ComponentModel
 from teams.messages import BaseAgentEvent, BaseChatMessage
+
+if TYPE_CHECKING:
+    from teams._snapshot import SnapshotReader, SnapshotWriter
 
 
 class PerSourceFilter(BaseModel, defer_build=True):

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
-from typing import Annotated, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, cast
 
 from pydantic import BaseModel
 
 from teams._context_state import read_context, write_context
 from teams._nesting import ResumableTeam, asked_by, under
-from teams._snapshot import SnapshotReader, SnapshotWriter
 from teams._turn import Item, Suspended
 from teams.agents._base import BaseChatAgent
 from teams.base import Response, TaskResult, Team
@@ -32,6 +31,9 @@ from teams.models import (
     UserMessage,
 )
 from teams.state import SocietyOfMindAgentState
+
+if TYPE_CHECKING:
+    from teams._snapshot import SnapshotReader, SnapshotWriter
 
 DEFAULT_DESCRIPTION = "An agent that uses an inner team of agents to generate responses."
 DEFAULT_INSTRUCTION = (

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from teams._nesting import ResumableTool
-from teams._snapshot import SnapshotReader, SnapshotWriter
 from teams.messages import BaseAgentEvent, BaseChatMessage
 from teams.tools import BaseTool, Workbench
+
+if TYPE_CHECKING:
+    from teams._snapshot import SnapshotReader, SnapshotWriter
 
 
 class ToolStates:

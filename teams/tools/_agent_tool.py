@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
-from typing import Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from pydantic import BaseModel
 from typing_extensions import override
 
 from teams._hooks import AGENT_PATH, InputRequired, PendingInput
-from teams._snapshot import SnapshotReader, SnapshotWriter
 from teams._turn import Suspended
 from teams.agents import BaseChatAgent
 from teams.base import ChatAgent, Response
 from teams.core import CancellationToken, Component, ComponentModel
 from teams.messages import BaseAgentEvent, BaseChatMessage, StructuredMessage
 from teams.tools._task_runner import RunnerCall, TaskRunnerTool
+
+if TYPE_CHECKING:
+    from teams._snapshot import SnapshotReader, SnapshotWriter
 
 
 class AgentToolConfig(BaseModel, defer_build=True):

@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field
-from typing import Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 from weakref import WeakKeyDictionary
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
@@ -20,7 +20,6 @@ from typing_extensions import override
 from teams._hooks import CURRENT_CALL, InputRequired, PendingInput, ToolCall
 from teams._nesting import under
 from teams._scope import RunStream
-from teams._snapshot import SnapshotReader, SnapshotWriter
 from teams._turn import Item
 from teams.base import TaskResult, TeamError
 from teams.core import CancellationToken
@@ -32,6 +31,9 @@ from teams.messages import (
     TextMessage,
 )
 from teams.tools._base import BaseStreamTool, ToolTraits
+
+if TYPE_CHECKING:
+    from teams._snapshot import SnapshotReader, SnapshotWriter
 
 DIRECT = "direct"
 """The key of a call that no agent makes."""

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
-from typing import Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from pydantic import BaseModel
 from typing_extensions import override
 
 from teams._group_chat import BaseGroupChat
 from teams._hooks import InputRequired
-from teams._snapshot import SnapshotReader, SnapshotWriter
 from teams.base import TaskResult, Team
 from teams.core import CancellationToken, Component, ComponentModel
 from teams.messages import BaseAgentEvent, BaseChatMessage
 from teams.tools._task_runner import RunnerCall, TaskRunnerTool
+
+if TYPE_CHECKING:
+    from teams._snapshot import SnapshotReader, SnapshotWriter
 
 
 class TeamToolConfig(BaseModel, defer_build=True):
