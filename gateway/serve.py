@@ -22,6 +22,7 @@ from gateway.app import (
     team_factory,
 )
 from gateway.check import build_twice
+from gateway.collector import eased_collector
 from gateway.config import Config, HealthConfig, LoadedConfig, load_config
 from gateway.errors import GatewayError, causes
 from gateway.exit_codes import ExitCode
@@ -205,10 +206,11 @@ async def until_signal(loaded: LoadedConfig) -> ExitCode | None:
             end.hurry = gateway.hurry
             gateway.restores_with(lambda backup: _restore_soon(store, backup, end))
             LOG.info("serving %s", ", ".join(adapter.name for adapter in adapters))
-            async with _health(gateway, loaded.config.health), asyncio.TaskGroup() as group:
-                reloading = group.create_task(_reload_on(reload, gateway), name="config reload")
-                await run_adapters(gateway, adapters)
-                reloading.cancel()
+            with eased_collector():
+                async with _health(gateway, loaded.config.health), asyncio.TaskGroup() as group:
+                    reloading = group.create_task(_reload_on(reload, gateway), name="config reload")
+                    await run_adapters(gateway, adapters)
+                    reloading.cancel()
     except asyncio.CancelledError:
         if not end.wanted:
             raise

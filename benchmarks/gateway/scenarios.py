@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from benchmarks.gateway.teams import DoNothing, OneTeam, solo
+from gateway.collector import eased_collector
 from gateway.conversation import Author, ConversationKey, InboundMessage
 from gateway.gateway import Gateway, Limits
 from gateway.store import SqliteStore
@@ -32,7 +33,7 @@ Figures = dict[str, list[float]]
 
 @asynccontextmanager
 async def opened(model: DoNothing, **limits: float) -> AsyncGenerator[tuple[Gateway, SqliteStore]]:
-    """A gateway on a store in a temporary folder."""
+    """A gateway on a store in a temporary folder, in a process like that of `parley serve`."""
     with tempfile.TemporaryDirectory(prefix="parley-benchmark-") as folder:
         store = SqliteStore(Path(folder))
         teams = OneTeam(lambda: solo(model))
@@ -41,7 +42,8 @@ async def opened(model: DoNothing, **limits: float) -> AsyncGenerator[tuple[Gate
             teams,
             limits=Limits(**limits),  # pyright: ignore[reportArgumentType]
         ) as gateway:
-            yield gateway, store
+            with eased_collector():
+                yield gateway, store
 
 
 def message(thread: int, number: int) -> InboundMessage:

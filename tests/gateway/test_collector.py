@@ -1,0 +1,28 @@
+"""How a process that serves keeps the garbage collector from taking part in every turn."""
+
+import gc
+
+from gateway.collector import THRESHOLDS, eased_collector
+
+
+class Ring:
+    """Refers to itself, so that only the collector finds it."""
+
+    def __init__(self, gone: list[str]) -> None:
+        self._itself = self
+        self._gone = gone
+
+    def __del__(self) -> None:
+        self._gone.append("ring")
+
+
+def test_what_was_there_is_not_looked_at_and_rings_made_later_still_go():
+    before, frozen = gc.get_threshold(), gc.get_freeze_count()
+    gone: list[str] = []
+    with eased_collector():
+        assert gc.get_freeze_count() > frozen + 10_000
+        assert gc.get_threshold() == THRESHOLDS
+        Ring(gone)
+        gc.collect()
+        assert gone == ["ring"]
+    assert (gc.get_threshold(), gc.get_freeze_count()) == (before, 0)
