@@ -175,7 +175,8 @@ class PlainChat:
         waits = receipt.outcome in ("queued", "merged") and not self._interactive
         if waits or receipt.outcome == "turn":
             key = f"human-{receipt.inbox}"
-            await self._until(lambda: key in conversation.model.items)
+            model = conversation.model  # whoever is asked may have to answer first
+            await self._until(lambda: key in model.items or bool(model.requests))
         return True
 
     async def _answer(

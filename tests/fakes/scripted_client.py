@@ -122,7 +122,7 @@ class ScriptedClient:
             return Receipt(inbox=self._inbox, thread=thread, outcome="command", reply=f"did {text}")
         message = HumanText(inbox=self._inbox, author="you", text=text)
         outcome: Outcome = "turn"
-        if entry.info.state == "working":
+        if entry.info.state in ("working", "waiting"):
             outcome = "queued"
             entry.queued[self._inbox] = text
             await self.happen(thread, MessageQueued(thread=thread, message=message))

@@ -128,12 +128,21 @@ async def test_an_approval_is_given_by_typed_words(typed: str, answer: Answer):
 
 
 async def test_other_words_are_no_approval():
-    client = Team([approval("coder", "r", "rm"), ended("waiting")], [ended("waiting")])
+    client = Team([approval("coder", "r", "rm"), ended("waiting")])
     code, _, err = await chat(client, "go", "yes please")
     assert client.answers == []
     assert [text for _, text in client.sent] == ["go", "yes please"]
     assert code == 3
     assert "waits for an answer" in err
+
+
+async def test_words_that_wait_behind_an_approval_hold_up_no_line_that_gives_it():
+    ask = approval("coder", "r", "rm")
+    client = Team([ask, ended("waiting")], [said("coder", "m", "done"), ended()])
+    code, out, _ = await chat(client, "go", "yes please", "approve")
+    assert client.answers == [("r", Answer(kind="approve"))]
+    assert code == 0
+    assert "coder: done" in out.splitlines()
 
 
 async def test_a_choice_and_a_free_text_are_answered_by_lines():
