@@ -23,8 +23,9 @@ EventKind: TypeAlias = Literal[
 """What the author did.
 
 An "edit" carries `message_id` of the message that was edited, its whole new text and all the
-attachments it has now, unless it `keeps_files`; a change that the author did not make (a link preview, a pin, a thread's
-counter) is none. A "delete" carries `message_id` of what is gone and neither text nor attachments.
+attachments it has now, unless it `keeps_files`; a change that the author did not make (a link
+preview, a pin, a thread's counter) is none. A "delete" carries `message_id` of what is gone and
+neither text nor attachments.
 Both are taken once under `key.dedupe("edit", message_id, at)` with the time of the edit, and
 `key.dedupe("delete", message_id)`. `author` is who edited or deleted; `Author(id="")` where the
 platform does not say who deleted. `key` is the conversation in which the message stood. Of a

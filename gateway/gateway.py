@@ -50,9 +50,12 @@ from gateway.store.decisions import (
     Accepted,
     Again,
     Brought,
+    Cancel,
     Change,
     Decision,
+    Drop,
     Enqueue,
+    First,
     Ignore,
     NewThread,
     Refuse,
@@ -458,6 +461,8 @@ class Gateway:
             self._sessions.steer(lane, accepted.steer)
         if accepted.revoked:
             self._sessions.revoke(lane, accepted.revoked)
+        if isinstance(accepted.decision, Cancel | Drop | First):
+            self._dispatcher.hasten(lane)  # what was first may have waited for its files
         if accepted.wake:
             decision = accepted.decision
             enqueue = decision.enqueue if isinstance(decision, Again) else decision
@@ -557,6 +562,7 @@ class Gateway:
             return None
         text, events = taken
         self._bus.publish(thread, events)
+        self._dispatcher.hasten(thread)
         return text
 
     async def pair(self, code: str) -> Person | None:

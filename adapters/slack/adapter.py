@@ -43,6 +43,7 @@ OVERLAP = 10.0
 """Seconds before that mark from which on it is looked for what was missed: what arrived just then
 may not have been stored, and Slack's clock is another one.
 """
+MINUTE = 60.0
 FIRST_WAIT, LONGEST_WAIT = 1.0, 60.0
 
 
@@ -119,21 +120,16 @@ class _Service:
         self._looking = asyncio.Lock()
         self._behind = False
         """Whether the store did not take something since the last mark."""
+        self._left_out = 0
+        """Minutes that are under way of which Slack leaves events out."""
         calls = Calls(clients)
         history = History(calls)
         drafts = Drafts(gateway, calls, history)
         files = Files(calls, config, lambda: gateway.attachments)
-        self._fetching = Fetching(gateway, files, self._afterwards)
+        self._fetching = Fetching(gateway, files, self.afterwards)
         self._catch_up = CatchUp(gateway, calls, drafts, history, self._fetching, clock=clock)
         self._intake = Intake(
-            gateway,
-            calls,
-            config,
-            drafts,
-            self._catch_up,
-            self._fetching,
-            afterwards=self._afterwards,
-            uninstalled=self._uninstalled,
+            gateway, calls, config, drafts, self._catch_up, self._fetching, service=self
         )
         self._app = bolt_app(config, clients, self._take)
         self._sockets = self._make_sockets()
@@ -211,14 +207,15 @@ class _Service:
                 self._fatal.set_exception(error)
             raise
 
-    def _afterwards(self, work: Coroutine[Any, Any, None], name: str) -> None:
+    def afterwards(self, work: Coroutine[Any, Any, None], name: str) -> None:
+        """Begin what nobody waits for, and own it until its end."""
         self._group.create_task(_logged(work), name=name)
 
     def _heard(self) -> None:
         self._gateway.vitals.frame(PLATFORM)
 
     def _look_back(self) -> None:
-        self._afterwards(self._missed(), "slack catch-up")
+        self.afterwards(self._missed(), "slack catch-up")
 
     async def _missed(self) -> None:
         """Look for what was said since the app was last connected; never at the first start."""
@@ -242,7 +239,7 @@ class _Service:
             connected = self._sockets is None or self._sockets.standing > 0
             if self._sockets is None:
                 self._heard()  # Slack sends no heartbeat here: silence is no sign of anything
-            if not connected or self._looking.locked():
+            if not connected or self._looking.locked() or self._left_out:
                 continue
             if self._behind:
                 self._look_back()
@@ -256,10 +253,32 @@ class _Service:
     async def _alive_at(self, at: float) -> None:
         await self._gateway.store.mark(PLATFORM, ALIVE, f"{at:.3f}")
 
+    async def left_out(self, team: str, since: float) -> None:
+        """Look for what Slack does not deliver for a minute from then on, once that is over."""
+        LOG.warning("more happens in %s than Slack delivers: it leaves out a minute", team)
+        await self._lived_until(since)
+        self._left_out += 1
+        self.afterwards(self._look_after(since + MINUTE), "slack left out")
+
+    async def _look_after(self, end: float) -> None:
+        try:
+            await asyncio.sleep(max(0.0, end - self._clock()))
+        finally:
+            self._left_out -= 1
+        await self._lived_until(end - MINUTE)
+        self._look_back()
+
+    async def _lived_until(self, at: float) -> None:
+        """Note that it is not known what happened since then."""
+        alive = (await self._gateway.store.marks(PLATFORM)).get(ALIVE, "")
+        if not alive or float(alive) > at:
+            await self._alive_at(at)
+
     def _installed(self, install: Install) -> None:
         self._clients.found(install.workspace(install.id), install.token)
 
-    async def _uninstalled(self, team: str, why: str) -> None:
+    async def uninstalled(self, team: str, why: str) -> None:
+        """Forget a workspace. Raises AuthError where nothing is left to serve."""
         if self._installs is not None:
             await self._installs.forget(team)
         error = self._clients.lost(team, why)

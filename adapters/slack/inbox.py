@@ -18,7 +18,7 @@ from slack_bolt.response import BoltResponse
 
 from adapters.slack.client import SlackClients, Workspace
 from adapters.slack.config import Config
-from adapters.slack.inbound.events import parse_event
+from adapters.slack.inbound.events import RATE_LIMITED, parse_event
 from adapters.slack.inbound.interactions import parse_command, parse_interaction
 from adapters.slack.inbound.payload import bot_user_of, enterprise_of, team_of, text_at
 from adapters.slack.inbound.values import Inbound
@@ -83,7 +83,7 @@ def bolt_app(config: Config, clients: SlackClients, take: Take) -> AsyncApp:
 
 def parse(body: Mapping[str, Any], config: Config, me: Workspace) -> Inbound:
     """What a payload means to the bot `me`, whatever it is."""
-    if text_at(body, "type") == "event_callback":
+    if text_at(body, "type") in ("event_callback", RATE_LIMITED):
         return parse_event(body, me, reactions=config.reactions)
     if text_at(body, "command"):
         return parse_command(body, me, config.command)

@@ -151,6 +151,12 @@ async def test_a_message_that_was_taken_back_waits_for_nothing(tmp_path):
         assert await gateway.withdraw(receipt.thread, receipt.inbox) == "look"
         await gateway.bring_files(receipt.inbox, [PLAN_HERE], [])
         assert await gateway.store.awaiting("slack") == []
+        await gateway.accept(said("look", PLAN, n="2"))
+        await gateway.accept(said("and this", n="3"))
+        gone = InboundMessage(key=KEY, author=ANN, event="delete", message_id="2")
+        await gateway.accept(gone)
+        events = await until(LocalClient(gateway), receipt.thread, ends)  # nothing else waits
+    assert [e.messages[0].text for e in events if isinstance(e, TurnStarted)] == ["and this"]
     connection = sqlite3.connect(tmp_path / "parley.db")
     assert connection.execute("SELECT COUNT(*) FROM attachments").fetchone() == (0,)
     connection.close()

@@ -29,6 +29,7 @@ from adapters.slack.inbound.values import (
     HomeOpened,
     Ignored,
     Inbound,
+    LeftOut,
     Reacted,
     RemoteFile,
     Retitled,
@@ -39,13 +40,18 @@ from gateway.conversation import Author, ConversationKey, EventKind, InboundMess
 CALLED_WITHIN = 900.0
 """Seconds within which somebody who forgot to mention the bot may put that right by an edit."""
 
+RATE_LIMITED = "app_rate_limited"
 SLACKBOT = "USLACKBOT"
 
 _SAID = frozenset({"", "file_share", "thread_broadcast", "bot_message", "me_message"})
 
 
 def parse_event(payload: Payload, me: Workspace, *, reactions: Collection[str] = ()) -> Inbound:
-    """What an event_callback means to the bot `me`; `reactions` are the emoji that are triggers."""
+    """What a payload of the Events API means to the bot `me`; `reactions` are the emoji that are
+    triggers.
+    """
+    if text_at(payload, "type") == RATE_LIMITED:
+        return _left_out(payload)
     event = table_at(payload, "event")
     team = team_of(payload) or me.id
     kind = text_at(event, "type")
@@ -66,6 +72,11 @@ def parse_event(payload: Payload, me: Workspace, *, reactions: Collection[str] =
         case _:
             pass
     return found
+
+
+def _left_out(payload: Payload) -> Inbound:
+    team, minute = text_at(payload, "team_id"), number_at(payload, "minute_rate_limited")
+    return LeftOut(team=team, since=float(minute)) if team and minute > 0 else Ignored("malformed")
 
 
 def parse_said(message: Payload, team: str, channel: str, me: Workspace) -> Draft | Ignored:

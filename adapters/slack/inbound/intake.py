@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Coroutine
 from dataclasses import replace
 from typing import Any, Protocol
 
@@ -18,7 +19,7 @@ from adapters.slack.inbound.catch_up import CatchUp
 from adapters.slack.inbound.dialogs import Dialogs
 from adapters.slack.inbound.drafts import Drafts
 from adapters.slack.inbound.events import marked
-from adapters.slack.inbound.fetching import Afterwards, Fetching
+from adapters.slack.inbound.fetching import Fetching
 from adapters.slack.inbound.replies import Replies
 from adapters.slack.inbound.slash import NOT_HERE, SlashCommands
 from adapters.slack.inbound.turns import Turns
@@ -28,6 +29,7 @@ from adapters.slack.inbound.values import (
     HomeOpened,
     Ignored,
     Inbound,
+    LeftOut,
     Rated,
     Reacted,
     Retitled,
@@ -58,11 +60,23 @@ NOTED = "Thank you, noted."
 _IN_ORDER = frozenset({"message", "file", "edit", "delete"})
 
 
-class Lifecycle(Protocol):
-    """What becomes of a workspace that has thrown the bot out."""
+class Service(Protocol):
+    """What runs while the app is connected."""
 
-    async def __call__(self, team: str, why: str) -> None:
-        """Forget it. Raises AuthError where nothing is left to serve."""
+    def afterwards(self, work: Coroutine[Any, Any, None], name: str) -> None:
+        """Begin what need not be done before Slack is told that something has arrived, and own it
+        until its end.
+        """
+        ...
+
+    async def uninstalled(self, team: str, why: str) -> None:
+        """Forget a workspace that has thrown the bot out. Raises AuthError where nothing is left to
+        serve.
+        """
+        ...
+
+    async def left_out(self, team: str, since: float) -> None:
+        """Look later for what Slack does not deliver for a minute from then on."""
         ...
 
 
@@ -77,9 +91,7 @@ class Intake:
         drafts: Drafts,
         catch_up: CatchUp,
         fetching: Fetching,
-        *,
-        afterwards: Afterwards,
-        uninstalled: Lifecycle,
+        service: Service,
     ) -> None:
         self._gateway = gateway
         self._calls = calls
@@ -87,8 +99,8 @@ class Intake:
         self._drafts = drafts
         self._catch_up = catch_up
         self._fetching = fetching
-        self._afterwards = afterwards
-        self._uninstalled = uninstalled
+        self._service = service
+        self._afterwards = service.afterwards
         self._replies = Replies(calls, config, drafts.commands, lambda: gateway.live_links)
         self._dialogs = Dialogs(gateway, calls, drafts)
         self._slash = SlashCommands(gateway, calls, drafts, config.command)
@@ -119,7 +131,9 @@ class Intake:
                 reply = await self._slash.take(draft, text)
                 answer = self._privately(reply)
             case Uninstalled(team=team, why=why):
-                await self._uninstalled(team, why)
+                await self._service.uninstalled(team, why)
+            case LeftOut(team=team, since=since):
+                await self._service.left_out(team, since)
             case HomeOpened():
                 self._afterwards(self._prompts(found), "slack prompts")
             case _:

@@ -159,6 +159,16 @@ class Uninstalled:
     why: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeftOut:
+    """There were more events than Slack delivers: from this time on (seconds since the epoch), for
+    a minute, it leaves those of a workspace out.
+    """
+
+    team: str
+    since: float
+
+
 @dataclass(frozen=True, slots=True)
 class Ignored:
     """Nothing for the team; the reason is a word for the counters."""
@@ -178,5 +188,6 @@ Inbound: TypeAlias = (
     | HomeOpened
     | Retitled
     | Uninstalled
+    | LeftOut
     | Ignored
 )

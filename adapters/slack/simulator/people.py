@@ -114,8 +114,7 @@ class Person(Modals):
     async def deletes(self, message: str | Message) -> None:
         """Delete what they wrote."""
         channel, found = self._stage.find(message)
-        found.hidden = True
-        self._world.deleted_message(channel, found)
+        self._world.delete(channel, found)
 
     async def reacts(self, message: str | Message, name: str) -> None:
         """Add a reaction."""

@@ -20,6 +20,8 @@ from adapters.slack.simulator.state import Json
 MOST_CONNECTIONS = 10
 PING_EVERY = 30.0
 WARNING_AHEAD = 10.0
+CLOSED_AFTER = 10.0
+"""Seconds after the demand to connect anew in which a connection that stays is ended."""
 APPROXIMATE_LIFE = 3600
 
 DisconnectReason: TypeAlias = Literal["warning", "refresh_requested", "link_disabled"]
@@ -70,6 +72,8 @@ class Sockets:
         """So many of the next deliveries go out through two connections."""
         self.stubborn = False
         """New connections do not answer a CLOSE."""
+        self.life = float(APPROXIMATE_LIFE)
+        """Seconds after which Slack renews a connection."""
         self._clock = clock
         self._deliveries = deliveries
         self._app_id = app_id
@@ -119,16 +123,22 @@ class Sockets:
         """Let Slack renew the connections in its own way: a warning, and ten seconds later the
         demand.
         """
-        connections = self.live
-        for each in connections:
-            self.disconnect("warning", each)
+        for each in self.live:
+            self._renew(each)
 
+    def _renew(self, connection: Connection) -> None:
         def demand() -> None:
-            for each in connections:
-                if each.open:
-                    self.disconnect("refresh_requested", each)
+            if connection.open:
+                self.disconnect("refresh_requested", connection)
 
+        def end() -> None:
+            if connection.open:
+                connection.open = False
+                connection.abort()
+
+        self.disconnect("warning", connection)
         self._clock.call_later(WARNING_AHEAD, demand)
+        self._clock.call_later(WARNING_AHEAD + CLOSED_AFTER, end)
 
     def abort(self) -> None:
         """Reset every connection at once."""
@@ -178,13 +188,15 @@ class Sockets:
                 "debug_info": {
                     "host": "simulated",
                     "build_number": 1,
-                    "approximate_connection_time": APPROXIMATE_LIFE,
+                    "approximate_connection_time": int(self.life),
                 },
                 "connection_info": {"app_id": self._app_id()},
             }
         )
         self._changed()
         stop_pings = self._pings(connection)
+        due = max(0.0, self.life - WARNING_AHEAD)
+        renewal = self._clock.call_later(due, lambda: self._renew(connection))
         try:
             async with asyncio.TaskGroup() as group:
                 writing = group.create_task(self._write(connection))
@@ -196,6 +208,7 @@ class Sockets:
                 await connection.socket.close()
         finally:
             stop_pings()
+            renewal.cancel()
 
     def _choose(self, live: Sequence[Connection]) -> list[Connection]:
         if self.duplicate and len(live) > 1:

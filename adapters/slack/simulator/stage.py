@@ -89,6 +89,7 @@ class Stage:
         name: str,
         kind: ChannelKind = "channel",
         *,
+        identity: str = "",
         members: Sequence[Person] | None = None,
         workspace: str = HOME,
         shared_with: str = "",
@@ -105,7 +106,7 @@ class Stage:
             people.add(self.world.bot(workspace).id)
         suffix = "" if workspace == HOME else workspace[1:]
         channel = Channel(
-            id=f"C0{name.upper().replace('-', '')}{suffix}",
+            id=identity or f"C0{name.upper().replace('-', '')}{suffix}",
             name=name,
             team=workspace,
             kind=kind,
@@ -114,6 +115,14 @@ class Stage:
         )
         home.channels[channel.id] = channel
         return channel
+
+    def group_dm(self, *people: Person, workspace: str = HOME) -> Channel:
+        """A direct conversation of several people with the app."""
+        name = "-".join(["mpdm", *(f"{each.name}-" for each in people), self.world.app.name, "1"])
+        identity = self.world.new_id("G")
+        return self.add_channel(
+            name, "mpim", identity=identity, members=people, workspace=workspace
+        )
 
     def join(self, channel: str, *people: Person) -> None:
         """Let people into a channel, those of another workspace too where it is shared."""

@@ -62,6 +62,10 @@ class User:
         return user
 
 
+SLACKBOT = User(id="USLACKBOT", name="slackbot", team="", real_name="Slackbot")
+"""Who says that a message was deleted; it is in every workspace."""
+
+
 @dataclass(kw_only=True)
 class File:
     """An uploaded file; without `data` it lies with somebody else (`external`)."""
@@ -162,7 +166,9 @@ class Stream:
 
 @dataclass(kw_only=True)
 class Message:
-    """A message. `ephemeral` is who alone sees it; `hidden` says that it was deleted."""
+    """A message. `ephemeral` is who alone sees it; `hidden` says that it was deleted, `tombstone`
+    that it was and that its replies are still there.
+    """
 
     ts: str
     channel: str
@@ -185,6 +191,16 @@ class Message:
     ephemeral: str = ""
     stream: Stream | None = None
     hidden: bool = False
+    tombstone: bool = False
+
+    def entomb(self) -> None:
+        """Leave only what says that there was a message."""
+        self.tombstone, self.subtype = True, "tombstone"
+        self.user, self.text = SLACKBOT.id, "This message was deleted."
+        self.bot_id = self.app_id = self.username = self.client_msg_id = ""
+        self.blocks, self.attachments, self.files = [], [], []
+        self.icons, self.reactions, self.metadata, self.edited = {}, {}, None, None
+        self.stream = None
 
     @property
     def root(self) -> str:
@@ -209,6 +225,8 @@ class Message:
             "edited": self.edited,
         }
         body |= {name: value for name, value in optional.items() if value}
+        if self.tombstone:
+            body["hidden"] = True
         if self.stream is not None:
             running = self.stream.state == "streaming"
             body["streaming_state"] = "in_progress" if running else "completed"

@@ -12,9 +12,18 @@ from adapters.slack.simulator.call import ApiError, Call
 from adapters.slack.simulator.clock import Clock
 from adapters.slack.simulator.deliveries import Deliveries, Delivery, DeliveryKind
 from adapters.slack.simulator.faults import Faults
+from adapters.slack.simulator.quota import EventQuota
 from adapters.slack.simulator.rates import Rates
 from adapters.slack.simulator.settings import AppSettings
-from adapters.slack.simulator.state import Channel, Json, Message, User, View, Workspace
+from adapters.slack.simulator.state import (
+    SLACKBOT,
+    Channel,
+    Json,
+    Message,
+    User,
+    View,
+    Workspace,
+)
 
 HOME = "T0HOME"
 MESSAGE_EVENTS = {
@@ -86,6 +95,7 @@ class World:
         self.stream_life = 306.0
         """Seconds after which a stream ends by itself."""
         self.deliveries = Deliveries(clock, self.changed)
+        self.quota = EventQuota(clock)
         self._numbers = itertools.count(1)
         self._last_ts = 0
         self._change = asyncio.Event()
@@ -121,6 +131,8 @@ class World:
 
     def user(self, identity: str) -> User:
         """A user of any workspace. Raises ApiError `user_not_found`."""
+        if identity == SLACKBOT.id:
+            return SLACKBOT
         for workspace in self.workspaces.values():
             if identity in workspace.users:
                 return workspace.users[identity]
@@ -177,7 +189,20 @@ class World:
         bot = self.bot(workspace)
         if about is not None and bot.id not in about.members:
             return None
+        if not self.quota.admits(workspace):
+            if minute := self.quota.news(workspace):
+                self.deliver("events_api", self._left_out(workspace, minute))
+            return None
         return self.deliver("events_api", self._callback(workspace, event, bot, about))
+
+    def _left_out(self, workspace: str, minute: int) -> Json:
+        return {
+            "token": "simulated-verification-token",
+            "type": "app_rate_limited",
+            "team_id": workspace,
+            "minute_rate_limited": minute,
+            "api_app_id": self.app.id,
+        }
 
     def deliver(
         self,
@@ -214,8 +239,22 @@ class World:
         }
         self._tell(channel, event)
 
-    def deleted_message(self, channel: Channel, message: Message) -> None:
-        """Tell of a message that was deleted."""
+    def delete(self, channel: Channel, message: Message) -> None:
+        """Delete a message, and tell of it. A root with replies leaves a tombstone, which goes with
+        the last of them.
+        """
+        if message.root == message.ts and channel.thread(message.ts)[1:]:
+            before = message.json()
+            message.entomb()
+            self.changed_message(channel, message, before)
+            return
+        message.hidden = True
+        root = channel.messages.get(message.root)
+        if root is not None and root.tombstone and not channel.thread(root.ts)[1:]:
+            root.hidden = True
+        self._deleted(channel, message)
+
+    def _deleted(self, channel: Channel, message: Message) -> None:
         now = self.new_ts()
         event: Json = {
             "type": "message",

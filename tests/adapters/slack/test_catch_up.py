@@ -165,3 +165,24 @@ async def test_missed_files_are_fetched_and_their_author_is_told_of_what_is_not(
             await run.until(lambda: run.asked)
             assert "buy bread" in str(run.heard())
             assert "The file 'old.txt' did not get here" in str(run.heard())
+
+
+async def test_what_slack_leaves_out_for_its_number_is_found_afterwards(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with SlackSimulator(rates=False) as slack, served(slack, tmp_path) as run:
+        ann = slack.person("ann")
+        asked = await ann.asks("general", "hello")
+        await run.until(lambda: slack.messages("general", asked)[1:])
+        await run.settled()
+        slack.hold()
+        slack.world.quota.most = 0
+        await ann.says("general", "are you there?", thread=asked)
+        await ann.says("general", "please", thread=asked)
+        kinds = [each.payload["type"] for each in slack.unacknowledged]
+        assert kinds == ["app_rate_limited"]
+        slack.clock.advance(61)
+        slack.release()
+        await run.taken(2)
+        assert (await run.inbox("text"))[-1] == "are you there?\n\nplease"
+        assert "more happens in T0HOME than Slack delivers" in caplog.text

@@ -57,6 +57,7 @@ async def test_both_connections_cut_at_once_come_back_and_miss_nothing(tmp_path:
         await run.taken(1)
         await ann.tells("and after that")
         await run.taken(2)
+        await run.until(lambda: run.asked == 2)
         assert await run.inbox() == ["turn", "turn"]
 
 
@@ -215,3 +216,18 @@ def test_building_the_adapter_connects_nothing() -> None:
 
     config = Config.model_validate({"bot_token": "xoxb-1", "app_token": "xapp-1"})
     assert build(config).name == "slack"
+
+
+async def test_slack_renews_the_connections_every_hour_and_nothing_is_lost(tmp_path: Path) -> None:
+    async with SlackSimulator(rates=False) as slack, served(slack, tmp_path) as run:
+        ann = slack.person("ann")
+        for hour in range(1, 4):
+            before = list(slack.sockets.live)
+            slack.clock.advance(3600)
+            asked = await ann.asks("general", f"hour {hour}")
+            await run.until(lambda before=before: not set(before) & set(slack.sockets.live))
+            await run.until(connected(slack))
+            await run.taken(hour)
+            await run.until(lambda asked=asked: slack.messages("general", asked)[1:])
+        assert not [each for each in slack.deliveries if each.lost]
+        assert await run.inbox() == ["turn"] * 3

@@ -296,6 +296,62 @@ async def test_edits_and_deletions_are_told_and_unfurls_are_not(tmp_path: Path) 
         assert any("/edit/" in key for key in keys)
 
 
+async def test_a_thread_whose_first_message_was_deleted_goes_on(tmp_path: Path) -> None:
+    async with SlackSimulator(rates=False) as slack, served(slack, tmp_path) as run:
+        ann, bob = slack.person("ann"), slack.person("bob")
+        root = await ann.says("general", "secret plans")
+        await bob.says("general", "which ones?", thread=root)
+        await ann.deletes(root)
+        assert slack.messages("general", root)[0].text == "This message was deleted."
+        await bob.asks("general", "what is this about?", thread=root)
+        await run.until(lambda: run.asked)
+        quotes = [each["text"] for each in json.loads((await run.inbox("quotes"))[0])]
+        assert quotes == ["which ones?"]
+        await run.until(lambda: len(slack.messages("general", root)) == 4)
+        await bob.says("general", "and now?", thread=root)
+        await run.until(lambda: run.asked == 2)
+        await run.until(lambda: len(slack.messages("general", root)) == 6)
+        assert "secret plans" not in str(run.heard())
+
+
+async def test_deleting_the_first_message_of_a_thread_takes_it_back_while_it_waits(
+    tmp_path: Path,
+) -> None:
+    async with SlackSimulator(rates=False) as slack, served(slack, tmp_path) as run:
+        ann = slack.person("ann")
+        slack.files.hold()
+        asked = await ann.uploads(ann.direct, "plan.txt", b"buy bread", text="see")
+        await run.taken(1)
+        await ann.tells("and?", thread=asked)
+        await run.taken(2)
+        await ann.deletes(asked)
+        assert slack.deliveries[-1].event["message"]["subtype"] == "tombstone"
+        await run.taken(3)
+        await run.until(lambda: run.asked)
+        assert (await run.inbox("text"))[0] is None
+        assert "buy bread" not in str(run.heard())
+
+
+async def test_a_group_of_people_talks_to_the_team_in_messages_that_are_not_streamed(
+    tmp_path: Path,
+) -> None:
+    async with SlackSimulator(rates=False) as slack, served(slack, tmp_path) as run:
+        ann, bob = slack.person("ann"), slack.person("bob")
+        group = slack.group_dm(ann, bob)
+        await ann.says(group.id, "lunch?")
+        asked = await ann.asks(group.id, "where is lunch?")
+        await run.until(lambda: slack.messages(group.id, asked)[1:])
+        await bob.says(group.id, "and dinner?", thread=asked)
+        await run.until(lambda: len(slack.messages(group.id, asked)) == 4)
+        assert await run.inbox("text") == ["where is lunch?", "and dinner?"]
+        assert "[bob" in str(run.heard())
+        posted = slack.calls("chat.postMessage")
+        assert {call.arguments["channel"] for call in posted} == {group.id}
+        assert len(slack.calls("chat.startStream")) <= 1
+        helped = await ann.commands(group.id, "/parley", "help")
+        await run.until(lambda: helped.acked)
+
+
 async def test_who_forgot_to_mention_the_bot_puts_it_right_by_an_edit(tmp_path: Path) -> None:
     async with SlackSimulator(rates=False) as slack, served(slack, tmp_path) as run:
         ann = slack.person("ann")

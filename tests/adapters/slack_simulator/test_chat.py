@@ -265,3 +265,25 @@ async def test_what_is_private_can_not_be_read_without_its_scope(
     with pytest.raises(SlackApiError) as caught:
         await client.conversations_replies(channel="C0SECRET", ts=said.ts)
     assert caught.value.response["needed"] == "groups:history"
+
+
+async def test_a_deleted_root_leaves_a_tombstone_until_its_last_reply_is_gone(
+    slack: SlackSimulator, client: AsyncWebClient
+) -> None:
+    ann = slack.person("ann")
+    root = await ann.says("general", "secret plans")
+    reply = await ann.says("general", "a reply", thread=root)
+    await ann.deletes(root)
+    event = slack.deliveries[-1].event
+    assert (event["subtype"], event["message"]["subtype"]) == ("message_changed", "tombstone")
+    assert event["previous_message"]["text"] == "secret plans"
+    answer = await client.conversations_replies(channel=root.channel, ts=root.ts)
+    stands: list[dict[str, Any]] = answer["messages"] or []
+    assert [each["text"] for each in stands] == ["This message was deleted.", "a reply"]
+    assert stands[0]["hidden"] is True
+    await client.chat_postMessage(channel=root.channel, text="still here", thread_ts=root.ts)
+    mine = slack.messages("general", root)[-1]
+    await ann.deletes(reply)
+    await client.chat_delete(channel=root.channel, ts=mine.ts)
+    with pytest.raises(SlackApiError, match="thread_not_found"):
+        await client.conversations_replies(channel=root.channel, ts=root.ts)

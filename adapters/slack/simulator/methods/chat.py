@@ -101,8 +101,7 @@ def delete(call: Call) -> Json:
     """Delete one of the app's messages."""
     channel = find_channel(call)
     message = own_message(call, channel, "cant_delete_message")
-    message.hidden = True
-    call.world.deleted_message(channel, message)
+    call.world.delete(channel, message)
     return {"channel": channel.id, "ts": message.ts}
 
 
