@@ -118,9 +118,10 @@ class Client(Protocol):
         """The slash commands there are."""
         ...
 
-    async def models(self, team: str = "") -> list[str]:
-        """The models that a team's agents run on, as people call them, for the default team unless
-        named. Those of a team from Python are known once it was built.
+    async def agents(self, team: str = "") -> dict[str, str]:
+        """A team's agents in its order, the default team's unless named, each with the model it
+        runs on as people call it, "" without one. Those of a team from Python are known once it
+        was built; an unknown team has none.
         """
         ...
 

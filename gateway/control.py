@@ -85,7 +85,7 @@ class _Service:
             "pair": lambda p: _person(gateway.pair(**p)),
             "unpair": lambda p: gateway.unpair(**p),
             "hello": lambda _: _hello(client, gateway.boot),
-            "models": lambda p: client.models(**p),
+            "agents": lambda p: client.agents(**p),
             "status": lambda _: _one(gateway.status(), asdict),
         }
 
@@ -261,9 +261,9 @@ class SocketClient:
         """What can be typed."""
         return self._commands
 
-    async def models(self, team: str = "") -> list[str]:
-        """The models a team runs on, the default one unless named."""
-        return await self._call("models", team=team)
+    async def agents(self, team: str = "") -> dict[str, str]:
+        """A team's agents with their models, the default team's unless named."""
+        return await self._call("agents", team=team)
 
     def owner(self) -> int | None:
         """The pid of the gateway's process."""

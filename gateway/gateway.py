@@ -683,13 +683,15 @@ class Gateway:
         """What people can type."""
         return command_infos()
 
-    def models(self, team: str = "") -> list[str]:
-        """The models a team runs on, the default one unless named; none for an unknown team."""
+    def agents(self, team: str = "") -> dict[str, str]:
+        """A team's agents with their models, the default team's unless named; none for an unknown
+        team.
+        """
         try:
             info = self._teams.info(team or self._teams.default)
         except KeyError:
-            return []
-        return list(dict.fromkeys(filter(None, info.models.values())))
+            return {}
+        return dict(info.models)
 
     async def status(self) -> Status:
         """Figures for the operator."""

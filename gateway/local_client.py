@@ -72,9 +72,9 @@ class LocalClient:
         """What can be typed."""
         return self._gateway.commands()
 
-    async def models(self, team: str = "") -> list[str]:
-        """The models a team runs on, the default one unless named."""
-        return self._gateway.models(team)
+    async def agents(self, team: str = "") -> dict[str, str]:
+        """A team's agents with their models, the default team's unless named."""
+        return self._gateway.agents(team)
 
     def owner(self) -> None:
         """This process has the gateway."""

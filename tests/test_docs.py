@@ -15,7 +15,9 @@ import inspect
 import io
 import json
 import linecache
+import os
 import re
+import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import redirect_stdout
@@ -124,3 +126,23 @@ def test_the_index_names_every_page():
     listed = {(DOCS / target).resolve() for target in LINK.findall(index)}
     pages = {page for page in DOCS.rglob("*.md") if page.name != "README.md"}
     assert pages - listed == set()
+
+
+def test_the_team_of_the_readme_is_right_as_it_stands_there(tmp_path: Path):
+    blocks = {
+        (kind, code.partition("\n")[0]): code
+        for kind, _, code in FENCE.findall((DOCS.parent / "README.md").read_text())
+    }
+    (tmp_path / "config.toml").write_text(blocks["toml", "# config.toml"])
+    (tmp_path / "shop.py").write_text(blocks["python", "# shop.py"])
+    check = subprocess.run(
+        [sys.executable, "-P", "-m", "gateway.cli", "check", "--offline"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(DOCS.parent), "OPENAI_API_KEY": "sk-docs"},
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+    assert (check.returncode, check.stderr) == (0, "")
+    assert "front, refunds" in check.stdout

@@ -96,6 +96,11 @@ class ChatApp(App[int]):
         if not (isinstance(self._driver, TerminalDriver) and self._driver.behind):
             super()._display(screen, renderable)
 
+    @property
+    def lent(self) -> bool:
+        """Whether another program, an editor, has the terminal."""
+        return isinstance(self._driver, TerminalDriver) and self._driver.lent
+
     async def hold(self, connect: Connect) -> None:
         """Be connected from the first paint until the person has left.
 
@@ -157,11 +162,13 @@ class ChatApp(App[int]):
                 self.fail(error)
 
     def action_interrupt(self) -> None:
-        """Copy what is selected; otherwise leave at the second press."""
+        """Copy what is selected, or clear the draft; otherwise leave at the second press."""
         selected = getattr(self.focused, "selected_text", "") or self.screen.get_selected_text()
         if selected:
             self.copy_to_clipboard(selected)
             self.notify("Copied.", markup=False)
+        elif isinstance(self.screen, ChatScreen) and self.screen.put_draft_aside():
+            self.notify("The draft is cleared; up brings it back.", markup=False)
         elif self._leave_key.press():
             self.exit(0)
         else:

@@ -74,7 +74,7 @@ def _has_screen() -> bool:
 
 async def _on_screen(app: ChatApp, connect: Connect, *, mouse: bool) -> int:
     with _Leaving() as leaving:
-        leaving.on_signal(app.exit)
+        leaving.on_signal(app.exit, lent=lambda: app.lent)
         async with asyncio.TaskGroup() as group:
             line = group.create_task(app.hold(connect), name="line to the gateway")
             result = await app.run_async(mouse=mouse)
@@ -112,10 +112,15 @@ class _Leaving:
         if self._timer is not None:
             self._timer.cancel()
 
-    def on_signal(self, leave: Callable[[int], object]) -> None:
-        """Call `leave` with the exit code that says which signal came."""
+    def on_signal(
+        self, leave: Callable[[int], object], *, lent: Callable[[], bool] = lambda: False
+    ) -> None:
+        """Call `leave` with the exit code that says which signal came.
+
+        While the terminal is `lent`, ctrl+c is for whoever has it.
+        """
         for number in SIGNALS:
-            asyncio.get_running_loop().add_signal_handler(number, self._leave, number, leave)
+            asyncio.get_running_loop().add_signal_handler(number, self._leave, number, leave, lent)
 
     def begin(self) -> None:
         """From now on the time is counted."""
@@ -125,7 +130,11 @@ class _Leaving:
             timer.start()
             self._timer = timer
 
-    def _leave(self, number: signal.Signals, leave: Callable[[int], object]) -> None:
+    def _leave(
+        self, number: signal.Signals, leave: Callable[[int], object], lent: Callable[[], bool]
+    ) -> None:
+        if number == signal.SIGINT and lent():
+            return
         self.code = 128 + number
         self.begin()
         leave(self.code)

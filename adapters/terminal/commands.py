@@ -23,6 +23,8 @@ LOCAL = (
     Command("rename", "Give this thread a title", "[title]"),
     Command("delete", "Delete this thread"),
     Command("stop", "Stop the team", keys="esc esc"),
+    Command("only", "Show one agent alone; without a name, all again", "[agent]"),
+    Command("editor", "Write the draft in your editor", keys="ctrl+g"),
     Command("copy", "Copy the last reply", keys="ctrl+o"),
     Command("mouse", "Let the terminal select text, or this program", keys="F9"),
     Command("help", "Keys and commands", keys="F1"),
@@ -30,8 +32,8 @@ LOCAL = (
 )
 
 
-# What the request cards do better than a typed id.
-HIDDEN = frozenset(("approve", "deny"))
+# What request cards do better than a typed id, and /delete by another name.
+HIDDEN = frozenset(("approve", "deny", "forget"))
 
 
 class Commands:
@@ -41,7 +43,11 @@ class Commands:
         """`offered`: name (with or without slash) and description of the gateway's commands."""
         own = {command.name for command in LOCAL} | HIDDEN
         named = ((name.removeprefix("/"), description) for name, description in offered)
-        self._all = LOCAL + tuple(Command(*pair) for pair in named if pair[0] not in own)
+        self._all = LOCAL + tuple(
+            Command(name, description[:1].upper() + description[1:])
+            for name, description in named
+            if name not in own
+        )
 
     def __iter__(self) -> Iterator[Command]:
         return iter(self._all)

@@ -51,7 +51,7 @@ class Conversation:
         """Messages on their way: not yet stored by the gateway."""
         self.trouble = ""
         """Why no events come, as a sentence; empty when they do."""
-        self._models: list[str] = []
+        self._agents: dict[str, str] = {}
         self._team = ""
         self._changed = changed
         self._opened = opened
@@ -77,7 +77,7 @@ class Conversation:
         """Show a thread from its beginning, or an empty one for `team`."""
         self.thread, self._team = thread, team
         self.model = ThreadModel()
-        self.model.title = one_line(sanitize(thread.title)) if thread else ""
+        self.model.title = _clean(thread.title) if thread else ""
         self.trouble = ""
         self._opened()
         self._changed()
@@ -92,7 +92,7 @@ class Conversation:
 
     async def follow(self) -> None:
         """Take in the open thread's events until cancelled; connects again where they break off."""
-        await self.learn_models()
+        await self.learn_agents()
         thread, model, pause = self.thread, self.model, FIRST_RETRY
         while thread is not None:
             try:
@@ -119,14 +119,22 @@ class Conversation:
         states = self.model.agents
         if (speaker := states.get(self.model.speaker)) and speaker.model:
             return [speaker.model]
-        known = self._models or [state.model for state in states.values() if state.model]
-        return list(dict.fromkeys(known))
+        return list(dict.fromkeys(filter(None, self.agents.values())))
 
-    async def learn_models(self) -> None:
-        """Ask which models the team runs on."""
+    @property
+    def agents(self) -> dict[str, str]:
+        """The team's agents, each with its model or "", as far as known."""
+        agents = dict(self._agents)
+        for name, state in self.model.agents.items():
+            agents[name] = state.model or agents.get(name, "")
+        return agents
+
+    async def learn_agents(self) -> None:
+        """Ask who is in the team, and which models they run on."""
         team = self.thread.team if self.thread else self._team
         with suppress(GatewayError):  # what is wrong shows with the events
-            self._models = [one_line(sanitize(name)) for name in await self.client.models(team)]
+            agents = await self.client.agents(team)
+            self._agents = {_clean(name): _clean(model) for name, model in agents.items()}
             self._changed()
 
     async def send(self, text: str) -> Receipt:
@@ -163,7 +171,7 @@ class Conversation:
         """Give a thread a title. Raises GatewayError."""
         await self.client.rename_thread(thread, title)
         if self.thread is not None and thread == self.thread.id:
-            self.model.title = one_line(sanitize(title))
+            self.model.title = _clean(title)
             self._changed()
 
     async def delete(self, thread: str) -> None:
@@ -177,13 +185,14 @@ class Conversation:
             model = self.model
             self.thread = await self.client.create_thread(team=self._team)
             self._opened()
-            model.title = model.title or one_line(sanitize(self.thread.title))
+            model.title = model.title or _clean(self.thread.title)
         shown = self.thread
         receipt = await self.client.send(shown.id, text)
         if receipt.thread != shown.id and self.thread is shown:
             self.open(await self.client.thread(receipt.thread))
         if receipt.reply:
-            self.model.note(receipt.reply)
+            command = text if text.startswith("/") else ""
+            self.model.note(receipt.reply, command=command)
         return receipt
 
     async def _take_in(self, thread: str, model: ThreadModel) -> None:
@@ -197,3 +206,7 @@ class Conversation:
                 taken += 1
                 if taken % BREATH == 0:
                     await asyncio.sleep(0)
+
+
+def _clean(text: str) -> str:
+    return one_line(sanitize(text))

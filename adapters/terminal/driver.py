@@ -88,6 +88,11 @@ class TerminalDriver(LinuxDriver):
         """Whether the terminal does not keep up. Once it does again, all is painted anew."""
         return self._output is not None and self._output.behind
 
+    @property
+    def lent(self) -> bool:
+        """Whether somebody else has the terminal."""
+        return self._output is None
+
     def start_application_mode(self) -> None:
         """Take the terminal."""
         self._output = Output(STDERR, self._paint_anew)

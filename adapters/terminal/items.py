@@ -102,16 +102,28 @@ class RequestItem(_Item):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoticeItem(_Item):
-    """A line from the gateway or from the terminal itself."""
+    """A line from the gateway or from the terminal itself; `command` is what it answers."""
 
     text: str
     level: Level = "info"
     incident: str = ""
+    command: str = ""
 
 
 Item: TypeAlias = (
     HumanItem | AgentItem | ThoughtItem | ToolItem | HandoffItem | RequestItem | NoticeItem
 )
+
+
+def concerns(item: Item, agent: str) -> bool:
+    """Whether the item is an agent's, or was said to all."""
+    match item:
+        case HumanItem() | NoticeItem():
+            return True
+        case HandoffItem():
+            return agent in (item.agent.name, item.target.name)
+        case _:
+            return item.agent.name == agent
 
 
 def weight(item: Item) -> int:

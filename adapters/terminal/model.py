@@ -114,9 +114,10 @@ class ThreadModel:
             self.items.pop(key, None)
         self._open.clear()
 
-    def note(self, text: str, level: Level = "info") -> None:
-        """Add a line of the terminal's own, which is not part of the thread."""
-        self._seal(NoticeItem(key=f"note-{len(self._sealed)}", text=sanitize(text), level=level))
+    def note(self, text: str, level: Level = "info", *, command: str = "") -> None:
+        """Add a line of the terminal's own, which is not part of the thread; a command's answer."""
+        key, text, command = f"note-{len(self._sealed)}", sanitize(text), sanitize(command)
+        self._seal(NoticeItem(key=key, text=text, level=level, command=command))
 
     @property
     def settled(self) -> bool:

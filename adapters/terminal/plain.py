@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 LISTED = 20
 TAIL = 10
 """How many items of an old thread are printed when it is opened."""
-SCREEN_ONLY = frozenset(("copy", "mouse"))
+SCREEN_ONLY = frozenset(("copy", "mouse", "only", "editor"))
 
 
 class PlainChat:
@@ -100,7 +100,7 @@ class PlainChat:
         if not await self._try(conversation.start(thread=self._thread, new=self._new)):
             return ExitCode.FAILED
         if self._interactive:
-            await conversation.learn_models()
+            await conversation.learn_agents()
             on = f", on {', '.join(models)}" if (models := conversation.models) else ""
             self._say(f"Parley, by lines{on}. /help lists commands, /quit leaves.")
             if conversation.attached:

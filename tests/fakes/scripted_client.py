@@ -43,7 +43,7 @@ class ScriptedClient:
         self.answers: list[tuple[str, Answer]] = []
         self.stopped: list[str] = []
         self.closed = False
-        self.team_models: list[str] = []
+        self.team_agents: dict[str, str] = {}
         self.pid: int | None = None
         self.fail: Exception | None = None
         self.refuse_answer: str | None = None
@@ -175,8 +175,8 @@ class ScriptedClient:
             CommandInfo(name="stop", description="Stop the team"),
         ]
 
-    async def models(self, team: str = "") -> list[str]:
-        return self.team_models
+    async def agents(self, team: str = "") -> dict[str, str]:
+        return self.team_agents
 
     def owner(self) -> int | None:
         return self.pid

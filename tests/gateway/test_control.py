@@ -52,8 +52,8 @@ async def test_a_second_client_sees_and_does_what_the_first_can(tmp_path):
         assert [found.title for found in await client.threads(search="near")] == ["Near"]
         assert not await client.stop(thread.id)
         assert client.commands() == local.commands()
-        assert await client.models() == await local.models()
-        assert await client.models("a team of old") == []
+        assert await client.agents() == await local.agents() != {}
+        assert await client.agents("a team of old") == {}
         assert (client.owner(), local.owner()) == (os.getpid(), None)
         status = await client.status()
         assert (status["pid"], status["running"]) == (os.getpid(), 0)

@@ -15,16 +15,16 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
 from textual.screen import Screen
-from textual.widgets import Static
 
 from adapters.terminal.commands import Commands
 from adapters.terminal.guard import Twice, TypingGuard
 from adapters.terminal.history import History
+from adapters.terminal.items import concerns
 from adapters.terminal.pace import Pace
 from adapters.terminal.screens.answering import Answering
 from adapters.terminal.screens.doing import Doing
 from adapters.terminal.trouble import told
-from adapters.terminal.widgets.bars import Head, NewBelow, Queue, Status
+from adapters.terminal.widgets.bars import Head, NewBelow, Queue, Status, Welcome
 from adapters.terminal.widgets.composer import Composer
 from adapters.terminal.widgets.palette import Palette
 from adapters.terminal.widgets.request_card import RequestCard
@@ -45,7 +45,6 @@ SECOND_PRESS = 1.0
 """Seconds in which a second esc stops the team."""
 SIDE_REFRESH = 10.0
 MOST_REFRESH_WAIT = 0.5
-WELCOME = "Write to the team below. / shows commands, F1 keys; ctrl+s your threads."
 
 
 class ChatScreen(Screen[None]):
@@ -59,6 +58,7 @@ class ChatScreen(Screen[None]):
         ("escape", "back", "Back, or stop"),
         ("ctrl+t", "answer", "Answer the team"),
         ("ctrl+s", "sessions", "Threads"),
+        ("ctrl+g", "edit", "Editor"),
         ("ctrl+o", "copy_reply", "Copy the last reply"),
         ("ctrl+end", "follow", "Follow"),
         ("f1", "help", "Help"),
@@ -79,7 +79,7 @@ class ChatScreen(Screen[None]):
             NewBelow(),
         )
         self._head, self._queue, self._status = Head(), Queue(), Status()
-        self._welcome = Static(WELCOME, markup=False, id="welcome")
+        self._welcome = Welcome()
         self._palette = Palette()
         self._composer = Composer(History(settings.data_dir / "prompts.jsonl"), self._palette)
         self._card = RequestCard(self._guard, self._clock)
@@ -90,7 +90,9 @@ class ChatScreen(Screen[None]):
         self._side_state: tuple[str, str, int] = ("", "", 0)
         """What the list of threads says of the open one."""
         self._pace = Pace(self._draw)
-        self._drawn: ThreadModel | None = None
+        self._drawn: tuple[ThreadModel, str] | None = None
+        self._only = ""
+        """The agent that alone is shown; all, where it is empty."""
         self._stop_key = Twice(self._clock.time, SECOND_PRESS)
         self._stopping = False
         self._connected = asyncio.Event()
@@ -172,18 +174,25 @@ class ChatScreen(Screen[None]):
         if conversation is None or transcript is None:
             return
         model = conversation.model
-        if model is not self._drawn:
-            self._drawn, self._stopping = model, False
+        if self._drawn is None or model is not self._drawn[0]:
+            self._only, self._stopping = "", False
             self._answering.close(())
+        if self._drawn != (model, self._only):
+            self._drawn = model, self._only
             await transcript.clear()
         items = [model.items[key] for key in model.keys]
+        if self._only:
+            items = [item for item in items if concerns(item, self._only)]
         await transcript.draw(items)
         self._welcome.display = not items
+        if not items:
+            self._welcome.show(conversation.models)
         transcript.display = bool(items)
         requests = list(model.requests.values())
-        self._head.show(model.title, model.agents.values(), len(requests))
+        self._head.show(model, conversation.agents, only=self._only)
         queued = list(model.queued.values())
-        self._composer.takes_back = bool(queued)
+        self._composer.offer_back(bool(queued))
+        self._palette.agents = conversation.agents
         self._queue.show(queued, conversation.outbox)
         if (state := (model.activity, model.title, len(requests))) != self._side_state:
             self._side_state = state
@@ -253,6 +262,10 @@ class ChatScreen(Screen[None]):
             self._transcript.follow()
         if not await self._told(self.conversation.send(text)) and not self._composer.text:
             self._composer.set_draft(text)
+
+    def put_draft_aside(self) -> bool:
+        """Clear what is written. False if there is nothing."""
+        return self._composer.put_aside()
 
     @on(Composer.UpAtTop)
     @work(group="queue", exclusive=True)
@@ -379,6 +392,21 @@ class ChatScreen(Screen[None]):
     def action_mouse(self) -> None:
         """Hand the mouse to the terminal, or take it back."""
         self._settings.toggle_mouse()
+
+    @work(group="editor", exclusive=True)
+    async def action_edit(self) -> None:
+        """Write the draft in the person's editor."""
+        await self._doing.edit(self._composer)
+
+    def show_only(self, agent: str) -> None:
+        """Show what one agent says and does; everything, without a name."""
+        known = self.conversation.agents if self.conversation else {}
+        if agent and agent not in known:
+            names = ", ".join(known) or "nobody yet"
+            self.notify(f"In this team: {names}.", severity="warning", markup=False)
+            return
+        self._only = agent
+        self._pace.changed_by_reader()
 
     def action_copy_reply(self) -> None:
         """Copy the newest reply of an agent."""

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.containers import Vertical, VerticalScroll
+from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static, TextArea
@@ -16,16 +16,17 @@ from adapters.terminal.commands import Commands
 KEYS = (
     ("enter", "send"),
     ("ctrl+j", "new line"),
-    ("up, down", "earlier prompts; in an empty draft, take a waiting message back"),
+    ("up, down", "earlier prompts; first of all, a message that waits"),
     ("esc esc", "stop the team"),
     ("ctrl+t", "answer what the team asks"),
     ("ctrl+s", "threads"),
     ("ctrl+o", "copy the last reply"),
+    ("ctrl+g", "write the draft in your editor"),
     ("pgup, pgdn", "scroll; end follows again"),
     ("tab, shift+tab", "walk tool cards, enter opens one"),
     ("F9", "mouse: this program's, or the terminal's"),
     ("ctrl+p", "all commands"),
-    ("ctrl+c ctrl+c", "leave"),
+    ("ctrl+c", "clear the draft; in an empty one, twice: leave"),
 )
 
 
@@ -108,12 +109,15 @@ class Help(ModalScreen[None]):
         self._commands = commands
 
     def compose(self) -> ComposeResult:
-        """Two tables in a box."""
-        rows = [Content.assemble((f"{keys:<16}", "bold $primary"), does) for keys, does in KEYS]
-        rows.append(Content())
-        for command in self._commands:
-            name = f"/{command.name} {command.argument}".strip()
-            rows.append(Content.assemble((f"{name:<16}", "bold $primary"), command.description))
-        with VerticalScroll(classes="box wide"):
-            yield Static(Content("\n").join(rows), markup=False)
-            yield Static(Content.styled("esc goes back", "$muted"), classes="keys")
+        """Two tables in a frame."""
+        commands = [
+            (f"/{command.name} {command.argument}".strip(), command.description)
+            for command in self._commands
+        ]
+        with VerticalScroll(classes="box wide") as box:
+            box.border_title = Content("Keys and commands")
+            box.border_subtitle = Content("up and down scroll, esc goes back")
+            for keys, does in (*KEYS, ("", ""), *commands):
+                with Horizontal(classes="row"):
+                    yield Static(Content.styled(keys, "bold $primary"), classes="keys-column")
+                    yield Static(does, markup=False)

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 
 from adapters.terminal.titles import delete_question
 from adapters.terminal.trouble import told
+from gateway.render.sanitize import sanitize
 
 if TYPE_CHECKING:
     from adapters.terminal.app import Settings
     from adapters.terminal.commands import Command, Commands
     from adapters.terminal.conversation import Conversation
     from adapters.terminal.screens.chat import ChatScreen
+    from adapters.terminal.widgets.composer import Composer
 
 EMPTY = "There is nothing in this thread yet."
 
@@ -41,6 +43,10 @@ class Doing:
                 self._screen.run_worker(self._delete(), group="dialog", exclusive=True)
             case "stop":
                 self._screen.stop_team()
+            case "only":
+                self._screen.show_only(rest.removeprefix("@"))
+            case "editor":
+                self._screen.action_edit()
             case "copy":
                 self.copy_reply()
             case "mouse":
@@ -51,6 +57,22 @@ class Doing:
                 self._screen.app.exit(0)
             case _:
                 pass  # /new while connecting: there is nothing to leave yet
+
+    async def edit(self, composer: Composer) -> None:
+        """Lend the terminal to the person's editor, and take what was written as the draft."""
+        from adapters.terminal import editor
+
+        command, trouble = editor.command(), ""
+        if not command:
+            self._screen.notify("There is no editor here; EDITOR names one.", markup=False)
+            return
+        with self._screen.app.suspend():
+            try:
+                composer.set_draft(await editor.edited(composer.text, command))
+            except OSError as error:
+                trouble = sanitize(f"{command[0]} did not start ({error.strerror}).")
+        if trouble:
+            self._screen.notify(f"{trouble} EDITOR names another.", markup=False)
 
     def help(self, commands: Commands) -> None:
         """Show keys and commands."""

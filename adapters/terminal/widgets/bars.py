@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from rich.cells import cell_len
 from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.content import Content
@@ -18,6 +19,27 @@ if TYPE_CHECKING:
 MUTED = "$muted"
 SHOWN_QUEUED = 3
 LONGEST_MODEL = 20
+WELCOME = "Write to the team below. / shows commands, F1 keys, ctrl+s your threads."
+DEMO_MODEL = "demo"
+DEMO = (
+    "\n\nThis is the demo team, on a built-in model of simple rules. Ask it for example\n\n",
+    ("  what is 12*7+1?\n", "$primary"),
+    ("  what time is it in Tokyo and in Paris?\n", "$primary"),
+    ("  read README.md", "$primary"),
+    "   (it asks you first)\n\nWith OPENAI_API_KEY set, the same team runs on a real model; "
+    "parley init begins a team of your own.",
+)
+
+
+class Welcome(Static):
+    """What stands in an empty thread: how to begin."""
+
+    def __init__(self) -> None:
+        super().__init__(Content(WELCOME), markup=False, id="welcome")
+
+    def show(self, models: Sequence[str]) -> None:
+        """Draw it for a team on these models."""
+        self.update(Content.assemble(WELCOME, *(DEMO if list(models) == [DEMO_MODEL] else ())))
 
 
 class Head(Horizontal):
@@ -33,13 +55,15 @@ class Head(Horizontal):
         yield self._title
         yield self._team
 
-    def show(self, title: str, agents: Iterable[AgentState], waiting: int) -> None:
-        """Draw the line."""
-        self._title.update(Content(title or "New thread"))
+    def show(self, model: ThreadModel, team: Iterable[str], *, only: str) -> None:
+        """Draw the line: who has spoken, or else who is in the team. `only` is shown alone."""
+        filtered = (f"  only {only}, /only shows all" if only else "", "$warning")
+        self._title.update(Content.assemble(model.title or "New thread", filtered))
         parts: list[Content] = []
-        if waiting:
-            parts.append(Content.styled(f"{waiting} waiting", "bold $warning"))
-        parts += [_agent(state) for state in agents]
+        if model.requests:
+            parts.append(Content.styled(f"{len(model.requests)} waiting", "bold $warning"))
+        spoken = [_agent(state) for state in model.agents.values()]
+        parts += spoken or [Content.styled(name, MUTED) for name in team]
         self._team.update(Content("  ").join(parts))
 
 
@@ -51,13 +75,11 @@ class Queue(Static):
         self.display = False
 
     def show(self, queued: Sequence[str], outbox: Sequence[str]) -> None:
-        """Draw them, newest last; the hint stands where up and backspace reach."""
+        """Draw them, newest last."""
         lines = [_waiting("queued", text) for text in queued[-SHOWN_QUEUED:]]
         if len(queued) > SHOWN_QUEUED:
             more = f"… {len(queued) - SHOWN_QUEUED} more queued"
             lines.insert(0, Content.styled(more, MUTED))
-        if queued:
-            lines[-1] += Content.styled("  up edits, backspace removes", MUTED)
         lines += [_waiting("sending", text) for text in outbox]
         self.display = bool(lines)
         self.update(Content("\n").join(lines))
@@ -83,6 +105,8 @@ class Status(Horizontal):
         super().__init__()
         self._state = Static(markup=False, id="state")
         self._usage = Static(markup=False, id="usage")
+        self._said: tuple[tuple[str, str], Sequence[tuple[str, str]]] = (("", ""), ())
+        self._used = ""
 
     def compose(self) -> ComposeResult:
         """State on the left, tokens on the right."""
@@ -100,9 +124,10 @@ class Status(Horizontal):
     def resting(self, *, waits: bool) -> None:
         """Nothing goes on; perhaps the team waits for the person."""
         if waits:
-            self._show(("waits for you", "$warning"), ("   ctrl+t answer", MUTED))
+            self._show(("waits for you", "$warning"), ("ctrl+t answer", MUTED))
         else:
-            self._show(("ready", ""), ("   ctrl+j new line  ctrl+s threads  F1 help", MUTED))
+            hints = "F1 help", "ctrl+s threads", "ctrl+j new line"
+            self._show(("ready", ""), *((hint, MUTED) for hint in hints))
 
     def working(self, model: ThreadModel, now: float, *, stopping: bool, armed: bool) -> None:
         """The team works; `armed` says that one more esc stops it."""
@@ -110,7 +135,7 @@ class Status(Horizontal):
         hint = "stopping…" if stopping else "esc again to stop" if armed else "esc esc stop"
         self._show(
             (f"working {worked}", "$primary"),
-            (f"   {hint}", "$warning" if armed and not stopping else MUTED),
+            (hint, "$warning" if armed and not stopping else MUTED),
         )
 
     def show_usage(self, models: Sequence[str], prompt: int, completion: int) -> None:
@@ -120,9 +145,28 @@ class Status(Horizontal):
             parts.append(f"+{len(models) - 1}")
         if prompt or completion:
             parts.append(f" in {tokens(prompt)}  out {tokens(completion)}")
-        self._usage.update(Content.styled(" ".join(parts), MUTED))
+        self._used = " ".join(parts)
+        self._usage.update(Content.styled(self._used, MUTED))
+        self._draw()
 
-    def _show(self, *parts: tuple[str, str]) -> None:
+    def on_resize(self) -> None:
+        """As many hints as there is room for."""
+        self._draw()
+
+    def _show(self, state: tuple[str, str], *hints: tuple[str, str]) -> None:
+        self._said = state, hints
+        self._draw()
+
+    def _draw(self) -> None:
+        state, hints = self._said
+        parts, gap = [state], "   "
+        room = self.size.width - cell_len(state[0]) - cell_len(self._used) - len(gap)
+        for hint, colour in hints:
+            room -= len(gap) + len(hint)
+            if room < 0:
+                break
+            parts += [gap, (hint, colour)]
+            gap = "  "
         self._state.update(Content.assemble(*parts), layout=False)
 
 

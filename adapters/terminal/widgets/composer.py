@@ -13,7 +13,8 @@ from textual.widgets import TextArea
 from adapters.terminal.history import History
 from adapters.terminal.widgets.palette import Palette
 
-PLACEHOLDER = "Message the team…   / for commands"
+PLACEHOLDER = "Message the team…   / commands  @ agents"
+TAKES_BACK = "Message the team…   up edits what waits, backspace drops it"
 SCROLLING = {"pageup": -1, "pagedown": 1}
 
 
@@ -84,9 +85,29 @@ class Composer(TextArea):
         if self.purpose:
             self.purpose = None
             self.border_title = None
-            self.placeholder = PLACEHOLDER
+            self.placeholder = self._usual
             self.set_draft(self._aside)
             self.remove_class("-asking")
+
+    def offer_back(self, takes_back: bool) -> None:
+        """Whether up and backspace in an empty draft reach a waiting message, from now on."""
+        if takes_back != self.takes_back:
+            self.takes_back = takes_back
+            if not self.purpose:
+                self.placeholder = self._usual
+
+    def put_aside(self) -> bool:
+        """Clear what is written; up brings a message back. False if there is nothing."""
+        if not self.text:
+            return False
+        if not self.purpose:
+            self._history.add(self.text)
+        self.set_draft("")
+        return True
+
+    @property
+    def _usual(self) -> str:
+        return TAKES_BACK if self.takes_back else PLACEHOLDER
 
     def set_draft(self, text: str) -> None:
         """Replace the draft; the cursor stands behind it."""
@@ -118,16 +139,17 @@ class Composer(TextArea):
                 self._palette.move(-1 if key == "up" else 1)
             case "tab":
                 self._complete()
-            case "enter" if self._palette.choice and self._palette.choice != self.text.strip():
+            case "enter" if (choice := self._palette.choice) and not choice.is_in(self.text):
                 self._complete()
-                self._submit()
+                if choice.runs:
+                    self._submit()
             case _:
                 return False
         return True
 
     def _complete(self) -> None:
-        if self._palette.choice:
-            self.set_draft(self._palette.choice)
+        if choice := self._palette.choice:
+            self.set_draft(choice.draft)
 
     def _writing(self, key: str) -> bool:
         match key:

@@ -14,6 +14,7 @@ from textual.content import Content
 from textual.message import Message
 from textual.widgets import Markdown, Static
 
+from adapters.terminal.fold import drawable
 from adapters.terminal.items import (
     Agent,
     AgentItem,
@@ -29,6 +30,7 @@ from adapters.terminal.items import (
 from adapters.terminal.text import duration, head, one_line
 
 CARD_LINES = 20
+TAIL_LINES = 8
 MUTED = "$muted"
 STATES: dict[ToolState, tuple[str, str, str]] = {
     "running": ("●", "$primary", "running"),
@@ -62,7 +64,10 @@ class HumanEntry(Static):
 
 
 class AgentEntry(Vertical):
-    """An agent's message in Markdown; appended to while it grows."""
+    """An agent's message in Markdown; appended to while it grows.
+
+    Of a long code block or table that is not closed yet, only the last lines follow, as they are.
+    """
 
     def __init__(self, item: AgentItem) -> None:
         super().__init__()
@@ -72,25 +77,45 @@ class AgentEntry(Vertical):
         self._body = Markdown(
             parser_factory=lambda: MarkdownIt("gfm-like", {"html": False}), open_links=False
         )
+        self._tail = Static(markup=False, classes="tail")
+        self._tail.display = False
         self._shown = ""
 
     def compose(self) -> ComposeResult:
-        """Name, then text."""
+        """Name, then text, then what is not drawn yet."""
         yield self._head
         yield self._body
+        yield self._tail
 
     async def show(self, item: AgentItem) -> None:
         """Draw the item: only what is new, where that is possible."""
         self.item = item
         model = f"  {item.model}" if item.model else ""
         self._head.update(Content.assemble(named(item.agent), (model, MUTED)))
-        if item.text == self._shown:
+        drawn = drawable(item.text) if item.open else len(item.text)
+        await self._show_body(item.text[:drawn])
+        self._show_tail(item.text[drawn:])
+
+    async def _show_body(self, text: str) -> None:
+        if text == self._shown:
             return
-        if self._shown and item.text.startswith(self._shown):
-            await self._body.append(item.text[len(self._shown) :])
+        if self._shown and text.startswith(self._shown):
+            await self._body.append(text[len(self._shown) :])
+        elif self.item.open:
+            # What `append` adds to what `update` wrote begins a new block, also within a fence.
+            await self._body.update("")
+            await self._body.append(text)
         else:
-            await self._body.update(item.text)
-        self._shown = item.text
+            await self._body.update(text)
+        self._shown = text
+
+    def _show_tail(self, text: str) -> None:
+        self._tail.display = bool(text)
+        if text:
+            lines = text.splitlines()
+            count = f"… {len(lines)} more lines so far, drawn when the block is closed\n"
+            last = "\n".join(lines[-TAIL_LINES:])
+            self._tail.update(Content.assemble((count, MUTED), last))
 
 
 class Card(Static, can_focus=True):
@@ -193,7 +218,7 @@ class ToolEntry(Card):
             (f" {words}", MUTED if item.state == "done" else colour),
         ]
         if item.decision and item.state != "denied":
-            parts.append((f" {one_line(item.decision)}", MUTED))
+            parts.append((f" · {one_line(item.decision)}", MUTED))
         if self.folded:
             parts.append((f"  {item.summary}", MUTED))
         else:
@@ -267,7 +292,9 @@ class NoticeEntry(Static):
         colour = {"info": MUTED, "warning": "$warning", "error": "$error"}[item.level]
         mark = {"info": "· ", "warning": "! ", "error": "✗ "}[item.level]
         incident = f"  (log: {item.incident})" if item.incident else ""
-        self.update(Content.assemble((mark + item.text, colour), (incident, MUTED)))
+        command = f"{item.command}\n" if item.command else ""
+        text = f"{command}{item.text}".replace("\n", "\n  ")
+        self.update(Content.assemble((mark + text, colour), (incident, MUTED)))
 
 
 Entry: TypeAlias = (

@@ -1,6 +1,11 @@
-"""The palette: slash commands with their descriptions, above a draft that begins with one."""
+"""The palette: what a draft may become, above it: slash commands, and agents behind an @."""
 
 from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from textual.content import Content
 from textual.widgets import Static
@@ -8,6 +13,23 @@ from textual.widgets import Static
 from adapters.terminal.commands import Command, Commands
 
 ROWS = 7
+NAME = 18
+_MENTION = re.compile(r"(?:^|(?<=\s))@([\w-]*)$")
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """Something the draft may become; a command runs when it is chosen with Enter."""
+
+    draft: str
+    label: str
+    description: str
+    keys: str = ""
+    runs: bool = False
+
+    def is_in(self, draft: str) -> bool:
+        """Whether the draft is this already."""
+        return self.draft.strip() == draft.strip()
 
 
 class Palette(Static):
@@ -17,24 +39,26 @@ class Palette(Static):
         super().__init__(markup=False)
         self.display = False
         self.commands = Commands()
-        self._matches: list[Command] = []
+        self.agents: Mapping[str, str] = {}
+        """The team's agents, each with its model."""
+        self._offers: Sequence[Offer] = ()
         self._at = 0
         self._closed_for = ""
 
     @property
-    def choice(self) -> str:
-        """The marked command with its slash, or ""."""
-        return f"/{self._matches[self._at].name}" if self._matches else ""
+    def choice(self) -> Offer | None:
+        """The marked offer."""
+        return self._offers[self._at] if self._offers else None
 
     def suggest(self, draft: str) -> None:
-        """Show what matches the draft; where nothing does, hide."""
+        """Show what the draft may become; where there is nothing, hide."""
         if draft != self._closed_for:
             self._closed_for = ""
-        matches = [] if self._closed_for else self.commands.matching(draft)
-        if matches != self._matches:
-            self._matches, self._at = matches, 0
+        offers = [] if self._closed_for else self._for(draft)
+        if offers != self._offers:
+            self._offers, self._at = offers, 0
             self._draw()
-        self.display = bool(matches)
+        self.display = bool(offers)
 
     def close(self, draft: str) -> None:
         """Hide until the draft is another one."""
@@ -42,26 +66,48 @@ class Palette(Static):
         self.suggest(draft)
 
     def move(self, step: int) -> None:
-        """Mark the command so many rows further, around the ends."""
-        self._at = (self._at + step) % len(self._matches)
+        """Mark the offer so many rows further, around the ends."""
+        self._at = (self._at + step) % len(self._offers)
         self._draw()
 
+    def on_resize(self) -> None:
+        """The marked row is as long as its words are; it wraps where it has to."""
+        self._draw()
+
+    def _for(self, draft: str) -> list[Offer]:
+        if mention := _MENTION.search(draft):
+            typed, before = mention[1].lower(), draft[: mention.start()]
+            named = [name for name in self.agents if name.lower().startswith(typed)]
+            return [Offer(f"{before}@{name} ", f"@{name}", self.agents[name]) for name in named]
+        return [_command(command) for command in self.commands.matching(draft)]
+
     def _draw(self) -> None:
-        first = max(0, min(self._at - ROWS // 2, len(self._matches) - ROWS))
-        lines = [
-            self._line(index, command)
-            for index, command in enumerate(self._matches)
-            if first <= index < first + ROWS
-        ]
+        first = max(0, min(self._at - ROWS // 2, len(self._offers) - ROWS))
+        shown = self._offers[first : first + ROWS]
+        lines = [self._line(first + index, offer) for index, offer in enumerate(shown)]
+        if below := len(self._offers) - first - len(shown):
+            lines.append(Content.styled(f"  ↓ {below} more", "$muted"))
+        elif first:
+            lines.append(Content.styled(f"  ↑ {first} more", "$muted"))
         self.update(Content("\n").join(lines))
 
-    def _line(self, index: int, command: Command) -> Content:
-        name = f"/{command.name} {command.argument}".strip()
+    def _line(self, index: int, offer: Offer) -> Content:
         here = index == self._at
-        keys = f"  {command.keys}" if command.keys else ""
+        keys = f"  {offer.keys}" if offer.keys else ""
+        does = self._wrapped(offer.description) if here else offer.description
         return Content.assemble(
             ("▸ " if here else "  ", "$primary"),
-            (f"{name:<18}", "bold $primary" if here else "bold"),
-            (command.description, "" if here else "$muted"),
+            (f"{offer.label:<{NAME - 1}} ", "bold $primary" if here else "bold"),
+            (does, "" if here else "$muted"),
             (keys, "$muted"),
         )
+
+    def _wrapped(self, text: str) -> str:
+        margin = NAME + 2
+        room = self.content_size.width - margin
+        return f"\n{' ' * margin}".join(textwrap.wrap(text, room)) if room > NAME else text
+
+
+def _command(command: Command) -> Offer:
+    label = f"/{command.name} {command.argument}".strip()
+    return Offer(f"/{command.name}", label, command.description, command.keys, runs=True)

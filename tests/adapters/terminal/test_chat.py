@@ -91,13 +91,14 @@ async def test_messages_to_a_busy_team_wait_visibly_and_can_be_taken_back(tmp_pa
         await chat.until_shown("working")
         await chat.type("also this")
         await chat.type("and that")
-        await chat.until_shown("queued: also this", "queued: and that  up edits")
+        await chat.until_shown("queued: also this", "queued: and that", "up edits what waits")
         await chat.press("up")
         await chat.until(lambda: chat.composer.text == "and that")
         await chat.until(lambda: "queued: and that" not in chat.text())
         chat.composer.set_draft("")
         await chat.press("backspace")
         await chat.until(lambda: not chat.screen.query_one(Queue).display)
+        await chat.until(lambda: "up edits" not in chat.text())
         assert chat.composer.text == ""
         assert client.all[chat.thread].queued == {}
 
@@ -180,8 +181,34 @@ async def test_the_slash_palette_describes_completes_and_runs(tmp_path: Path):
         await chat.press("down", "tab")
         assert chat.composer.text == "/status"
         await chat.press("enter")
-        await chat.until_shown("did /status")
+        await chat.until_shown("· /status", "    did /status")
         assert client.sent[0][1] == "/status"
+
+
+async def test_the_palette_counts_what_it_has_no_room_for(tmp_path: Path):
+    async with chatting(ScriptedClient(), tmp_path, new=True, size=(60, 24)) as chat:
+        await chat.press("/")
+        await chat.until_shown("/new [team]", "↓ 5 more")
+        assert "/status" not in chat.text()
+        await chat.press("up")
+        await chat.until_shown("▸ /status", "What the team is doing", "↑ 5 more")
+
+
+async def test_an_agent_is_named_behind_an_at_sign(tmp_path: Path):
+    client = ScriptedClient()
+    client.team_agents = {"planner": "gpt-large", "coder": "gpt-small", "reviewer": ""}
+    async with chatting(client, tmp_path, new=True) as chat:
+        await chat.press(*"ask @")
+        await chat.until_shown("@planner", "@coder", "gpt-small", "@reviewer")
+        await chat.press("c")
+        await chat.until(lambda: "@planner" not in chat.text())
+        await chat.press("enter")
+        assert chat.composer.text == "ask @coder "
+        assert client.sent == []
+        await chat.press(*"x@c")
+        await chat.press("enter")
+        await chat.until(lambda: client.sent)
+        assert client.sent[0][1] == "ask @coder x@c"
 
 
 async def test_a_command_typed_faster_than_the_screen_follows_is_the_one_that_runs(tmp_path: Path):
@@ -471,6 +498,63 @@ async def test_who_leaves_while_the_team_streams_is_told_of_no_mistake(
         assert (chat.app.return_value, chat.app.failure) == (0, "")
 
 
+async def test_ctrl_c_clears_the_draft_first_and_up_brings_it_back(tmp_path: Path):
+    async with chatting(ScriptedClient(), tmp_path, new=True) as chat:
+        chat.composer.insert("a long\nthought")
+        await chat.press("ctrl+c")
+        await chat.until_shown("The draft is cleared")
+        assert chat.composer.text == ""
+        await chat.press("up")
+        assert chat.composer.text == "a long\nthought"
+        await chat.press("ctrl+c", "ctrl+c", "ctrl+c")
+        await chat.until(lambda: not chat.app.is_running)
+        assert chat.app.return_value == 0
+
+
+async def test_one_agent_can_be_shown_alone(tmp_path: Path):
+    client = ScriptedClient()
+    async with chatting(client, tmp_path, new=True) as chat:
+        await chat.type("go")
+        await chat.happen(speaker("planner"), said("planner", "m1", "a plan"))
+        await chat.happen(speaker("coder"), said("coder", "m2", "some code"), ended())
+        await chat.until_shown("a plan", "some code")
+        await chat.type("/only @coder")
+        await chat.until_shown("only coder, /only shows all", "go", "some code")
+        await chat.until(lambda: "a plan" not in chat.text())
+        await chat.type("/only somebody")
+        await chat.until_shown("In this team: planner, coder.")
+        await chat.type("/only")
+        await chat.until_shown("a plan", "some code")
+        assert "shows all" not in chat.text()
+
+
+@pytest.mark.parametrize("width", [40, 60, 80])
+async def test_the_status_line_has_whole_hints_only(tmp_path: Path, width: int):
+    client = ScriptedClient()
+    thread = client.add_thread("Old")
+    usage = events.Usage(thread="", agent="helper", prompt_tokens=1200, completion_tokens=34)
+    await client.happen(thread, began("hi"), speaker("helper"), usage, ended())
+    async with chatting(client, tmp_path, size=(width, 24)) as chat:
+        await chat.until_shown("ready", "in 1.2k  out 34")
+        line = chat.text().splitlines()[-1]
+        shown = line.removeprefix(" ready").partition("demo-model")[0].strip()
+        hints = ["F1 help", "ctrl+s threads", "ctrl+j new line"]
+        assert shown in ["  ".join(hints[:count]) for count in range(len(hints) + 1)]
+        assert width < 80 or shown == "  ".join(hints)
+
+
+async def test_the_demo_team_says_in_an_empty_thread_what_to_try(tmp_path: Path):
+    client = ScriptedClient()
+    client.team_agents = {"front_desk": "demo", "specialist": "demo"}
+    async with chatting(client, tmp_path, new=True) as chat:
+        await chat.until_shown("Write to the team below", "what is 12*7+1?", "OPENAI_API_KEY")
+        assert "front_desk  specialist" in chat.text().splitlines()[0]
+        client.team_agents = {"front_desk": "gpt-large"}
+        await chat.type("/new")
+        await chat.until(lambda: "12*7" not in chat.text())
+        await chat.until_shown("Write to the team below")
+
+
 async def test_ctrl_o_copies_the_last_reply(tmp_path: Path):
     client = ScriptedClient()
     thread = client.add_thread("Copy")
@@ -515,7 +599,7 @@ async def test_the_mouse_is_handed_over_and_taken_back(tmp_path: Path):
 
 async def test_the_model_is_on_screen_before_and_after_anybody_spoke(tmp_path: Path):
     client = ScriptedClient()
-    client.team_models = ["gpt-large", "gpt-small"]
+    client.team_agents = {"planner": "gpt-large", "coder": "gpt-small", "critic": "gpt-large"}
     async with chatting(client, tmp_path, new=True) as chat:
         await chat.until_shown("gpt-large +1")
         await chat.type("hello")

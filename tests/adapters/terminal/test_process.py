@@ -109,6 +109,41 @@ def test_bytes_that_are_no_text_do_not_end_the_chat(tmp_path: Path):
         terminal.until("after all")
 
 
+def test_the_draft_is_written_in_the_persons_editor(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    editor = tmp_path / "editor.sh"
+    editor.write_text('cat "$1"\nread line\nprintf "$line by hand\\nand more\\n" > "$1"\n')
+    monkeypatch.setenv("VISUAL", f"sh {editor}")
+    with PtyProcess(*PARLEY, "chat", folder=tmp_path) as terminal:
+        terminal.until("ready")
+        terminal.type("begun\x07")
+        terminal.until(lambda: ALT_SCREEN_OFF in terminal.output)
+        terminal.until("begun")
+        terminal.signal(signal.SIGINT)  # for the editor, where it is in the foreground
+        terminal.forget()
+        terminal.type("written\n")
+        terminal.until("written by hand")
+        terminal.until("and more")
+        terminal.until("ready")
+        terminal.type("\x03")
+        terminal.until("The draft is cleared")
+        terminal.type("\x03\x03")
+        assert terminal.ended() == 0
+        assert is_sane(terminal)
+
+
+def test_an_editor_that_is_not_there_is_said_in_the_chat(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("VISUAL", "no-such-editor -w")
+    with PtyProcess(*PARLEY, "chat", folder=tmp_path) as terminal:
+        terminal.until("ready")
+        terminal.type("kept\x07")
+        terminal.until("no-such-editor did not start")
+        terminal.until("kept")
+
+
 def test_a_chat_that_is_stopped_and_goes_on_leaves_a_sane_terminal(tmp_path: Path):
     with PtyProcess(*PARLEY, "chat", folder=tmp_path) as terminal:
         terminal.until("ready")

@@ -287,7 +287,7 @@ async def test_the_call_tells_of_its_approval(tmp_path: Path):
         await chat.press("ctrl+t")
         chat.clock.advance(INERT)
         await chat.press("y")
-        await chat.until_shown("● coder  shell running approved  rm -r build")
+        await chat.until_shown("● coder  shell running · approved  rm -r build")
 
 
 async def test_a_decided_call_waits_visibly_for_its_siblings(tmp_path: Path):

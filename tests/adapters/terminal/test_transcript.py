@@ -150,3 +150,29 @@ async def test_streaming_draws_far_less_often_than_text_comes(tmp_path: Path):
             await chat.happen(delta("helper", "m", f"word{number} "))
         await chat.until_shown("word499")
         assert draws < 50
+
+
+async def test_of_a_long_open_code_block_the_last_lines_follow_until_it_is_closed(tmp_path: Path):
+    client = ScriptedClient()
+    lines = [f"line_{number} = {number}" for number in range(300)]
+    async with chatting(client, tmp_path, new=True) as chat:
+        await chat.type("write a long program")
+        await chat.happen(speaker("coder"), delta("coder", "m", "```python\n" + "\n".join(lines)))
+        await chat.until_shown("… 101 more lines so far", "line_299 = 299")
+        await chat.happen(delta("coder", "m", "\nline_300 = 300\n```\nThat is all."))
+        await chat.until_shown("That is all.", "line_300 = 300")
+        assert "more lines so far" not in chat.text()
+        fence = chat.transcript.query_one("MarkdownFence")
+        assert getattr(fence, "code", "").splitlines() == [*lines, "line_300 = 300"]
+
+
+async def test_a_code_block_goes_on_after_a_first_piece_of_several_lines(tmp_path: Path):
+    client = ScriptedClient()
+    async with chatting(client, tmp_path, new=True) as chat:
+        await chat.type("write a program")
+        await chat.happen(speaker("coder"), delta("coder", "m", "```python\none = 1\ntwo = 2\n"))
+        await chat.until_shown("two = 2")
+        await chat.happen(delta("coder", "m", "three = 3\n"))
+        await chat.until_shown("three = 3")
+        fence = chat.transcript.query_one("MarkdownFence")
+        assert getattr(fence, "code", "").splitlines() == ["one = 1", "two = 2", "three = 3"]

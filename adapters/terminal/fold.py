@@ -1,0 +1,39 @@
+"""Where the drawing of a growing text stops for a while: in a long code fence or table.
+
+Each further line of one costs the drawing of all its lines again, so what comes behind the first
+ones is drawn when the block is closed. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import takewhile
+
+MOST_LINES = 200
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
+
+
+def drawable(text: str) -> int:
+    """How many characters of a text that still grows are to be drawn now: whole lines, or all."""
+    lines = text.splitlines(keepends=True)
+    start = _open_block(lines)
+    if len(lines) - start <= MOST_LINES:
+        return len(text)
+    return sum(map(len, lines[: start + MOST_LINES]))
+
+
+def _open_block(lines: list[str]) -> int:
+    """The line in which the fence or table begins that the text ends in; behind all without one."""
+    fence, start = "", 0
+    for number, line in enumerate(lines):
+        mark = _FENCE.match(line)
+        if mark is None:
+            continue
+        if not fence:
+            fence, start = mark[1], number
+        elif mark[1].startswith(fence) and not mark[2].strip():
+            fence = ""
+    if fence:
+        return start
+    rows = takewhile(lambda line: line.lstrip().startswith("|"), reversed(lines))
+    return len(lines) - sum(1 for _ in rows)
