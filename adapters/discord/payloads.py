@@ -181,7 +181,7 @@ def _card(card: Card) -> Message:
         return _away(card, head, users)
     text, files = _asks(request)
     text = head + text
-    if request.request_kind == "approval":
+    if request.request_kind == "approval" and (request.tool or request.arguments):
         shown, files = _arguments(request)
         text = f"{text}\n{shown}"
     if card.outcome:
@@ -207,7 +207,7 @@ def _away(card: Card, head: str, users: tuple[str, ...]) -> Message:
 
 
 def _asks(request: InputRequested) -> tuple[str, tuple[Upload, ...]]:
-    if request.request_kind == "approval":
+    if request.request_kind == "approval" and request.tool:
         return f"asks to run `{_code(label(request.tool, 80))}`", ()
     prompt = markdown(request.prompt)
     if length(prompt) <= QUESTION:
@@ -219,7 +219,9 @@ def _asks(request: InputRequested) -> tuple[str, tuple[Upload, ...]]:
 def _arguments(request: InputRequested) -> tuple[str, tuple[Upload, ...]]:
     """The exact arguments, with what can't be seen in them written out."""
     text = visible(_pretty(request.arguments))
-    prompt = closed(clip(markdown(request.prompt), 300))
+    # What the card says already is not said again.
+    told = not request.tool or request.prompt.endswith(f" wants to use {request.tool}.")
+    prompt = "" if told else closed(clip(markdown(request.prompt), 300))
     if length(text) <= ARGUMENTS and "```" not in text:
         return f"{prompt}\n```json\n{text}\n```".lstrip(), ()
     file = Upload(name="arguments.json", data=text.encode("utf-8", "replace"))
