@@ -57,6 +57,8 @@ PROMPT_FIELDS = frozenset({"roles", "participants", "history"})
 
 logger = logging.getLogger("teams")
 
+_in_json = json.JSONEncoder(ensure_ascii=False).encode
+
 
 class SelectorGroupChatConfig(BaseModel, defer_build=True):
     """See `SelectorGroupChat` for what the fields mean."""
@@ -234,7 +236,7 @@ class SelectorGroupChat(BaseGroupChat, Component[SelectorGroupChatConfig]):
             roles="\n".join(
                 f"{name} : {' '.join(members[name].description.split())}" for name in candidates
             ),
-            participants=json.dumps(list(candidates), ensure_ascii=False),
+            participants=_in_json(candidates),
             history="\n\n".join(filter(None, map(_paragraph, await self._shown_history()))),
         )
         if ModelFamily.is_openai(self._model_client.model_info["family"]):
@@ -394,6 +396,11 @@ def _checked_prompt(template: str) -> str:
 
 def _paragraph(message: LLMMessage) -> str | None:
     """A message as the model is shown it; None for tool calls and results, which nobody said."""
+    # Nearly all are texts, and a match asks pydantic twice for each.
+    if (type(message) is UserMessage or type(message) is AssistantMessage) and (
+        type(message.content) is str
+    ):
+        return f"{message.source} : {message.content}"
     match message:
         case UserMessage(content=list(parts)):
             text = " ".join(part if isinstance(part, str) else "[image]" for part in parts)
