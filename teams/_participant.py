@@ -46,6 +46,19 @@ class Participant:
     participant really took.
     """
 
+    __slots__ = (
+        "_agent",
+        "_delivered",
+        "_held",
+        "_inner",
+        "_question",
+        "_runner",
+        "_speaker",
+        "_team",
+        "inbox",
+        "member",
+    )
+
     def __init__(self, member: ChatAgent | Team) -> None:
         self.member = member
         # What the member is, asked once: a turn has no time for a look at a protocol's members.

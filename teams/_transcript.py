@@ -5,17 +5,26 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from teams._history import History
+from teams._messages.unvalidated import Compact
 from teams.core import FunctionCall
 from teams.models import (
     AssistantMessage,
     FunctionExecutionResult,
     FunctionExecutionResultMessage,
     LLMMessage,
+    SystemMessage,
     UserMessage,
 )
 from teams.models._dumped import compact_assistant_message
 
+_instructions = Compact(SystemMessage)
+
 NOT_RUN = "The call was interrupted; whether it took effect is not known."
+
+
+def instructions(text: str) -> SystemMessage:
+    """The message for an agent's instructions, which pydantic has checked."""
+    return _instructions(vars(SystemMessage(content=text)))
 
 
 def assistant_message(
@@ -91,6 +100,8 @@ def close_calls(messages: Sequence[LLMMessage]) -> list[LLMMessage] | None:
 
 class ImageWatch:
     """Knows whether a context holds images; looks only at what came since the last time."""
+
+    __slots__ = ("_found", "_generation", "_seen")
 
     def __init__(self) -> None:
         self._generation = -1

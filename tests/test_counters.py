@@ -162,6 +162,24 @@ async def test_saving_calls_as_many_functions_for_1000_messages_as_for_20():
     assert loading[1000] < 1000 * 5  # the usage of each message, and a look for open calls
 
 
+def test_a_team_of_three_that_has_said_nothing_takes_less_than_six_kilobytes():
+    model = DoNothing()
+
+    def team() -> RoundRobinGroupChat:
+        agents = [AssistantAgent(name, model) for name in ("ann", "bob", "cid")]
+        return RoundRobinGroupChat(agents, max_turns=3)
+
+    team()  # what is made once is not counted
+    tracemalloc.start()
+    try:
+        teams = [team() for _ in range(20)]
+        gc.collect()
+        held = tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+    assert held < len(teams) * 6000
+
+
 async def test_a_message_takes_less_than_a_kilobyte_and_saving_adds_nothing_to_it():
     said = 200
     team = quiet_pair(turns=said)

@@ -15,7 +15,14 @@ from teams._hooks import AGENT_PATH
 from teams._ids import new_id
 from teams._messages.events import stream_chunk
 from teams._nesting import asked_by, stream_asked_by
-from teams._transcript import ImageWatch, assistant_message, close_calls, error_results, open_calls
+from teams._transcript import (
+    ImageWatch,
+    assistant_message,
+    close_calls,
+    error_results,
+    instructions,
+    open_calls,
+)
 from teams._turn import MESSAGE_TYPES, Item, Suspended, Turn
 from teams.agents._assistant_config import AssistantAgentConfig, constructor_arguments
 from teams.agents._assistant_tools import AgentTools, ToolFunction
@@ -44,7 +51,6 @@ from teams.models import (
     CreateResult,
     FunctionExecutionResultMessage,
     LLMMessage,
-    SystemMessage,
 )
 from teams.state import AssistantAgentState
 from teams.tools import BaseTool, Workbench
@@ -132,9 +138,7 @@ class AssistantAgent(BaseChatAgent, Component[AssistantAgentConfig]):
         self._memory: list[Memory] = list(memory or ())
         self._metadata = metadata or {}
         self._system_message = system_message
-        self._system_messages = (
-            [] if system_message is None else [SystemMessage(content=system_message)]
-        )
+        self._system_messages = [] if system_message is None else [instructions(system_message)]
         self._tools = AgentTools(name, model_client, tools, workbench, handoffs)
         self._model_context = (
             model_context if model_context is not None else UnboundedChatCompletionContext()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing
+from itertools import chain
 from typing import Any, cast
 
 from teams._hooks import ToolCall
@@ -34,6 +35,8 @@ class AgentTools:
     Raises ValueError where they collide or the model cannot call them.
     """
 
+    __slots__ = ("_handoff_tools", "_told", "handoffs", "own", "states", "workbenches")
+
     def __init__(
         self,
         agent: str,
@@ -47,10 +50,8 @@ class AgentTools:
                 f"Agent {agent!r} has both tools and a workbench: put the tools into a workbench."
             )
         self.handoffs = _by_tool_name(handoffs or ())
-        self._handoff_tools = {
-            name: handoff.handoff_tool for name, handoff in self.handoffs.items()
-        }
-        self.own = [_as_tool(tool) for tool in tools or ()]
+        self._handoff_tools = tuple(handoff.handoff_tool for handoff in self.handoffs.values())
+        self.own = tuple(_as_tool(tool) for tool in tools or ())
         self._check(agent, model_client)
         self.workbenches = _workbenches(self.own, workbench)
         if self.workbenches and not self.own and not model_client.model_info["function_calling"]:
@@ -59,7 +60,7 @@ class AgentTools:
             )
         self.states = ToolStates(self.workbenches)
         # What the model was told last: asking again for each call would be a request to a server.
-        self._told: list[frozenset[str]] = [frozenset() for _ in self.workbenches]
+        self._told = tuple(frozenset[str]() for _ in self.workbenches)
 
     def traits(self, name: str) -> ToolTraits:
         """What the tool with this name promises."""
@@ -78,12 +79,9 @@ class AgentTools:
 
     async def schemas(self) -> list[ToolSchema | BaseTool[Any, Any]]:
         """What the model is told it can call."""
-        found: list[ToolSchema | BaseTool[Any, Any]] = []
-        for at, workbench in enumerate(self.workbenches):
-            listed = await workbench.list_tools()
-            self._told[at] = frozenset(tool["name"] for tool in listed)
-            found += listed
-        return [*found, *self._handoff_tools.values()]
+        lists = [await workbench.list_tools() for workbench in self.workbenches]
+        self._told = tuple(frozenset(tool["name"] for tool in listed) for listed in lists)
+        return [*chain.from_iterable(lists), *self._handoff_tools]
 
     async def execute(
         self, call: ToolCall, token: CancellationToken, emit: Emit[Item]
@@ -139,14 +137,14 @@ class AgentTools:
 
 def _workbenches(
     own: Sequence[BaseTool[Any, Any]], workbench: Workbench | Sequence[Workbench] | None
-) -> list[Workbench]:
+) -> tuple[Workbench, ...]:
     if workbench is not None:
-        return list(workbench) if isinstance(workbench, Sequence) else [workbench]
+        return tuple(workbench) if isinstance(workbench, Sequence) else (workbench,)
     if not own:
-        return []
+        return ()
     from teams.tools import StaticStreamWorkbench  # who has no tools does not pay for it
 
-    return [StaticStreamWorkbench(own)]
+    return (StaticStreamWorkbench(own),)
 
 
 async def _lists(workbench: Workbench, name: str) -> bool:

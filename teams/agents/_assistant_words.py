@@ -25,6 +25,8 @@ SummaryFormatter = Callable[[FunctionCall, FunctionExecutionResult], str]
 class Words:
     """The forms of one agent's answers; see `AssistantAgent` for the settings."""
 
+    __slots__ = ("_source", "_summary_formatter", "output", "summary_format")
+
     def __init__(
         self,
         source: str,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from teams._nesting import ResumableTool
@@ -14,23 +14,15 @@ if TYPE_CHECKING:
 
 
 class ToolStates:
-    """The tools that have a state, by name, and those among them whose calls are runs."""
+    """The tools that have a state, and among them those whose calls are runs."""
+
+    __slots__ = ("_resumable", "_with_state")
 
     def __init__(self, workbenches: Iterable[Workbench]) -> None:
-        self._tools: dict[str, BaseTool[Any, Any]] = {}
-        self._resumable: list[ResumableTool] = []
-        for workbench in workbenches:
-            from teams.tools import StaticWorkbench  # who has no tools does not pay for it
-
-            if isinstance(workbench, StaticWorkbench):
-                for tool in workbench.tools:
-                    self._add(tool)
-
-    def _add(self, tool: BaseTool[Any, Any]) -> None:
-        if isinstance(tool, ResumableTool):
-            self._resumable.append(tool)
-        elif tool.state_type() is not None:
-            self._tools[tool.name] = tool
+        tools = [tool for workbench in workbenches for tool in _tools(workbench)]
+        self._resumable = tuple(tool for tool in tools if isinstance(tool, ResumableTool))
+        others = [tool for tool in tools if tool not in self._resumable]
+        self._with_state = tuple(tool for tool in others if tool.state_type() is not None)
 
     def message_types(self) -> list[type[BaseAgentEvent | BaseChatMessage]]:
         """What the calls can stream, besides the built-in types."""
@@ -48,12 +40,12 @@ class ToolStates:
 
     async def save_state(self) -> dict[str, Any]:
         """The states by tool; empty without such tools."""
-        tools = {tool.name: tool for tool in self._resumable} | self._tools
-        return {name: await tool.save_state_json() for name, tool in tools.items()}
+        tools = (*self._resumable, *self._with_state)
+        return {tool.name: await tool.save_state_json() for tool in tools}
 
     async def load_state(self, states: Mapping[str, Any]) -> None:
         """Take over what `save_state` returned; a tool it does not name stays as it is."""
-        for tool in (*self._resumable, *self._tools.values()):
+        for tool in (*self._resumable, *self._with_state):
             if tool.name in states:
                 await tool.load_state_json(states[tool.name])
 
@@ -61,13 +53,19 @@ class ToolStates:
         """Write the states in the compact format."""
         for tool in self._resumable:
             await tool.write_state(f"{path}{tool.name}/", writer)
-        for tool in self._tools.values():
+        for tool in self._with_state:
             writer.value(path + tool.name, await tool.save_state_json())
 
     async def read_state(self, path: str, reader: SnapshotReader) -> None:
         """Take over what `write_state` wrote."""
         for tool in self._resumable:
             await tool.read_state(f"{path}{tool.name}/", reader)
-        for tool in self._tools.values():
+        for tool in self._with_state:
             if (state := reader.value(path + tool.name)) is not None:
                 await tool.load_state_json(state)
+
+
+def _tools(workbench: Workbench) -> Sequence[BaseTool[Any, Any]]:
+    from teams.tools import StaticWorkbench  # who has no tools does not pay for it
+
+    return workbench.tools if isinstance(workbench, StaticWorkbench) else ()
