@@ -8,7 +8,7 @@ from pathlib import Path
 from gateway.errors import TeamUnusable
 from gateway.isolation import Close
 from gateway.store.records import Checkpoint
-from teams import Swarm
+from teams import BaseGroupChat, Swarm
 from teams.base import DurableTeam
 
 CHAIN = 1 << 20
@@ -33,6 +33,7 @@ class LiveTeam:
         """The thread's own, where it may make them."""
         self.hands_off = isinstance(team, Swarm)
         """Somebody in it may hand the work to the user."""
+        self._foretells = team if isinstance(team, BaseGroupChat) else None
         self.used_at = 0.0
         """When it was last used, by `time.monotonic`."""
         self._snapshot = 0
@@ -54,6 +55,11 @@ class LiveTeam:
         live._snapshot = len(first.data)
         live._deltas = sum(len(delta.data) for delta in deltas)
         return live
+
+    @property
+    def ends_next(self) -> bool:
+        """Its run is known to end with what it gives next, at once: it need not be saved before."""
+        return self._foretells is not None and self._foretells.ends_next
 
     async def checkpoint(self) -> Checkpoint | None:
         """What to add to the chain, None for nothing. Whoever can't store it drops the team."""

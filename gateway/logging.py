@@ -10,9 +10,7 @@ import json
 import logging
 import os
 import sys
-from collections.abc import Generator
-from contextlib import contextmanager
-from contextvars import ContextVar
+from contextvars import ContextVar, Token
 from datetime import UTC, datetime
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
@@ -29,14 +27,21 @@ OWN = ("adapters", "gateway", "teams")
 _WORK: ContextVar[tuple[str, str]] = ContextVar("parley_work", default=("", ""))
 
 
-@contextmanager
-def working_on(thread: str, turn: str) -> Generator[None]:
+class WorkingOn:
     """Whatever is logged in this context, by whatever logger, belongs to this turn."""
-    token = _WORK.set((thread, turn))
-    try:
-        yield
-    finally:
-        _WORK.reset(token)
+
+    __slots__ = ("_token", "_work")
+
+    def __init__(self, thread: str, turn: str) -> None:
+        self._work = thread, turn
+        self._token: Token[tuple[str, str]] | None = None
+
+    def __enter__(self) -> None:
+        self._token = _WORK.set(self._work)
+
+    def __exit__(self, *_: object) -> None:
+        assert self._token is not None
+        _WORK.reset(self._token)
 
 
 class JsonFormatter(logging.Formatter):

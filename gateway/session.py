@@ -14,7 +14,7 @@ from gateway.dispatch import Dispatcher
 from gateway.errors import Fenced, GatewayError, TeamUnusable
 from gateway.isolation import NOTHING_HELD, held_by
 from gateway.live_team import LiveTeam
-from gateway.logging import working_on
+from gateway.logging import WorkingOn
 from gateway.registry import TeamInfo, TeamSource
 from gateway.store.protocols import SessionStore
 from gateway.store.records import Thread
@@ -102,7 +102,7 @@ class Sessions:
 
     async def _run(self, work: Work) -> bool:
         began = monotonic()
-        with working_on(work.lease.thread, work.lease.turn):
+        with WorkingOn(work.lease.thread, work.lease.turn):
             LOG.info("turn %s", "goes on" if work.resumed else "begins")
             ended, more = "cut short", False
             try:

@@ -180,6 +180,7 @@ class Turn:
             if item.pending or not self._joining.unheard:
                 return await self._ended(live, item)
             task = None  # it ended before anybody could heed what had joined
+            await self._log.write(self._record(await live.checkpoint()))
             self._joining.heard()
 
     def _task(self, live: LiveTeam) -> list[BaseChatMessage] | None:
@@ -209,7 +210,8 @@ class Turn:
             else:
                 self._unwritten.append(event)
         if message is not None:
-            await self._log.put_off(self._record(await live.checkpoint()))
+            if not live.ends_next:
+                await self._log.put_off(self._record(await live.checkpoint()))
         elif _matters(item) or any(isinstance(e, MessageFinished) for e in self._unwritten):
             if isinstance(item, ToolCallExecutionEvent):
                 live.team.add_messages(await self._joining.after_tools(item))

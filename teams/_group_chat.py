@@ -11,16 +11,16 @@ stop at any item it yielded and go on from there:
 from __future__ import annotations
 
 import asyncio
-import traceback
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Generator, Sequence
-from contextlib import aclosing, contextmanager
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass
+from functools import partial
 
 from teams._hooks import AGENT_PATH, current_hooks
-from teams._merge import Emit, Job, is_being_cancelled, merge
+from teams._merge import Emit, Job, merge
 from teams._participant import Participant, Spoken
-from teams._scope import RunStream
+from teams._scope import RunStream, UnderWay
 from teams._task import Task, task_messages
 from teams._team import task_result
 from teams._team_state import StatefulTeam
@@ -30,7 +30,6 @@ from teams.base import (
     ChatAgent,
     PendingInput,
     TaskResult,
-    TeamError,
 )
 from teams.core import CancellationToken
 from teams.logging import log_messages
@@ -89,6 +88,16 @@ class BaseGroupChat(StatefulTeam, ABC):
 
     def check_task(self, messages: Sequence[BaseChatMessage]) -> None:
         """Raise ValueError if this team cannot go on with these messages. Nothing was taken yet."""
+
+    @property
+    def ends_next(self) -> bool:
+        """Whether the run that stands at this item has only its result left, which comes at once.
+
+        Where a condition has a say nobody knows before it was asked.
+        """
+        last = self._max_turns is not None and self._turn_count + 1 >= self._max_turns
+        spoken = self._phase == "spoken" and not self._produced
+        return last and spoken and self._termination_condition is None
 
     def undo_selection(self) -> None:
         """The speakers chosen last were cancelled before they spoke: it is still their turn."""
@@ -198,7 +207,9 @@ class BaseGroupChat(StatefulTeam, ABC):
         result: list[Item] = []
         waiting: list[PendingInput] = []
         stop: str | None = None
-        with self._under_way(token, outermost):
+        if self._termination_condition is not None:
+            self._termination_condition.on_run_start()
+        with UnderWay(token, partial(self._rest, outermost)):
             while stop is None and not waiting:
                 while self._produced:
                     item = self._produced.pop(0)
@@ -225,29 +236,15 @@ class BaseGroupChat(StatefulTeam, ABC):
                             yield item
             yield await self._result(result, stop, waiting)
 
-    @contextmanager
-    def _under_way(self, token: CancellationToken, outermost: bool) -> Generator[None]:
-        condition = self._termination_condition
-        if condition is not None:
-            condition.on_run_start()
-        try:
-            yield
-        except TeamError:
-            raise
-        except asyncio.CancelledError as error:
-            if token.is_cancelled() or is_being_cancelled():
-                raise
-            raise TeamError(_account(error)) from error  # a participant's own doing
-        except Exception as error:
-            raise TeamError(_account(error)) from error
-        finally:
-            if condition is not None:
-                condition.on_run_end()
-            for place in self._places.values():
-                place.come_to_rest()
-            if outermost and self._stopped is not None:
-                self._stopped.set()
-                self._stopped = None
+    def _rest(self, outermost: bool) -> None:
+        """No run is under way any more."""
+        if self._termination_condition is not None:
+            self._termination_condition.on_run_end()
+        for place in self._places.values():
+            place.come_to_rest()
+        if outermost and self._stopped is not None:
+            self._stopped.set()
+            self._stopped = None
 
     async def _result(
         self, items: list[Item], stop: str | None, waiting: list[PendingInput]
@@ -440,8 +437,3 @@ class BaseGroupChat(StatefulTeam, ABC):
                 await getattr(participant, agent_method)(CancellationToken())
             elif not isinstance(participant, BaseGroupChat) or participant._started:
                 await getattr(participant, team_method)()
-
-
-def _account(error: BaseException) -> str:
-    lines = "".join(traceback.format_exception(error))
-    return f"{type(error).__name__}: {error}\n{lines}"

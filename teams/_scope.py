@@ -1,15 +1,17 @@
-"""The stream a run hands out: it ties each pull to the cancellation token and knows when its
-consumer has left.
+"""The stream a run hands out, which ties each pull to the cancellation token and knows when its
+consumer has left; and the length of a run, in which an error becomes a TeamError.
 """
 
 from __future__ import annotations
 
 import asyncio
+import traceback
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from typing import Any, Generic, Literal, TypeVar
 
 from teams._cancellation import CancellationToken
-from teams._team import TaskResult
+from teams._merge import is_being_cancelled
+from teams._team import TaskResult, TeamError
 
 T = TypeVar("T")
 
@@ -189,3 +191,37 @@ class _Pull:
                 self.asked -= 1
                 if task is not None:
                     task.uncancel()
+
+
+class UnderWay:
+    """The length of a run. What fails in it is a TeamError, but for a cancellation from outside."""
+
+    __slots__ = ("_rest", "_token")
+
+    def __init__(self, token: CancellationToken, rest: Callable[[], None]) -> None:
+        self._token = token
+        self._rest = rest
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        try:
+            match error:
+                case TeamError():
+                    return
+                case asyncio.CancelledError():
+                    if self._token.is_cancelled() or is_being_cancelled():
+                        return
+                    raise TeamError(_account(error)) from error  # a participant's own doing
+                case Exception():
+                    raise TeamError(_account(error)) from error
+                case _:
+                    return
+        finally:
+            self._rest()
+
+
+def _account(error: BaseException) -> str:
+    lines = "".join(traceback.format_exception(error))
+    return f"{type(error).__name__}: {error}\n{lines}"

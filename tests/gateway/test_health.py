@@ -16,7 +16,7 @@ from gateway.exit_codes import ExitCode
 from gateway.gateway import Gateway, Limits
 from gateway.health import METRICS_TYPE, PortTaken, serve_health
 from gateway.local_client import LocalClient
-from gateway.logging import JsonFormatter, working_on
+from gateway.logging import JsonFormatter, WorkingOn
 from gateway.serve import until_signal
 from gateway.store import SqliteStore
 from gateway.vitals import STALE, Vitals
@@ -157,7 +157,7 @@ async def test_the_log_has_the_ids_of_a_turn_and_not_its_words(tmp_path, lines):
 
 def test_a_line_of_the_log_is_json_with_the_error_and_without_secrets(lines):
     log = logging.getLogger("gateway")
-    with working_on("t", "u"):
+    with WorkingOn("t", "u"):
         try:
             raise ValueError("two\nlines, token=xoxb-123456789-abcdef")
         except ValueError:
