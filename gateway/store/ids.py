@@ -42,7 +42,8 @@ def next_id() -> str:
     of the pages that it would with random ids.
     """
     global _last
-    made = time.time_ns() // 1_000_000 << _FREE_BITS | int(new_id()[:4], 16)
+    now = time.time_ns() // 1_000_000 << _FREE_BITS
     with _lock:
-        _last = max(_last + 1, made)
+        # The first of a millisecond is anywhere in it: another process may have had it, too.
+        _last = _last + 1 if _last >= now else now | int(new_id()[:4], 16)
         return f"{_last:015x}"

@@ -45,7 +45,7 @@ def record(connection: sqlite3.Connection, lease: Lease, record: Record, now: fl
     stands = _Stands._make(row)
     for checkpoint in record.checkpoints:
         add_checkpoint(connection, lease, checkpoint)
-    if record.checkpoints and not stands.delivered:
+    if record.checkpoints and not stands.delivered and record.end is None:
         connection.execute("UPDATE turns SET delivered = 1 WHERE id = ?", (lease.turn,))
     for message in record.shown:
         _show(connection, lease.thread, message)
@@ -168,9 +168,16 @@ def _end(
     if end.status in ("stopped", "paused", "waiting") and stands.stop_requested:
         reason = stands.reason or reason
     connection.execute(
-        "UPDATE turns SET status = ?, reason = ?, finished_at = ?,"
+        "UPDATE turns SET status = ?, reason = ?, finished_at = ?, delivered = ?,"
         " attempts = CASE WHEN ? THEN 0 ELSE attempts END WHERE id = ?",
-        (end.status, reason, now if over else None, end.status == "waiting", lease.turn),
+        (
+            end.status,
+            reason,
+            now if over else None,
+            bool(stands.delivered or record.checkpoints),
+            end.status == "waiting",
+            lease.turn,
+        ),
     )
     if end.status == "paused":
         return Recorded(events=_add(connection, lease, record.events, stands, now))

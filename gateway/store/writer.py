@@ -12,11 +12,9 @@ import asyncio
 import logging
 import sqlite3
 from collections.abc import Callable
-from dataclasses import dataclass
-from itertools import takewhile
 from queue import Empty, SimpleQueue
 from threading import Thread
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from gateway.errors import Closing, GatewayError, StoreCorrupt, StoreFull, StoreUnwritable
 
@@ -29,14 +27,15 @@ T = TypeVar("T")
 Unit = Callable[[sqlite3.Connection], T]
 
 
-@dataclass(frozen=True, slots=True)
-class _Job:
+class _Job(NamedTuple):
     unit: Unit[Any]
-    loop: asyncio.AbstractEventLoop
     future: asyncio.Future[Any]
     then: Callable[[Any], None] | None
     alone: bool = False
     """It is no transaction, and is run between them."""
+
+
+_Answer: TypeAlias = tuple[_Job, Any, BaseException | None]
 
 
 class Writer:
@@ -73,9 +72,8 @@ class Writer:
         """
         if self._ended is None or self._ended.done():
             raise Closing
-        loop = asyncio.get_running_loop()
-        future: asyncio.Future[T] = loop.create_future()
-        self._jobs.put(_Job(unit, loop, future, then))
+        future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        self._jobs.put(_Job(unit, future, then))
         return await future
 
     async def empty_log(self) -> bool:
@@ -85,9 +83,8 @@ class Writer:
         """
         if self._ended is None or self._ended.done():
             raise Closing
-        loop = asyncio.get_running_loop()
-        future: asyncio.Future[bool] = loop.create_future()
-        self._jobs.put(_Job(_checkpoint, loop, future, None, alone=True))
+        future: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        self._jobs.put(_Job(_checkpoint, future, None, alone=True))
         return await future
 
     async def close(self, timeout: float = 3.0) -> None:  # noqa: ASYNC109 (the caller has no scope to give at exit)
@@ -136,15 +133,15 @@ class Writer:
             jobs.append(job)
         while jobs:
             if jobs[0].alone:
-                _run_alone(connection, jobs.pop(0))
+                self._answer([_run_alone(connection, jobs.pop(0))])
                 continue
-            together = [*takewhile(lambda job: not job.alone, jobs)]
+            together = jobs[: next((n for n, job in enumerate(jobs) if job.alone), None)]
             jobs = self._transaction(connection, together) + jobs[len(together) :]
         return more
 
     def _transaction(self, connection: sqlite3.Connection, jobs: list[_Job]) -> list[_Job]:
         """Run the jobs in one transaction and answer them; return those that it did not come to."""
-        answers: list[tuple[_Job, Any, BaseException | None]] = []
+        answers: list[_Answer] = []
         left = list(jobs)
         try:
             connection.execute("BEGIN IMMEDIATE")
@@ -169,10 +166,13 @@ class Writer:
             else:
                 failed = [job for job, _, _ in answers]
             answers = [(job, None, error) for job in failed]
-        for loop in {job.loop for job, _, _ in answers}:
-            batch = [answer for answer in answers if answer[0].loop is loop]
-            _call(loop, _resolve, batch)
+        self._answer(answers)
         return left
+
+    def _answer(self, answers: list[_Answer]) -> None:
+        """Wake the event loop once for all of them."""
+        assert self._loop is not None
+        _call(self._loop, _resolve, answers)
 
     def _settle(
         self, future: asyncio.Future[None] | None, error: BaseException | None = None
@@ -191,12 +191,11 @@ def _checkpoint(connection: sqlite3.Connection) -> bool:
     return not busy
 
 
-def _run_alone(connection: sqlite3.Connection, job: _Job) -> None:
+def _run_alone(connection: sqlite3.Connection, job: _Job) -> _Answer:
     try:
-        answer = (job, job.unit(connection), None)
+        return job, job.unit(connection), None
     except sqlite3.Error as error:
-        answer = (job, None, error)
-    _call(job.loop, _resolve, [answer])
+        return job, None, error
 
 
 def _all(connection: sqlite3.Connection, jobs: list[_Job]) -> list[Any] | None:
@@ -234,7 +233,7 @@ def _call(loop: asyncio.AbstractEventLoop, function: Callable[..., None], *argum
         LOG.warning("the event loop was closed before the store had answered")
 
 
-def _resolve(answers: list[tuple[_Job, Any, BaseException | None]]) -> None:
+def _resolve(answers: list[_Answer]) -> None:
     for job, result, error in answers:
         if error is None and job.then is not None:
             job.then(result)
