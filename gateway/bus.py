@@ -176,26 +176,22 @@ class LocalBus:
         """Hand events to the thread's feeds."""
         events = tuple(events)
         for event in events:
-            self._remember(thread, event)
+            if isinstance(event, TextDelta):
+                self._grow(thread, event)
+            elif isinstance(event, MessageFinished) and thread in self._opened:
+                self._opened[thread].pop(event.message, None)
+                self._tidy(thread)
         for feed in self._feeds.get(thread, ()):
             feed.push(events)
         for stirs in self._stirs if events else ():
             stirs.push(thread)
 
-    def _remember(self, thread: str, event: SessionEvent) -> None:
-        match event:
-            case TextDelta():
-                opened = self._opened.setdefault(thread, {})
-                if event.message in opened:
-                    opened[event.message].grow(event)
-                else:
-                    opened[event.message] = GrowingText(event)
-            case MessageFinished():
-                opened = self._opened.get(thread, {})
-                opened.pop(event.message, None)
-                self._tidy(thread)
-            case _:
-                pass
+    def _grow(self, thread: str, delta: TextDelta) -> None:
+        opened = self._opened.setdefault(thread, {})
+        if delta.message in opened:
+            opened[delta.message].grow(delta)
+        else:
+            opened[delta.message] = GrowingText(delta)
 
     def subscribe(self, thread: str) -> Feed:
         """Open a feed; give it back with `unsubscribe`."""

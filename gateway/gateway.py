@@ -509,17 +509,20 @@ class Gateway:
         verdict = self._access.judge(message)
         if not isinstance(verdict, Allowed):
             verdict = verdict.once_paired or Allowed()
-        new = self._new_thread(message.team or verdict.team)
-        return replace(new, mode=verdict.mode)
+        return self._new_thread(message.team or verdict.team, mode=verdict.mode)
 
-    def _new_thread(self, team: str) -> NewThread:
+    def _new_thread(self, team: str, *, mode: str = "queue") -> NewThread:
         name = team or self._teams.default
         try:
             info = self._teams.info(name)
         except KeyError:
             raise NotFound(f"There is no team {name!r}.") from None
         return NewThread(
-            id=next_id(), team=name, definition=info.definition, participants=info.participants
+            id=next_id(),
+            team=name,
+            definition=info.definition,
+            participants=info.participants,
+            mode=mode,
         )
 
     def _check_open(self) -> None:

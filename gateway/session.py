@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import logging
 from collections import OrderedDict
+from functools import lru_cache
 from pathlib import Path
 from time import monotonic
+from typing import TypeGuard
 
 from gateway.budgets import Ledger
 from gateway.bus import EventBus
@@ -24,7 +26,7 @@ from gateway.terms import Terms
 from gateway.turn import Turn
 from gateway.turn_log import TurnLog
 from gateway.vitals import Vitals
-from teams.base import DurableTeam
+from teams.base import DurableTeam, Team
 
 LOG = logging.getLogger("gateway")
 
@@ -185,7 +187,7 @@ class Sessions:
                 "Begin a new thread with /new."
             )
         team = await self._teams.build(thread.team, workdir=folder)
-        if not isinstance(team, DurableTeam):
+        if not _can_be_saved(team):
             raise TeamUnusable(
                 f"The team {thread.team!r} can't be saved, so it can't be used here."
             )
@@ -261,3 +263,12 @@ class Sessions:
             self.closing.add(live)
         for kept in (self._stops, self._delays):
             kept.pop(thread, None)
+
+
+def _can_be_saved(team: Team) -> TypeGuard[DurableTeam]:
+    return _is_durable(type(team))
+
+
+@lru_cache(maxsize=256)
+def _is_durable(kind: type[Team]) -> bool:
+    return issubclass(kind, DurableTeam)  # it looks for each method by name, so for a type once
