@@ -12,9 +12,9 @@ from teams import BaseGroupChat, Swarm
 from teams.base import DurableTeam
 
 CHAIN = 1 << 20
-"""Deltas may always grow to this many bytes, and to four times their snapshot, before a new
+"""Deltas may always grow to this many bytes, and to three times their snapshot, before a new
 snapshot is written: so loading stays cheap, and a saved turn costs what it added, on average and
-nearly always.
+nearly always. A message in a delta takes ten times as long to load as one in a snapshot.
 """
 
 
@@ -63,7 +63,7 @@ class LiveTeam:
 
     async def checkpoint(self) -> Checkpoint | None:
         """What to add to the chain, None for nothing. Whoever can't store it drops the team."""
-        if self._deltas is None or self._deltas > max(CHAIN, 4 * self._snapshot):
+        if self._deltas is None or self._deltas > max(CHAIN, 3 * self._snapshot):
             data = await self.team.save_snapshot()
             self._snapshot, self._deltas = len(data), 0
             return Checkpoint(kind="snapshot", data=data)

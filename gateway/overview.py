@@ -64,8 +64,8 @@ async def stored_events(store: SessionReader, thread: str) -> AsyncGenerator[Ses
 
 
 def old_state(state: OldState) -> str:
-    """What a team remembered that was replaced, as a line of JSON."""
-    parts = [json.loads(checkpoint.data) for checkpoint in state.checkpoints]
+    """What a team remembered that was replaced, as a line of JSON; its parts are text."""
+    parts = [checkpoint.data.decode() for checkpoint in state.checkpoints]
     return json.dumps(
         {"definition": state.definition, "replaced_at": state.replaced_at, "parts": parts},
         ensure_ascii=False,

@@ -20,7 +20,8 @@ from teams.models._dumped import models_said, users_said
 BLOCK = 256
 """Messages in a block: who wants the last ones reads no more than these."""
 
-_ID, _SOURCE, _CONTENT = range(3)
+_ID, _SOURCE, _CONTENT, _TIME, _TOKENS, _, _METADATA = range(7)
+"""The cells of a row; the last ones are left out where they say nothing."""
 
 
 def write_blocks(items: Sequence[Item]) -> list[Block]:
@@ -42,16 +43,18 @@ def _block(items: Sequence[Item]) -> Block:
 
 
 def _cells(text: TextMessage) -> list[Any]:
-    usage = text.models_usage
-    return [
-        text.id,
-        text.source,
-        text.content,
-        text.created_at,
-        text.metadata or None,
-        usage and usage.prompt_tokens,
-        usage and usage.completion_tokens,
-    ]
+    cells: list[Any] = [text.id, text.source, text.content, text.created_at]
+    if (usage := text.models_usage) is not None:
+        cells += (usage.prompt_tokens, usage.completion_tokens)
+    if text.metadata:
+        cells += (*repeat(None, _METADATA - len(cells)), text.metadata)
+    return cells
+
+
+def _usage(row: Sequence[Any]) -> RequestUsage | None:
+    if len(row) <= _TOKENS or row[_TOKENS] is None:
+        return None
+    return RequestUsage(row[_TOKENS], row[_TOKENS + 1])
 
 
 class Rows:
@@ -73,20 +76,14 @@ class Rows:
     def texts(self, numbers: Iterable[int]) -> list[TextMessage]:
         """The texts with these numbers."""
         rows = [self._rows[number] for number in numbers]
-        if not rows:
-            return []
-        ids, sources, contents, times, metadata, prompts, completions = zip(*rows, strict=True)
         return texts_of(
             {
-                "id": ids,
-                "source": self._shared(sources),
-                "models_usage": [
-                    None if prompt is None else RequestUsage(prompt, completion)
-                    for prompt, completion in zip(prompts, completions, strict=True)
-                ],
-                "metadata": [each or {} for each in metadata],
-                "created_at": list(map(datetime.fromisoformat, times)),
-                "content": contents,
+                "id": [row[_ID] for row in rows],
+                "source": self._shared([row[_SOURCE] for row in rows]),
+                "models_usage": list(map(_usage, rows)),
+                "metadata": [row[_METADATA] if len(row) > _METADATA else {} for row in rows],
+                "created_at": [datetime.fromisoformat(row[_TIME]) for row in rows],
+                "content": [row[_CONTENT] for row in rows],
             }
         )
 

@@ -48,7 +48,9 @@ class Pool:
             self._items.append(item)
 
     def add_block(self, block: Block) -> None:
-        """Add messages at the end, as bytes."""
+        """Add messages at the end, as bytes. Raises ValueError where there can't be so many."""
+        if block.count >= len(block.line):
+            raise ValueError(f"Broken state: {block.count} messages in {len(block.line)} bytes.")
         self._starts.append(len(self._items))
         self._blocks.append(block)
         self._left.append(block.count)

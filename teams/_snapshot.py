@@ -12,8 +12,9 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
+from teams._collector import collector_paused
 from teams._pool import Pool
-from teams._snapshot_part import Growth, Part, from_bytes, read_part, to_bytes, write_part
+from teams._snapshot_part import Gain, Part, from_bytes, read_part, to_bytes, write_part
 from teams._turn import Item
 from teams.messages import BaseChatMessage, MessageFactory, TextMessage
 from teams.models import AssistantMessage, LLMMessage, UserMessage
@@ -57,14 +58,14 @@ class _List:
     def copy(self) -> _List:
         return _List(self._lines, self.length)
 
-    def grow(self, start: int, count: int, line: bytes) -> None:
-        if start == 0:
-            self._lines = [line] if count else []
-        elif start != self.length:
-            raise ValueError(f"Broken state: a list of {self.length} should go on at {start}.")
-        elif count:
+    def take(self, gain: Gain) -> None:
+        count, line = gain
+        if isinstance(count, list):
+            (count,) = count
+            self._lines, self.length = [], 0
+        if count:
             self._lines.append(line)
-        self.length = start + count
+            self.length += count
 
     def line(self) -> bytes:
         if len(self._lines) != 1:
@@ -105,7 +106,7 @@ class SnapshotWriter:
         self._written = 0
         self._parts = 0
         self._seen: list[str] = []
-        self._grown: dict[str, Growth] = {}
+        self._gains: dict[str, Gain] = {}
         self._values_out: dict[str, bytes] = {}
         self._noting = False
 
@@ -151,10 +152,11 @@ class SnapshotWriter:
         self._marks[path] = _Mark(history, history.generation, length)
         if not self._noting and (mark is not None or length):
             entries = [encode(item) for item in history[start:]]
-            growth = self._grown[path] = (start, len(entries), to_bytes(entries))
+            count = len(entries)
+            gain = self._gains[path] = (count if start else [count], to_bytes(entries))
             if path not in self._lists:
                 self._lists[path] = _List()
-            self._lists[path].grow(*growth)
+            self._lists[path].take(gain)
 
     def has(self, path: str, history: Growing[Any], length: int) -> bool:
         """Whether the parts hold so many items of a history that nobody has read from them yet."""
@@ -190,20 +192,20 @@ class SnapshotWriter:
 
     def finish(self) -> bytes:
         """The part that says what changed since the last one; b"" if nothing did."""
-        whole = self._parts == 0
         blocks = self._pool.blocks(self._written)
-        if not (whole or blocks or self._grown or self._values_out):
+        if self._parts == 0:
+            self._gains = self._all_seen()
+        elif not (blocks or self._gains or self._values_out):
             return b""
-        lists = self._all_seen() if whole else self._grown
-        part = Part(number=self._parts, blocks=blocks, lists=lists, values=self._values_out)
+        part = Part(self._parts, blocks, self._gains, self._values_out)
         self._written = len(self._pool)
-        self._grown, self._values_out, self._seen = {}, {}, []
+        self._gains, self._values_out, self._seen = {}, {}, []
         self._parts += 1
         return write_part(part)
 
-    def _all_seen(self) -> dict[str, Growth]:
+    def _all_seen(self) -> dict[str, Gain]:
         lists = {path: self._lists[path] for path in self._seen if path in self._lists}
-        return {path: (0, each.length, each.line()) for path, each in lists.items()}
+        return {path: (each.length, each.line()) for path, each in lists.items()}
 
 
 class SnapshotReader:
@@ -217,9 +219,10 @@ class SnapshotReader:
     def __init__(self, parts: Sequence[bytes], types: MessageFactory) -> None:
         self._types = types
         self._begin()
-        for position, data in enumerate(parts):
-            if data:
-                self._fold(read_part(position, data))
+        with collector_paused():
+            for position, data in enumerate(parts):
+                if data:
+                    self._fold(read_part(position, data))
         if not self.parts:
             raise ValueError("There is no snapshot to load.")
         self.pool.items(self._foreign)
@@ -251,10 +254,10 @@ class SnapshotReader:
             for kind, places in block.others.items():
                 if not self._types.is_built_in(kind):
                     self._foreign += [start + place for place in places]
-        for path, growth in part.lists.items():
+        for path, gain in part.lists.items():
             if path not in self.lists:
                 self.lists[path] = _List()
-            self.lists[path].grow(*growth)
+            self.lists[path].take(gain)
         self._values.update(part.values)
 
     def value(self, path: str, default: Any = None) -> Any:

@@ -1,7 +1,7 @@
 """A part of the compact state as bytes: lines of JSON behind a checksum.
 
     {"parley_state":2,"crc32":"..."}      the CRC-32 of all that follows
-    {"part":0,"blocks":[...],"lists":{...},"values":[...]}
+    {"part":0,"blocks":[...],...}         what the lines are that follow
     ...                                   a line for each block of messages (`teams._block`)
     ...                                   a line for each list, and for each value
 
@@ -13,13 +13,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, cast
 from zlib import crc32
 
 from pydantic_core import PydanticSerializationError, from_json, to_json, to_jsonable_python
 
 VERSION = 2
+
+_NONE: Mapping[str, Sequence[int]] = {}
 
 
 @dataclass(slots=True)
@@ -32,8 +34,8 @@ class Block:
     """By type, the places of what is no plain text."""
 
 
-Growth = tuple[int, int, bytes]
-"""What a list has gained: where it goes on, or 0 if it begins anew; how much; as a JSON array."""
+Gain = tuple[int | list[int], bytes]
+"""Of a list so many entries, as a JSON array; `[n]` where it begins anew with `n` of them."""
 
 
 @dataclass(slots=True)
@@ -41,10 +43,10 @@ class Part:
     """A part, as far as it has to be read to know what is in it."""
 
     number: int
-    lists: Mapping[str, Growth]
+    blocks: Sequence[Block]
+    lists: Mapping[str, Gain]
     values: Mapping[str, bytes]
-    blocks: Sequence[Block] = ()
-    rows: Sequence[Mapping[str, Any]] = field(default=())
+    rows: Sequence[Mapping[str, Any]] = ()
     """Of version 1, in place of blocks: messages that nobody vouches for."""
     checked: bool = True
     """It has a checksum, which fits."""
@@ -69,15 +71,20 @@ def from_bytes(data: bytes) -> Any:
 
 def write_part(part: Part) -> bytes:
     """The bytes of a part."""
-    head = {
-        "part": part.number,
-        "blocks": [[block.count, block.others] for block in part.blocks],
-        "lists": {path: growth[:2] for path, growth in part.lists.items()},
-        "values": list(part.values),
-    }
-    blocks = [block.line for block in part.blocks]
-    lists = [line for _, _, line in part.lists.values()]
-    body = b"\n".join([to_bytes(head), *blocks, *lists, *part.values.values()])
+    head: dict[str, Any] = {"part": part.number}
+    lines: list[bytes] = []
+    if part.blocks:
+        head["blocks"] = [block.count for block in part.blocks]
+        lines += [block.line for block in part.blocks]
+        if others := {n: block.others for n, block in enumerate(part.blocks) if block.others}:
+            head["others"] = others
+    if part.lists:
+        head["lists"] = {path: count for path, (count, _) in part.lists.items()}
+        lines += [line for _, line in part.lists.values()]
+    if part.values:
+        head["values"] = list(part.values)
+        lines += part.values.values()
+    body = b"\n".join([to_bytes(head), *lines])
     return _first_line(body) + b"\n" + body
 
 
@@ -118,36 +125,31 @@ def _version(position: int, line: bytes) -> Any:
 
 def _of_lines(lines: Sequence[bytes]) -> Part:
     head: dict[str, Any] = from_bytes(lines[0])
-    blocks, lists, values = head["blocks"], head["lists"], head["values"]
-    after_blocks = 1 + len(blocks)
-    after_lists = after_blocks + len(lists)
-    if len(lines) != after_lists + len(values):
+    counts, lists, values = (head.get(name, {}) for name in ("blocks", "lists", "values"))
+    if len(lines) != 1 + len(counts) + len(lists) + len(values):
         raise ValueError(f"Part {head['part']} of the saved state has {len(lines)} lines.")
-    return Part(
-        number=head["part"],
-        blocks=[
-            Block(count, line, others)
-            for (count, others), line in zip(blocks, lines[1:after_blocks], strict=True)
-        ],
-        lists={
-            path: (start, count, line)
-            for (path, (start, count)), line in zip(
-                lists.items(), lines[after_blocks:after_lists], strict=True
-            )
-        },
-        values=dict(zip(values, lines[after_lists:], strict=True)),
-    )
+    rest = iter(lines[1:])
+    blocks = [Block(count, next(rest), _NONE) for count in counts]
+    for place, types in head.get("others", {}).items():
+        blocks[int(place)].others = types
+    # Written in C, for there may be thousands of parts.
+    gains = dict(zip(lists, zip(lists.values(), rest, strict=False), strict=False))
+    return Part(head["part"], blocks, gains, dict(zip(values, rest, strict=True)))
 
 
 def _of_version_1(part: dict[str, Any]) -> Part:
     return Part(
         number=part["part"],
-        rows=part["pool"],
+        blocks=(),
         lists={
-            path: (start, len(entries), to_bytes(list(_entries_of_version_1(entries))))
+            path: (
+                len(entries) if start else [len(entries)],
+                to_bytes(list(_entries_of_version_1(entries))),
+            )
             for path, (start, entries) in part["lists"].items()
         },
         values={path: to_bytes(value) for path, value in part["values"].items()},
+        rows=part["pool"],
         checked=False,
     )
 

@@ -1,5 +1,6 @@
 """The command line: what each command does, says and ends with."""
 
+import asyncio
 import json
 import os
 import pty
@@ -19,6 +20,9 @@ from click.testing import CliRunner, Result
 from gateway.cli import main
 from gateway.config import Config, load_config
 from gateway.events import load_event
+from teams import RoundRobinGroupChat
+from teams.agents import AssistantAgent
+from teams.models.replay import ReplayChatCompletionClient
 
 pytestmark = pytest.mark.usefixtures("fresh_imports")
 
@@ -533,7 +537,11 @@ def test_what_a_replaced_team_remembered_is_exported(thread, folder):
     parley("run", "--session", "trip", "Hi")
     [line] = parley("sessions", "export", "--old-states", "trip").stdout.splitlines()
     old = json.loads(line)
-    assert [each["content"] for each in old["parts"][0]["pool"]] == ["Hi", "Hello there"]
+    team = RoundRobinGroupChat([AssistantAgent("greeter", ReplayChatCompletionClient([]))])
+    asyncio.run(team.load_snapshot([part.encode() for part in old["parts"]]))
+    states = asyncio.run(team.save_state())["agent_states"]
+    thread = states["RoundRobinGroupChatManager"]["message_thread"]
+    assert [each["content"] for each in thread] == ["Hi", "Hello there"]
 
 
 def test_what_has_not_failed_is_not_tried_again(thread):
