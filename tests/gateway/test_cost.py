@@ -2,14 +2,21 @@
 
 import asyncio
 import sqlite3
+import sys
 from typing import Any
 
+import pytest
+
+from benchmarks.gateway.teams import DoNothing
 from gateway.events import MessageFinished, SessionEvent, TextDelta, ThreadRenamed
 from gateway.live_team import LiveTeam
 from gateway.store import SqliteStore
 from gateway.store.records import Checkpoint
+from teams import RoundRobinGroupChat
+from teams.agents import AssistantAgent
+from teams.conditions import MaxMessageTermination
 from teams.messages import TextMessage
-from tests.gateway.scripted import ends, model, of, opened, solo, turn, until
+from tests.gateway.scripted import Door, ends, model, of, opened, solo, turn, until
 
 SAYING = "a sentence of some length that stands for what people say " * 4
 
@@ -45,6 +52,93 @@ async def test_the_rows_of_a_turn_are_as_large_after_400_messages_as_after_20(tm
             grown[number] = stored_bytes(tmp_path) - before
     early, late = ([grown[number] for number in range(n, n + 5)] for n in (10, 200))
     assert sum(late) < 1.1 * sum(early)
+
+
+def checkpoints(folder) -> int:
+    """How many parts of teams' states are stored."""
+    connection = sqlite3.connect(folder / "parley.db")
+    try:
+        return connection.execute("SELECT COUNT(*) FROM checkpoints").fetchone()[0]
+    finally:
+        connection.close()
+
+
+def once() -> Any:
+    """One agent that answers each message, in a team that is known to end with that."""
+    return RoundRobinGroupChat([AssistantAgent("solo", DoNothing())], max_turns=1)
+
+
+def judged() -> Any:
+    """The same, where nobody knows that before the condition was asked."""
+    return RoundRobinGroupChat(
+        [AssistantAgent("solo", DoNothing())], termination_condition=MaxMessageTermination(2)
+    )
+
+
+@pytest.mark.parametrize(("make", "parts"), [(once, 1), (judged, 2)], ids=["known", "judged"])
+async def test_a_turn_of_one_answer_is_three_commits_the_message_the_beginning_and_the_end(
+    tmp_path, make, parts
+):
+    async with opened(tmp_path, make) as client:
+        store = client._gateway.store
+        assert isinstance(store, SqliteStore)
+        thread = (await client.create_thread()).id
+        for _ in range(2):  # the first one also makes the thread and its team
+            commits, rows = store.commits, checkpoints(tmp_path)
+            await turn(client, thread, SAYING)
+        assert store.commits - commits == 3
+        assert checkpoints(tmp_path) - rows == parts
+
+
+async def test_a_message_is_stored_and_shown_while_the_next_agent_is_being_asked(tmp_path):
+    door = Door()
+
+    class Slow(DoNothing):
+        async def create(self, messages, **_):
+            await door.pass_through()
+            return await super().create(messages)
+
+    def make() -> Any:
+        agents = [AssistantAgent("quick", DoNothing()), AssistantAgent("slow", Slow())]
+        return RoundRobinGroupChat(agents, max_turns=2)
+
+    async with opened(tmp_path, make) as client:
+        thread = (await client.create_thread()).id
+        await client.send(thread, "go")
+        seen = await until(client, thread, lambda event: isinstance(event, MessageFinished))
+        assert seen[-1].agent == "quick"
+        assert checkpoints(tmp_path) == 1
+        await door.reached.wait()
+        door.open()
+        await until(client, thread, ends, seen[-1].seq)
+
+
+class Calls:
+    """Counts the calls of Python functions in this thread while it is entered."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def _called(self, _frame: Any, event: str, _argument: Any) -> None:
+        self.count += event == "call"
+
+    def __enter__(self) -> "Calls":
+        sys.setprofile(self._called)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        sys.setprofile(None)
+
+
+async def test_a_turn_calls_no_more_functions_than_it_did(tmp_path):
+    async with opened(tmp_path, once) as client:
+        thread = (await client.create_thread()).id
+        counts: list[int] = []
+        for _ in range(5):
+            with Calls() as calls:
+                await turn(client, thread, SAYING)
+            counts.append(calls.count)
+    assert 600 < min(counts[1:]) < 1150  # 1,054 with Python 3.11
 
 
 async def test_chunks_are_never_rows(tmp_path):
