@@ -15,6 +15,7 @@ from adapters.slack.simulator import SlackSimulator
 from gateway.access import RoutedAccess
 from gateway.config import Limits, Route
 from gateway.gateway import Gateway
+from gateway.gateway import Limits as Bounds
 from gateway.registry import ToolRule
 from gateway.store import SqliteStore
 from gateway.token_store import TokenStore
@@ -101,6 +102,7 @@ async def served(
     settings: dict[str, Any] | None = None,
     rules: dict[str, ToolRule] | None = None,
     keys: dict[str, Any] | None = None,
+    parallel: int = 16,
 ) -> AsyncGenerator[Served]:
     """A gateway with the adapter, once it is connected."""
     client = model(*answers)
@@ -109,8 +111,9 @@ async def served(
     access = RoutedAccess([Route.model_validate(route) for route in routes], [OPERATOR], Limits())
     config = config_of(slack, **(settings or {}))
     tokens = TokenStore(store, keys or {})
-    async with Gateway(store, teams, access=access, tokens=tokens) as gateway:
-        running = SlackAdapter(config, clock=slack.clock.time).run(gateway)
+    bounds = Bounds(parallel_turns=parallel)
+    async with Gateway(store, teams, access=access, limits=bounds, tokens=tokens) as gateway:
+        running = SlackAdapter(config, clock=slack.world.clock.time).run(gateway)
         task = asyncio.get_running_loop().create_task(running, name="adapter slack")
         try:
             if config.mode == "socket":

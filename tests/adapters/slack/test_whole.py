@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from adapters.slack.simulator import Shown, SlackSimulator
+from adapters.slack.simulator.clock import RealClock
 from adapters.slack.simulator.state import Message
 from teams import Swarm
 from teams.agents import AssistantAgent
 from teams.conditions import TextMentionTermination
-from tests.adapters.slack.serving import Served, served
+from tests.adapters.slack.serving import EVERYWHERE, Served, served
+from tests.adapters.slack_out.running import one
 from tests.fakes.scripted_model import ScriptedModel, calls
 
+WORDS = [f"word{n}" for n in range(60)]
+MANY: dict[str, Any] = {**EVERYWHERE, "limits": {"parallel_turns": 60, "turns": 100}}
 STREAMING = ("chat.startStream", "chat.appendStream", "chat.stopStream")
 
 
@@ -97,3 +104,70 @@ async def test_stop_in_the_middle_of_a_stream_ends_the_turn(tmp_path: Path) -> N
         ]
         status = [call.arguments["status"] for call in slack.calls("agents.sessions.setStatus")]
         assert status == ["processing", "active"] * 2
+
+
+def in_time(slack: SlackSimulator) -> bool:
+    """Whether everything was acknowledged at its first try, within what Slack waits."""
+    return all(
+        each.acked and len(each.attempts) == 1 and (each.latency or 0) < 3
+        for each in slack.deliveries
+    )
+
+
+@pytest.mark.timeout(120)
+async def test_twenty_threads_of_two_people_are_answered_whole_over_the_sockets(
+    tmp_path: Path,
+) -> None:
+    clock = RealClock()
+    async with (
+        SlackSimulator(clock=clock) as slack,
+        served(
+            slack,
+            tmp_path,
+            lambda _: one(clock, " ".join(WORDS)),
+            routes=[MANY],
+            parallel=30,
+        ) as run,
+    ):
+        people = [slack.person("ann"), slack.person("bob")]
+        asked = [await people[n % 2].asks("general", f"question {n}") for n in range(20)]
+
+        def words(thread: Message) -> list[str]:
+            found = [each.text.split() for each in shown(slack, thread) if each.name == "solo"]
+            return [word for text in found for word in text if word.startswith("word")]
+
+        await slack.until(lambda: all(words(each) == WORDS for each in asked), within=90)
+        await slack.until(lambda: slack.open_streams == [], within=30)
+        await run.settled()
+        assert await run.inbox() == ["turn"] * 20
+        assert in_time(slack)
+        assert not [call for call in slack.calls() if call.error]
+
+
+@pytest.mark.timeout(120)
+async def test_one_with_fifty_threads_does_not_keep_another_waiting_over_the_sockets(
+    tmp_path: Path,
+) -> None:
+    clock = RealClock()
+    async with (
+        SlackSimulator(clock=clock) as slack,
+        served(
+            slack,
+            tmp_path,
+            lambda _: one(clock, " ".join(WORDS)),
+            routes=[MANY],
+            parallel=60,
+        ) as run,
+    ):
+        ann, bob = slack.person("ann"), slack.person("bob")
+        threads = [await ann.asks("general", f"question {n}") for n in range(50)]
+        await run.taken(50)
+        await slack.until(lambda: len(slack.calls("chat.startStream")) > 10)
+        begun = clock.time()
+        asked = await bob.asks("general", "and mine?")
+        await slack.until(lambda: slack.messages("general", asked)[1:], within=60)
+        assert float(slack.messages("general", asked)[1].ts) - begun < 5
+        assert not all(slack.messages("general", each)[1:] for each in threads)
+        await run.settled()
+        assert in_time(slack)
+        assert not [call for call in slack.calls() if call.error]

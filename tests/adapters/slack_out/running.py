@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from adapters.slack.client import SlackClients
-from adapters.slack.clock import sleep
+from adapters.slack.clock import Clock, sleep
 from adapters.slack.simulator import HOME, Person, Shown, SlackSimulator, VirtualClock
 from adapters.slack.simulator.state import Message
 from adapters.slack.surface import SlackSurface
@@ -34,9 +34,7 @@ PEOPLE = ("alice", "bob")
 class SlowModel(ReplayChatCompletionClient):
     """Gives its answers word by word, some seconds of the workspace's time apart."""
 
-    def __init__(
-        self, clock: VirtualClock, *answers: str | CreateResult, pause: float = 0.05
-    ) -> None:
+    def __init__(self, clock: Clock, *answers: str | CreateResult, pause: float = 0.05) -> None:
         super().__init__(list(answers), model_info=CAN_CALL)
         self._clock = clock
         self._pause = pause
@@ -140,7 +138,7 @@ def relay(clock: VirtualClock, text: str) -> Swarm:
 
 
 def one(
-    clock: VirtualClock,
+    clock: Clock,
     *answers: str | CreateResult,
     pause: float = 0.05,
     tools: Sequence[Any] = (),
