@@ -162,12 +162,12 @@ class Drafts:
         called = message.event in ("message", "file") and draft.in_thread
         if not called or await self._gateway.store.thread_at(key) is not None:
             return ()
-        said = await self._history.replies(key, before=message.message_id, seconds=HISTORY_SECONDS)
+        said = await self._history.earlier(key, before=message.message_id, seconds=HISTORY_SECONDS)
         if said is None:
             return (_remark(UNREAD.format(since="before")),)
         found = said_before(said.messages, key, message.message_id, self.me(key.workspace))
         unread = () if said.whole else (_remark(UNREAD.format(since="after that")),)
-        return (*newest(found), *unread)
+        return (*newest(found, between=said.between), *unread)
 
 
 def said_before(
@@ -185,12 +185,15 @@ def said_before(
     return tuple(found)
 
 
-def newest(said: Sequence[Foreign]) -> tuple[Foreign, ...]:
-    """What a thread begins with and the newest of the rest; what is between is counted."""
-    left = len(said) - MOST_EARLIER
-    if left <= 0:
+def newest(said: Sequence[Foreign], *, between: int = 0) -> tuple[Foreign, ...]:
+    """What a thread begins with and the newest of the rest; what is between is counted, with about
+    so many that were not read.
+    """
+    left = max(0, len(said) - MOST_EARLIER)
+    if left + between == 0:
         return tuple(said)
-    return said[0], _remark(LEFT_OUT.format(count=left)), *said[left + 1 :]
+    count = f"About {left + between}" if between else str(left)
+    return said[0], _remark(LEFT_OUT.format(count=count)), *said[left + 1 :]
 
 
 def _remark(text: str) -> Foreign:

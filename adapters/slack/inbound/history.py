@@ -9,11 +9,11 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 
 from adapters.slack.calls import Calls
-from adapters.slack.inbound.payload import Payload, tables_at, text_at, ts_at
+from adapters.slack.inbound.payload import Payload, number_at, tables_at, text_at, ts_at
 from gateway.conversation import ConversationKey
 from gateway.errors import GatewayError
 from gateway.surface import RateLimited
@@ -25,23 +25,90 @@ PAGE = 200
 """Messages of one call; Slack gives 15 at most to apps that may read once a minute."""
 MOST_PAGES = 5
 """Of one conversation: the others are to be read in the same minute."""
+ENOUGH = 50
+"""Of a thread that is too long to be read: so many of its newest messages are worth another page.
+"""
 MINUTE = 60.0
+HISTORY, REPLIES = "conversations.history", "conversations.replies"
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
     """Messages in their order, each once. Unless `whole`, there are others that could not be read:
-    later ones of a thread, earlier ones of a channel.
+    later ones of a thread, earlier ones of a channel. `between`: about so many are left out behind
+    a thread's first.
     """
 
     messages: tuple[Payload, ...]
     whole: bool
+    between: int = 0
 
 
 @dataclass(slots=True)
 class _Budget:
     reads: list[float] = field(default_factory=list[float])
     closed: float = 0.0
+
+
+class _Pages:
+    """One reading, in Slack's order; each page of a thread may begin with its root."""
+
+    def __init__(self, ask: Callable[[str], Awaitable[Payload | None]]) -> None:
+        self._ask = ask
+        self._pages = 0
+        self.found: dict[str, Payload] = {}
+        self.cursor = ""
+
+    async def next(self) -> bool:
+        """Read one more; False if it can't be had."""
+        if (answer := await self._ask(self.cursor)) is None:
+            return False
+        for each in tables_at(answer, "messages"):
+            self.found.setdefault(ts_at(each, "ts"), each)
+        self.cursor = text_at(answer, "response_metadata", "next_cursor")
+        self._pages += 1
+        return True
+
+    async def read(self) -> None:
+        """Read as far as there is something, within bounds."""
+        while self._pages < MOST_PAGES and (self._pages == 0 or self.cursor):
+            if not await self.next():
+                break
+
+    def said(self) -> Said | None:
+        """What was read; None if nothing was."""
+        if not self._pages:
+            return None
+        return Said(tuple(self.found.values()), whole=not self.cursor)
+
+    @property
+    def root(self) -> Payload:
+        """A thread's first message."""
+        return next(iter(self.found.values()), {})
+
+    @property
+    def replies(self) -> tuple[Payload, ...]:
+        """A thread's other messages."""
+        return tuple(self.found.values())[1:]
+
+    @property
+    def total(self) -> int:
+        """How many replies a thread has."""
+        return number_at(self.root, "reply_count")
+
+    @property
+    def left(self) -> int:
+        """How many of them were not read, at least one."""
+        return max(1, self.total - len(self.replies))
+
+    @property
+    def end(self) -> float:
+        """The time of the last message."""
+        return float(next(reversed(self.found), "0"))
+
+    def goes_beyond(self, pages: int) -> bool:
+        """Whether so many pages are not enough for all of a thread."""
+        return bool(self.cursor) and self.total > pages * len(self.found)
 
 
 class History:
@@ -52,58 +119,72 @@ class History:
         self._clock = clock
         self._budgets: dict[str, _Budget] = {}
 
-    async def replies(
-        self,
-        key: ConversationKey,
-        *,
-        after: str = "",
-        before: str = "",
-        seconds: float | None = None,
-    ) -> Said | None:
-        """A thread's messages between two ts, as many as can be had in some seconds; None if that
-        is none.
+    async def replies(self, key: ConversationKey, *, after: str) -> Said | None:
+        """A thread's messages after a ts; None if they can't be had just now."""
+        pages = self._replies(key, oldest=after)
+        await pages.read()
+        return pages.said()
+
+    async def earlier(self, key: ConversationKey, *, before: str, seconds: float) -> Said | None:
+        """What a thread begins with and what was said last before a ts, as much as can be had in
+        some seconds; None if that is nothing.
         """
-        return await self._read(
-            key.workspace,
-            "conversations.replies",
-            seconds,
-            channel=key.channel,
-            ts=key.root,
-            oldest=after or None,
-            latest=before or None,
-        )
+        pages = self._replies(key, latest=before)
+        try:
+            async with asyncio.timeout(seconds):
+                if await pages.next() and pages.goes_beyond(MOST_PAGES):
+                    return await self._latest(key, pages, before)
+                await pages.read()
+        except TimeoutError:
+            LOG.info("a conversation was not read to its end in time")
+        return pages.said()
+
+    async def _latest(self, key: ConversationKey, first: _Pages, before: str) -> Said | None:
+        """A thread that is too long to be read: its first message and the newest.
+
+        Slack tells a thread from its beginning. So it is looked for the time since when as many
+        were written as a page holds: guessed, and guessed again by what was found.
+        """
+        end, start = float(before), first.end
+        span = (end - start) * min(1.0, ENOUGH / first.left)
+        newest: _Pages | None = None
+        for _ in range(MOST_PAGES - 1):
+            window = self._replies(key, oldest=f"{end - span:.6f}", latest=before)
+            if not await window.next():
+                break
+            if window.cursor:  # too many: those after what was read
+                span = (end - window.end) / 2
+                continue
+            newest = window
+            if len(window.found) > ENOUGH or end - span <= start:
+                break
+            span = min(span * 4, end - start)
+        if newest is None:
+            return first.said()
+        messages = (first.root, *newest.replies)
+        return Said(messages, whole=True, between=max(0, first.total - len(newest.replies)))
 
     async def messages(self, team: str, channel: str, *, after: str) -> Said | None:
         """A channel's messages after a ts; None if they can't be had just now."""
-        found = await self._read(team, "conversations.history", None, channel=channel, oldest=after)
+        arguments = {"channel": channel, "oldest": after}
+        pages = _Pages(lambda cursor: self._page(team, HISTORY, cursor, arguments))
+        await pages.read()
+        found = pages.said()
         return None if found is None else Said(found.messages[::-1], found.whole)
 
-    async def _read(
-        self, team: str, method: str, seconds: float | None, **arguments: str | None
-    ) -> Said | None:
-        """The pages in Slack's order."""
-        found: dict[str, Payload] = {}  # each page of a thread may begin with its root
-        cursor: str | None = None
-        pages = 0
-        try:
-            async with asyncio.timeout(seconds):
-                while pages < MOST_PAGES and (pages == 0 or cursor):
-                    answer = await self._page(team, method, cursor=cursor, **arguments)
-                    if answer is None:
-                        break
-                    for each in tables_at(answer, "messages"):
-                        found.setdefault(ts_at(each, "ts"), each)
-                    cursor = text_at(answer, "response_metadata", "next_cursor")
-                    pages += 1
-        except TimeoutError:
-            LOG.info("a conversation was not read to its end in time")
-        return Said(tuple(found.values()), whole=not cursor) if pages else None
+    def _replies(self, key: ConversationKey, **bounds: str) -> _Pages:
+        arguments = {"channel": key.channel, "ts": key.root, **bounds}
+        return _Pages(lambda cursor: self._page(key.workspace, REPLIES, cursor, arguments))
 
-    async def _page(self, team: str, method: str, **arguments: str | None) -> Payload | None:
+    async def _page(
+        self, team: str, method: str, cursor: str, arguments: Mapping[str, str]
+    ) -> Payload | None:
         if not self._may_read(team):
             return None
         try:
-            return await self._calls.read(team, method, limit=PAGE, **arguments)
+            return await self._calls.read(
+                team, method, limit=PAGE, cursor=cursor or None, **arguments
+            )
         except RateLimited as error:
             self._budgets[team].closed = self._clock() + error.retry_after
         except GatewayError as error:

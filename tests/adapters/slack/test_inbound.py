@@ -201,6 +201,28 @@ async def test_of_a_very_long_thread_the_newest_are_given_and_the_rest_counted(
         assert quotes == ["root", remark, *(f"reply {n}" for n in range(181, 230))]
 
 
+@pytest.mark.parametrize("pauses", ["even", "a burst at the end", "a burst at the beginning"])
+async def test_of_a_thread_that_is_too_long_to_be_read_the_newest_are_given(
+    tmp_path: Path, pauses: str
+) -> None:
+    async with SlackSimulator(rates=False) as slack:
+        ann = slack.person("ann")
+        root = await ann.says("general", "root")
+        for n in range(1500):
+            early = n < 750
+            quick = pauses != "even" and early == pauses.endswith("beginning")
+            slack.clock.advance(1 if quick else 60)
+            await ann.says("general", f"reply {n}", thread=root)
+        async with served(slack, tmp_path) as run:
+            await ann.asks("general", "summarise please", thread=root)
+            await run.until(lambda: run.asked)
+            quotes = [each["text"] for each in json.loads((await run.inbox("quotes"))[0])]
+            assert quotes[0] == "root"
+            assert quotes[1].startswith("(About 14")
+            assert quotes[2:] == [f"reply {n}" for n in range(1451, 1500)]
+            assert len(slack.calls("conversations.replies")) <= 5
+
+
 @pytest.mark.parametrize("pages", [0, 1])
 async def test_the_team_is_told_what_of_a_thread_could_not_be_read(
     tmp_path: Path, pages: int
