@@ -141,6 +141,8 @@ class Status:
     live: int
     """Idle teams in memory."""
     counts: Counts
+    remarks: Mapping[str, float] = field(default_factory=dict[str, float])
+    """What platforms did not let happen, and how many seconds ago."""
 
 
 class Gateway:
@@ -704,6 +706,7 @@ class Gateway:
             running=self._sessions.running,
             live=self._sessions.live,
             counts=await self._store.counts(),
+            remarks=self.vitals.remarks,
         )
 
 

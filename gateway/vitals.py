@@ -16,6 +16,9 @@ something more often.
 Life = Literal["connecting", "connected", "silent", "stopped"]
 
 
+MOST_REMARKS = 5
+
+
 @dataclass(slots=True)
 class _Pulse:
     running: bool = True
@@ -45,6 +48,7 @@ class Vitals:
         """Tokens that models read ("input") and wrote ("output")."""
         self.cost = 0.0
         """What they cost by the config's prices."""
+        self._remarks: dict[str, float] = {}
 
     @property
     def uptime(self) -> float:
@@ -69,6 +73,19 @@ class Vitals:
     def adapter_ended(self, adapter: str) -> None:
         """A platform is not served any more."""
         self._pulses[adapter].running = False
+
+    def remark(self, adapter: str, text: str) -> None:
+        """Tell the operator what a platform did not let happen; `text` has nothing of people's."""
+        said = f"{adapter}: {text}"
+        self._remarks.pop(said, None)
+        self._remarks[said] = self._clock()
+        if len(self._remarks) > MOST_REMARKS:
+            del self._remarks[next(iter(self._remarks))]
+
+    @property
+    def remarks(self) -> dict[str, float]:
+        """What operators were told last, and how many seconds ago."""
+        return {said: self._clock() - at for said, at in self._remarks.items()}
 
     def frame(self, adapter: str) -> None:
         """Something came in from a platform, be it a heartbeat."""

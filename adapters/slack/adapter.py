@@ -256,6 +256,7 @@ class _Service:
     async def left_out(self, team: str, since: float) -> None:
         """Look for what Slack does not deliver for a minute from then on, once that is over."""
         LOG.warning("more happens in %s than Slack delivers: it leaves out a minute", team)
+        self._gateway.vitals.remark(PLATFORM, f"more happens in {team} than it delivers")
         await self._lived_until(since)
         self._left_out += 1
         self.afterwards(self._look_after(since + MINUTE), "slack left out")

@@ -36,6 +36,11 @@ CHANNELS, THREADS = 10, 20
 """Places that are looked at, those first in which something happened last."""
 LOOKED_AT = 200
 
+UNREAD = (
+    "after a pause {places} conversations could not be read to their end; who wrote there and got"
+    " no answer has to write again. Slack lets apps from outside of its marketplace read little"
+)
+
 UNSTORED = (StoreError, StoreFull)
 """What a disk that takes nothing comes to."""
 
@@ -120,11 +125,13 @@ class CatchUp:
         found: dict[tuple[str, str], _Missed] = {}
         partly: set[ConversationKey] = set()
         channels, threads = await self._places()
+        unread = 0
         after = f"{since:.6f}"
         for team, channel in channels:
             said = await self._history.messages(team, channel, after=after)
             if said is None or not said.whole:
                 LOG.warning("what was missed in channel %s could not all be read", channel)
+                unread += 1
             for each in await self._wanted(team, channel, said.messages if said else ()):
                 found[channel, each.draft.message.message_id] = each
         for key in threads:
@@ -132,10 +139,13 @@ class CatchUp:
             if said is None or not said.whole:
                 LOG.warning("what was missed in thread %s could not all be read", key)
                 partly.add(key)
+                unread += 1
             for each in await self._wanted(
                 key.workspace, key.channel, said.messages if said else ()
             ):
                 found[key.channel, each.draft.message.message_id] = each
+        if unread:
+            self._gateway.vitals.remark(PLATFORM, UNREAD.format(places=unread))
         missed = sorted((each for each in found.values() if each.at > since), key=lambda e: e.at)
         return missed, partly
 

@@ -8,6 +8,7 @@ import pytest
 
 from adapters.slack.simulator import AppSettings, Limited, Shown, SlackSimulator
 from adapters.slack.simulator.state import Message
+from gateway.overview import owner_status
 from tests.adapters.slack.serving import served
 
 
@@ -88,6 +89,11 @@ async def test_nothing_depends_on_what_can_be_read(tmp_path: Path, reason: str) 
         async with served(slack, tmp_path) as run:
             again = await ann.asks("general", "and now?")
             await run.until(lambda: slack.messages("general", again)[1:])
+            if reason == "may not read":
+                await run.until(lambda: run.gateway.vitals.remarks)
+                running, status = await owner_status(run.store)
+                assert running
+                assert "slack: after a pause 2 conversations could not be read" in status
         reads = len(slack.calls("conversations.history") + slack.calls("conversations.replies"))
         assert reads - before <= (1 if reason == "may not read" else 0)
 
