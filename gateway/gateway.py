@@ -417,13 +417,15 @@ class Gateway:
         if self._limits.timezone and not message.author.timezone:
             there = replace(message.author, timezone=self._limits.timezone)
             message = replace(message, author=there)
-        new, said_at = self._new_thread_for(message), self._trust.now()
+        verdict, said_at = self._allowed(message), self._trust.now()
+        new = self._new_thread(message.team or verdict.team, mode=verdict.mode)
         return await self._store.accept(
             message,
             lambda situation: self._decide(message, situation, new.team, said_at),
             new=new,
             kind=_kind(message),
             named=named_request(message),
+            counted=verdict.limits is not None,
             then=self._accepted,
         )
 
@@ -507,11 +509,12 @@ class Gateway:
             inbox=accepted.inbox, thread=accepted.thread, outcome=outcome, reply=accepted.reply
         )
 
-    def _new_thread_for(self, message: InboundMessage) -> NewThread:
+    def _allowed(self, message: InboundMessage) -> Allowed:
+        """What its author may do here, or may once they are paired."""
         verdict = self._access.judge(message)
-        if not isinstance(verdict, Allowed):
-            verdict = verdict.once_paired or Allowed()
-        return self._new_thread(message.team or verdict.team, mode=verdict.mode)
+        if isinstance(verdict, Allowed):
+            return verdict
+        return verdict.once_paired or Allowed()
 
     def _new_thread(self, team: str, *, mode: str = "queue") -> NewThread:
         name = team or self._teams.default

@@ -69,7 +69,8 @@ async def accept(each: int) -> Figures:
     for number in range(2 * 3):
         alone = bool(number % 2)
         name = "alone" if alone else "grouped"
-        async with opened(Closed(), parallel_turns=1, shutdown=0.1) as (gateway, store):
+        limits = {"parallel_turns": 1, "waiting_messages": each + 1, "shutdown": 0.1}
+        async with opened(Closed(), **limits) as (gateway, store):
             await gateway.accept(message(0, -1))
             lock, before = asyncio.Lock() if alone else nullcontext(), store.commits
             start = time.perf_counter()

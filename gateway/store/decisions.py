@@ -65,7 +65,7 @@ class Situation:
     bots: int = 0
     """Messages of bots within the last minute here; only counted for a bot."""
     load: Load = NO_LOAD
-    """What the person keeps busy already."""
+    """What the person keeps busy already; only counted for one who has limits."""
     last: TurnStatus | None = None
     """How the thread's newest turn stands."""
     others: bool = False

@@ -88,9 +88,12 @@ def accept(
     kind: InboxKind,
     named: str,
     now: float,
+    *,
+    counted: bool,
 ) -> Accepted:
     """Decide about a message and do what was decided, unless one of its keys was taken before."""
-    met = situation(connection, message, named, now, lists=kind == "command")
+    lists = kind == "command"
+    met = situation(connection, message, named, now, counted=counted, lists=lists)
     if isinstance(met, int):
         return _taken(connection, message, met)
     decision = judge(met)

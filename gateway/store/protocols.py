@@ -251,11 +251,13 @@ class SessionStore(SessionReader, Protocol):
         new: NewThread,
         kind: InboxKind,
         named: str = "",
+        counted: bool = True,
         then: Callable[[Accepted], None],
     ) -> Accepted:
         """Take a message once, as `judge` decides, in one transaction.
 
-        `new` is the thread to make where it needs one, `named` the request it names. `then` is
+        `new` is the thread to make where it needs one, `named` the request it names; `counted` says
+        that its author has limits, so that the situation holds what they keep busy. `then` is
         called with the result on the event loop even if the caller was cancelled meanwhile.
         """
         ...

@@ -91,12 +91,18 @@ def _query(keys: int, *, named: bool) -> str:
 
 
 def situation(
-    connection: sqlite3.Connection, message: InboundMessage, named: str, now: float, *, lists: bool
+    connection: sqlite3.Connection,
+    message: InboundMessage,
+    named: str,
+    now: float,
+    *,
+    counted: bool,
+    lists: bool,
 ) -> Situation | int:
     """What the message meets; the number of the one that has one of its keys already, if any.
 
-    `named` is the request it names, `lists` says that it may ask for what waits and what was
-    approved. Raises NotFound.
+    `named` is the request it names; `counted` says that its author's load matters, `lists` that
+    it may ask for what waits and what was approved. Raises NotFound.
     """
     person = message.author
     facts = {
@@ -108,7 +114,7 @@ def situation(
         "now": now,  # what seems to be later was before the clock was set back
         "bots_since": now - BOT_WINDOW,
         "since": now - PERSON_WINDOW,
-        "most": MOST_COUNTED,
+        "most": MOST_COUNTED if counted else 0,
     }
     for n, key in enumerate(message.dedupe):
         facts[f"key{n}"] = key

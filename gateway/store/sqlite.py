@@ -233,12 +233,14 @@ class SqliteStore(SqliteReader):
         new: NewThread,
         kind: InboxKind,
         named: str = "",
+        counted: bool = True,
         then: Callable[[Accepted], None],
     ) -> Accepted:
         """Take a message once; see SessionStore."""
         now = self._clock()
         accepted = await self.write(
-            lambda c: messages.accept(c, message, judge, new, kind, named, now), then
+            lambda c: messages.accept(c, message, judge, new, kind, named, now, counted=counted),
+            then,
         )
         if accepted.forgotten:
             await self._removed([accepted.forgotten])
