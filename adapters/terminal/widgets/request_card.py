@@ -222,6 +222,8 @@ class RequestCard(Vertical, can_focus=True):
             hint = "  sending…"
         elif self._listens:
             hint = "  esc to the draft"
+        elif item.kind == "text" and self._count == 1:
+            hint = ""  # the next message answers, as is said below
         else:
             hint = "  ctrl+t to answer"
         self._title.update(Content.assemble(agent, *asked, (rest, MUTED), (hint, MUTED)))

@@ -17,7 +17,7 @@ from adapters.terminal.widgets.entries import Entry, entry_for, show_in
 from adapters.terminal.window import Window
 
 if TYPE_CHECKING:
-    from textual.layout import DockArrangeResult
+    from textual.layout import DockArrangeResult, Layout
 
 Wanted: TypeAlias = Literal["", "earlier", "later", "end"]
 NEAR = 2
@@ -175,6 +175,16 @@ class Transcript(VerticalScroll, can_focus=False):
         await self.mount_all(run, before=before)
         for entry in run:
             await show_in(entry, entry.item)
+
+    def pre_layout(self, layout: Layout) -> None:
+        """Name all entries that have changed: the layout places the others where they were.
+
+        Textual leaves out those in which something inside has changed, and a message that came
+        together with something else would be cut to the height it had before.
+        """
+        changed = self.screen._layout_widgets  # pyright: ignore[reportPrivateUsage]
+        if self in changed:
+            changed[self].update(entry for entry in self._entries.values() if entry in changed)
 
     # The place of a reader while more is mounted above. Textual's own anchor, which holds the end,
     # sets the scroll position in the same moment of a layout; later, the eye would see a jump.

@@ -133,6 +133,22 @@ def test_the_draft_is_written_in_the_persons_editor(
         assert is_sane(terminal)
 
 
+def test_the_end_of_the_chat_is_the_end_of_the_editor(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    editor, started = tmp_path / "editor.sh", tmp_path / "started"
+    editor.write_text(f"echo $$ > {started}.new; mv {started}.new {started}; exec sleep 1000\n")
+    monkeypatch.setenv("VISUAL", f"sh {editor}")
+    with PtyProcess(*PARLEY, "chat", folder=tmp_path) as terminal:
+        terminal.until("ready")
+        terminal.type("begun\x07")
+        terminal.until(started.exists)
+        terminal.hang_up()
+        assert terminal.ended(within=5) == 128 + signal.SIGHUP
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(started.read_text()), 0)
+
+
 def test_an_editor_that_is_not_there_is_said_in_the_chat(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

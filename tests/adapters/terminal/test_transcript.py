@@ -7,6 +7,7 @@ import pytest
 
 from adapters.terminal.items import Item
 from adapters.terminal.widgets.bars import NewBelow
+from gateway import events
 from tests.adapters.terminal.running import Chat, began, chatting, delta, ended, said, speaker
 from tests.fakes.scripted_client import ScriptedClient
 
@@ -25,6 +26,10 @@ async def long_thread(client: ScriptedClient, turns: int) -> str:
             ended(),
         )
     return thread
+
+
+def notice(text: str) -> events.Notice:
+    return events.Notice(thread="", level="info", text=text)
 
 
 def top_line(chat: Chat) -> str:
@@ -176,3 +181,13 @@ async def test_a_code_block_goes_on_after_a_first_piece_of_several_lines(tmp_pat
         await chat.until_shown("three = 3")
         fence = chat.transcript.query_one("MarkdownFence")
         assert getattr(fence, "code", "").splitlines() == ["one = 1", "two = 2", "three = 3"]
+
+
+async def test_a_message_is_seen_whole_when_something_else_comes_with_it(tmp_path: Path):
+    client = ScriptedClient()
+    async with chatting(client, tmp_path, new=True) as chat:
+        await chat.type("go")
+        for number in range(5):
+            message = said("planner", f"m{number}", f"step {number}\n\nis next")
+            await chat.happen(message, notice(f"notice {number}"))
+            await chat.until_shown(f"step {number}", f"notice {number}")
