@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from zlib import crc32
 
 import pytest
 
@@ -446,10 +447,11 @@ def rewrite(path, old: bytes, new: bytes) -> None:
     with sqlite3.connect(path) as connection:
         rows = connection.execute("SELECT rowid, data FROM checkpoints").fetchall()
         assert any(old in row[1] for row in rows)
-        for row in rows:
+        for row, data in rows:
+            _, _, body = data.replace(old, new).partition(b"\n")
+            head = b'{"parley_state":2,"crc32":"%08x"}\n' % crc32(body)  # no protection from a hand
             connection.execute(
-                "UPDATE checkpoints SET data = ? WHERE rowid = ?",
-                (row[1].replace(old, new), row[0]),
+                "UPDATE checkpoints SET data = ? WHERE rowid = ?", (head + body, row)
             )
     connection.close()
 
