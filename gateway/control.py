@@ -327,7 +327,15 @@ class SocketClient:
 
 
 def _gone(error: OSError | None) -> Closing:
-    return Closing(f"No gateway answers{f': {error.strerror}' if error else ''}.")
+    match error:
+        case None:
+            return Closing("No gateway answers.")
+        case FileNotFoundError() | ConnectionRefusedError():
+            return Closing(
+                "No gateway answers: Parley does not run. `parley serve` starts it, or a chat."
+            )
+        case _:
+            return Closing(f"No gateway answers: {error.strerror}.")
 
 
 def _result(line: dict[str, Any]) -> Any:

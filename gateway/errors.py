@@ -44,6 +44,10 @@ class StoreUnwritable(StoreError):
     """The store's folder or file can't be written."""
 
 
+class StoreUnreadable(StoreError):
+    """The store's folder or file can't be read."""
+
+
 class StoreTooNew(StoreError):
     """The store was made by a newer version."""
 

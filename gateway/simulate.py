@@ -92,8 +92,9 @@ def _find(name: str) -> Simulate:
     found = getattr(_module(name), "simulate", None)
     if found is None:
         names = [module.name for module in pkgutil.iter_modules(import_module(PACKAGE).__path__)]
-        hint = did_you_mean(name, names)
-        raise NoSimulator(f"there is no simulator of {name!r}; {hint}".rstrip("; "))
+        simulated = [each for each in names if hasattr(_module(each), "simulate")]
+        hint = did_you_mean(name, simulated) or f"there is {', '.join(simulated)}"
+        raise NoSimulator(f"there is no simulator of {name!r}; {hint}")
     return cast("Simulate", found)
 
 

@@ -46,11 +46,15 @@ def init(path: Path) -> None:
     from importlib.resources import files
 
     text = files("gateway").joinpath("starter.toml").read_text(encoding="utf-8")
+    made = False
     try:
         with path.open("x", encoding="utf-8") as file:
+            made = True
             file.write(text)
     except FileExistsError:
         raise click.ClickException(f"{path} exists already; nothing was written.") from None
     except OSError as error:
+        if made:
+            path.unlink(missing_ok=True)
         raise click.ClickException(f"{path} can't be written: {error.strerror}.") from error
     click.echo(f"Wrote {path}. Edit it, then see that it is right with `parley check`.")

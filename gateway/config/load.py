@@ -77,6 +77,8 @@ def load_config(
 def _read(source: Path) -> str:
     try:
         return source.read_text(encoding="utf-8")
+    except FileNotFoundError as error:
+        problem = f"cannot read it: {error.strerror}; `parley init {source}` writes one"
     except OSError as error:
         problem = f"cannot read it: {error.strerror}"
     except ValueError:

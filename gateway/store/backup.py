@@ -33,7 +33,7 @@ def _write(source: Path, target: Path) -> None:
         part.replace(target)
         _sync(target.parent)
     except sqlite3.Error as error:
-        raise translate(error) from error
+        raise translate(error, source) from error
     except OSError as error:
         if error.errno == errno.ENOSPC:
             raise StoreFull from error
@@ -119,6 +119,8 @@ def _copy_checked(backup: Path, staged: Path) -> None:
 
 
 def _check(copy: sqlite3.Connection, backup: Path) -> None:
+    if not backup.stat().st_size:
+        raise StoreCorrupt(f"The file {str(backup)!r} is empty.")
     if copy.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
         raise StoreCorrupt(f"The file {str(backup)!r} is a database, but not one of Parley's.")
     version, newest = copy.execute("PRAGMA user_version").fetchone()[0], max(migrations())

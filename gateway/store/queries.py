@@ -14,7 +14,7 @@ import aiosqlite
 
 from gateway.conversation import ConversationKey
 from gateway.counting import CalendarWindow, Scope, window_start
-from gateway.errors import NotFound
+from gateway.errors import NotFound, StoreUnreadable
 from gateway.events import SessionEvent, load_event
 from gateway.store import awaited, outbox, people, requests, upkeep, usage
 from gateway.store.decisions import Awaiting
@@ -312,12 +312,12 @@ class SqliteReader:
     async def _rows(
         self, query: str, parameters: tuple[Any, ...] | dict[str, Any]
     ) -> list[sqlite3.Row]:
-        if self._readers is not None:
-            return await translated(self._readers.rows(query, parameters))
         path = self._folder / FILE
-        if not path.exists():
+        if self._readers is not None:
+            return await translated(self._readers.rows(query, parameters), path)
+        if not _is_there(path):
             return []
-        return await translated(self._read(path, query, parameters))
+        return await translated(self._read(path, query, parameters), path)
 
     async def _read(
         self, path: Path, query: str, parameters: tuple[Any, ...] | dict[str, Any]
@@ -334,9 +334,23 @@ class SqliteReader:
             return list(await connection.execute_fetchall(query, parameters))
 
 
-async def translated(work: Awaitable[T]) -> T:
-    """What `work` returns; an error of SQLite's as one of the gateway's."""
+def _is_there(path: Path) -> bool:
+    """Whether there is a store to read. Raises StoreUnreadable."""
+    try:
+        with path.open("rb"):
+            return True
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        raise StoreUnreadable(
+            f"The store {str(path)!r} can't be read: {error.strerror}. Whoever runs Parley may; "
+            "`folder` in [store] says where it is."
+        ) from error
+
+
+async def translated(work: Awaitable[T], path: Path) -> T:
+    """What `work` returns; an error of SQLite's as one of the gateway's about the store there."""
     try:
         return await work
     except sqlite3.Error as error:
-        raise translate(error) from error
+        raise translate(error, path) from error

@@ -82,14 +82,14 @@ class SqliteStore(SqliteReader):
         """Be its only owner. Raises StoreInUse, StoreUnwritable, StoreTooNew, StoreCorrupt or
         StoreFull.
         """
-        lock = StoreLock(self._folder)
+        lock, path = StoreLock(self._folder), self._folder / FILE
         self._prepare(lock)
         try:
-            await translated(bring_up_to_date(self._folder / FILE, self._steps))
-            writer = Writer(lambda: _connect(self._folder / FILE))
-            await translated(writer.start())
+            await translated(bring_up_to_date(path, self._steps), path)
+            writer = Writer(lambda: _connect(path))
+            await translated(writer.start(), path)
             self._writer = writer
-            self._readers = Readers(self._folder / FILE)
+            self._readers = Readers(path)
             try:
                 await self._sweep()
                 yield

@@ -12,6 +12,7 @@ import asyncio
 import logging
 import sqlite3
 from collections.abc import Callable
+from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import Any, NamedTuple, TypeAlias, TypeVar
@@ -249,15 +250,17 @@ def _set(future: asyncio.Future[Any], result: Any, error: BaseException | None) 
         future.set_exception(translate(error))
 
 
-def translate(error: BaseException) -> BaseException:
-    """An error of SQLite's as one of the gateway's; any other as it is."""
-    translated = _translate(error)
+def translate(error: BaseException, path: Path | None = None) -> BaseException:
+    """An error of SQLite's as one of the gateway's about the store at `path`; any other as it
+    is.
+    """
+    translated = _translate(error, f"The store {str(path)!r}" if path else "The store")
     if translated is not error:
         translated.__cause__ = error
     return translated
 
 
-def _translate(error: BaseException) -> BaseException:
+def _translate(error: BaseException, store: str) -> BaseException:
     if isinstance(error, GatewayError) or not isinstance(error, sqlite3.Error):
         return error
     code = getattr(error, "sqlite_errorcode", None)
@@ -271,10 +274,11 @@ def _translate(error: BaseException) -> BaseException:
             | sqlite3.SQLITE_IOERR
             | sqlite3.SQLITE_BUSY
         ):
-            return StoreUnwritable(f"The store can't be written: {error}.")
+            return StoreUnwritable(f"{store} can't be written: {error}.")
         case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB:
             return StoreCorrupt(
-                f"The store is damaged: {error}. Restore a backup, or move it away to start anew."
+                f"{store} is damaged: {error}. `parley restore` puts a backup in its place; "
+                "without one, move it away to start anew."
             )
         case _:
             return error

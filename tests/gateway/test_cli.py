@@ -5,6 +5,7 @@ import json
 import os
 import pty
 import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -107,6 +108,11 @@ max_turns = 1
 agents.greeter = {}
 """
 PAIR = HELLO + "agents.second = {}\n"
+
+
+def damage(store: Path) -> None:
+    store.mkdir()
+    (store / "parley.db").write_bytes(b"nothing" * 1000)
 
 
 @pytest.fixture
@@ -568,6 +574,44 @@ def test_a_backup_is_a_store_of_its_own(thread, folder):
     shutil.copyfile(folder / "copy.db", folder / "store" / "parley.db")
     assert thread in parley("sessions", "list").stdout
     assert parley("run", "--session", "trip", "Hi again").exit_code == 0
+
+
+@pytest.mark.parametrize("args", [("status",), ("sessions", "list"), ("sessions", "show", "x")])
+@pytest.mark.parametrize(
+    ("spoil", "said"),
+    [
+        (lambda store: (store / "parley.db").mkdir(parents=True), "can't be read: Is a directory"),
+        (lambda store: store.write_text("x"), "can't be read: Not a directory"),
+        (damage, "is damaged: file is not a database. `parley restore` puts a backup in its"),
+    ],
+    ids=["database-is-a-folder", "folder-is-a-file", "damaged"],
+)
+def test_a_store_that_can_not_be_read_is_named_with_what_to_do(folder, args, spoil, said):
+    (folder / "config.toml").write_text("store.folder = 'store'")
+    spoil(folder / "store")
+    result = parley(*args)
+    assert result.exit_code == 1
+    assert result.stderr.startswith(f"parley: The store '{folder / 'store' / 'parley.db'}' {said}")
+    assert len(result.stderr.splitlines()) == 1
+
+
+def test_a_full_disk_leaves_no_half_written_config(folder):
+    result = subprocess.run(
+        [*PARLEY, "init", "new.toml"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100)),
+    )
+    assert (result.returncode, "can't be written: File too large" in result.stderr) == (1, True)
+    assert not (folder / "new.toml").exists()
+
+
+def test_reload_says_that_nothing_runs(folder):
+    result = parley("reload")
+    assert result.exit_code == 1
+    assert "Parley does not run. `parley serve`" in result.stderr
 
 
 def test_a_backup_of_nothing_or_to_nowhere_is_exit_code_1(thread, folder):

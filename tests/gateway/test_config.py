@@ -103,7 +103,9 @@ def test_the_first_place_that_has_a_config_wins(tmp_path, home, monkeypatch):
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        pytest.param(None, "cannot read it: No such file or directory", id="missing"),
+        pytest.param(
+            None, "cannot read it: No such file or directory; `parley init ", id="missing"
+        ),
         pytest.param(b"\xff\xfe", "cannot read it: it is not UTF-8 text", id="not-text"),
         pytest.param(b"a = 1\nb = = 2", "not valid TOML, line 2, column 5: ", id="toml"),
         pytest.param(b"[a", "not valid TOML, end of document: Expected ']'", id="open-text"),

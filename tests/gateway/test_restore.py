@@ -143,11 +143,12 @@ def damaged(path: Path) -> None:
     [
         (Path.unlink, "There is no backup at"),
         (lambda path: path.write_text("nothing" * 100), "is damaged: file is not a database"),
+        (lambda path: path.write_text(""), "is empty."),
         (lambda path: (path.unlink(), other_database(path)), "but not one of Parley's"),
         (newer, "was made by a newer Parley (format 999"),
         (damaged, "is damaged: "),
     ],
-    ids=["missing", "text", "other", "newer", "damaged"],
+    ids=["missing", "text", "empty", "other", "newer", "damaged"],
 )
 async def test_a_backup_that_is_no_good_changes_nothing(tmp_path, spoil, said):
     await write(tmp_path, "kept")
