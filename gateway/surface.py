@@ -76,13 +76,14 @@ class Place:
 
 @value
 class Activity:
-    """A tool call or a hand-off, told in one line."""
+    """A tool call or a hand-off, told in one line. `after`: behind what the agent says."""
 
     id: str
     kind: Literal["tool", "handoff"]
     title: str
     status: ActivityStatus = "done"
     detail: str = ""
+    after: bool = False
 
 
 @value

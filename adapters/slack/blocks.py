@@ -95,10 +95,12 @@ def section(text: str) -> Block:
 def speech_blocks(part: Part, speech: Speech, *, named: bool, feedback: bool) -> list[Block]:
     """A message of an agent that is not streamed."""
     blocks: list[Block] = [context(UNSURE)] if part.unsure else []
-    if speech.activity:
-        blocks.append(context(activity_lines(speech.activity)))
+    if before := [each for each in speech.activity if not each.after]:
+        blocks.append(context(activity_lines(before)))
     if text := heading(speech, named=named) + speech.text:
         blocks.append({"type": "markdown", "text": text})
+    if after := [each for each in speech.activity if each.after]:
+        blocks.append(context(activity_lines(after)))
     if speech.resuming:
         blocks.append(context(RESUMING))
     elif feedback and speech.text and not speech.growing:

@@ -85,7 +85,7 @@ class Stream:
 
     def has_told(self, speech: Speech) -> bool:
         """Whether it shows all that the agent did."""
-        return not self._tasks(speech)
+        return not [*self._tasks(speech, after=False), *self._tasks(speech, after=True)]
 
     def reached(self, text: str) -> str:
         """The beginning of a growing text that may be shown now, and will stay."""
@@ -101,7 +101,7 @@ class Stream:
 
     def news(self, part: Part, speech: Speech, text: str, *, named: bool) -> list[Chunk]:
         """What it takes to show this text, which `extended_by` allows, and the activity."""
-        tasks = self._tasks(speech)
+        acts, leaves = self._tasks(speech, after=False), self._tasks(speech, after=True)
         said = text[len(self.shown) :]
         if not self.begun:
             said = heading(speech, named=named) + said
@@ -109,7 +109,8 @@ class Stream:
         first: list[Chunk] = []
         if not self.begun and part.unsure:
             first.append({"type": "blocks", "blocks": [context(UNSURE)]})
-        return [*first, *texts, *tasks] if self.shown else [*first, *tasks, *texts]
+        begun = [*texts, *acts] if self.shown else [*acts, *texts]
+        return [*first, *begun, *leaves]
 
     def told_news(self, speech: Speech, text: str, now: float) -> None:
         """Slack has taken them."""
@@ -118,8 +119,9 @@ class Stream:
         self.touched = now
         self.told |= {each.id: each for each in speech.activity[:TASKS]}
 
-    def _tasks(self, speech: Speech) -> list[Chunk]:
-        new = [each for each in speech.activity[:TASKS] if self.told.get(each.id) != each]
+    def _tasks(self, speech: Speech, *, after: bool) -> list[Chunk]:
+        acts = [each for each in speech.activity[:TASKS] if each.after is after]
+        new = [each for each in acts if self.told.get(each.id) != each]
         return [_task(each, self.told.get(each.id)) for each in new if self._is_news(each)]
 
     def _is_news(self, activity: Activity) -> bool:

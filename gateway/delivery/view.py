@@ -298,7 +298,8 @@ class View:
         item = self._current.pop(event.agent, None) or self._last
         own = item is not None and item.agent == event.agent
         title = event.target if own else f"{event.agent} \u2192 {event.target}"
-        told = Activity(id=f"h:{event.seq}", kind="handoff", title=title)
+        behind = item is not None
+        told = Activity(id=f"h:{event.seq}", kind="handoff", title=title, after=behind)
         if item is None:
             self._leading.append((event.agent, told))
             return

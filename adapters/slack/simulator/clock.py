@@ -2,33 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import heapq
 import itertools
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Protocol
 
-
-class Timer(Protocol):
-    """A call that is due later."""
-
-    def cancel(self) -> None:
-        """Never make it."""
-        ...
-
-
-class Clock(Protocol):
-    """A time in seconds since the epoch, and calls that become due."""
-
-    def time(self) -> float:
-        """The time now."""
-        ...
-
-    def call_later(self, delay: float, callback: Callable[[], object], /) -> Timer:
-        """Make a call once `delay` seconds have passed."""
-        ...
+from adapters.slack.clock import Clock as Clock
+from adapters.slack.clock import Timer, WallClock
+from adapters.slack.clock import sleep as sleep
 
 
 @dataclass(order=True)
@@ -71,23 +52,5 @@ class VirtualClock:
         self._now = end
 
 
-class RealClock:
-    """The time of the machine, for a simulator that people use."""
-
-    def time(self) -> float:
-        """The time now."""
-        return time.time()
-
-    def call_later(self, delay: float, callback: Callable[[], object], /) -> Timer:
-        """Make a call once `delay` seconds have passed."""
-        return asyncio.get_running_loop().call_later(delay, callback)
-
-
-async def sleep(clock: Clock, seconds: float) -> None:
-    """Wait until a clock has moved by `seconds`."""
-    due = asyncio.Event()
-    timer = clock.call_later(seconds, due.set)
-    try:
-        await due.wait()
-    finally:
-        timer.cancel()
+RealClock = WallClock
+"""The time of the machine, for a simulator that people use."""

@@ -100,7 +100,8 @@ def tool(
 
 
 def handoff(target: str = "reviewer") -> Activity:
-    return Activity(id=f"h:{target}", kind="handoff", title=f"writer handed over to {target}")
+    title = f"writer handed over to {target}"
+    return Activity(id=f"h:{target}", kind="handoff", title=title, after=True)
 
 
 @asynccontextmanager

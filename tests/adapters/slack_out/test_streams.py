@@ -64,6 +64,17 @@ async def test_tool_calls_are_cards_and_a_hand_off_is_a_line(desk: Desk) -> None
     assert "Found it." in shown.text
 
 
+async def test_a_hand_off_stands_below_the_text_however_that_was_written(desk: Desk) -> None:
+    acts = (tool("done"), handoff())
+    said = says("Found it.", activity=acts, growing=False)
+    await desk.surface.post(desk.place, said)
+    message = await desk.surface.post(desk.place, says("Found it. ", key="k2"))
+    await desk.surface.edit(desk.place, message, replace(said, key="k2"))
+    for shown in desk.shown():
+        text = shown.text
+        assert text.index("search") < text.index("Found it.") < text.index("writer handed over")
+
+
 async def test_without_leave_to_choose_a_name_the_text_begins_with_it() -> None:
     app = AppSettings()
     async with at_desk(replace(app, scopes=app.scopes - {"chat:write.customize"})) as desk:
