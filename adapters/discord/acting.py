@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, assert_never
+from typing import assert_never
 
 from adapters.discord.asked import root_of_command
+from adapters.discord.catch_up import CatchUp, Gap
 from adapters.discord.channels import conversation
 from adapters.discord.commands import as_typed
 from adapters.discord.config import Threads
 from adapters.discord.custom_ids import Action
 from adapters.discord.hearing import Hearing, Knowledge
-from adapters.discord.inbound import Foreign, Me, parse_message
+from adapters.discord.inbound import Foreign, Me
 from adapters.discord.interactions import Clicked, Event, Filled, Interaction, Pointed, Typed
 from adapters.discord.payloads import modal
 from adapters.discord.replies import Replies, Shown
-from adapters.discord.rest import Refused
 from gateway.client import Answer, Receipt
 from gateway.conversation import (
     Author,
@@ -32,16 +31,8 @@ from gateway.gateway import Gateway
 from gateway.render.outbound import markdown
 
 UNKNOWN = "This belongs to a question that is not known any more."
-GONE = "That message is not there any more."
-TAKEN = "The team answers."
-MORE = "More was said than can be read; what the team is still to answer, say again."
 NOT_TAKEN = "This was not taken."
-DENIED = "You may not write to this team."
 LOOK = "What do you say to this message?"
-
-PAGE = 100
-PAGES = 5
-"""Pages of messages that are read at a click."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +53,7 @@ class Acting:
         gateway: Gateway,
         knowledge: Knowledge,
         hearing: Hearing,
+        catch_up: CatchUp,
         *,
         ask: str,
         threads: Threads,
@@ -69,6 +61,7 @@ class Acting:
         self._gateway = gateway
         self._known = knowledge
         self._hearing = hearing
+        self._catch_up = catch_up
         self._replies = Replies(knowledge.rest)
         self._ask = ask
         self._threads = threads
@@ -162,7 +155,8 @@ class Acting:
             case "text":
                 await self._replies.form(event, modal(action, "Answer", "Your answer"))
             case "missed":
-                await self._replies.tell(event, self._answer_missed(clicked, action.what, me))
+                answering = self._answer_missed(clicked, action.what, me)
+                await self._replies.tell(event, answering)
             case "command":
                 await self._replies.tell(event, self._command(event, action.what, "click", root))
             case _:
@@ -225,47 +219,10 @@ class Acting:
         return receipt.reply or NOT_TAKEN
 
     async def _answer_missed(self, clicked: Clicked, first: str, me: Me) -> str:
-        """Take what was missed from that message on, for somebody who may write there."""
         event = clicked.event
-        try:
-            found, all_read = await self._said_between(event, int(first), int(clicked.message))
-        except (Refused, ValueError):
-            return GONE
-        parsed = (parse_message({**each, "guild_id": event.guild}, me) for each in found)
-        missed = [said for said in parsed if said]
-        if not missed or missed[0].id != first:
-            return GONE
-        key, _ = await self._hearing.where(missed[0])
         author = await self._known.people.author(event.sender, event.guild)
-        asking = InboundMessage(key=key, author=author, direct=not event.guild)
-        if not await self._gateway.may(asking):
-            return DENIED
-        taken = 0
-        for said in missed:
-            if (await self._hearing.where(said))[0] == key:
-                receipt = await self._hearing.hear(said, me)
-                taken += receipt is not None and receipt.outcome != "refused"
-        told = TAKEN if taken == 1 else f"The team answers {taken} messages."
-        return told if all_read else f"{told} {MORE}"
-
-    async def _said_between(
-        self, event: Event, first: int, end: int
-    ) -> tuple[list[Mapping[str, Any]], bool]:
-        """The messages of a channel from one on to another, in order, and whether that is all."""
-        found: list[Mapping[str, Any]] = []
-        after = first - 1
-        for _ in range(PAGES):
-            page = await self._known.rest.call(
-                "GET",
-                f"/channels/{event.channel}/messages",
-                query={"after": str(after), "limit": str(PAGE)},
-            )
-            page.sort(key=lambda message: int(message["id"]))
-            found += (each for each in page if int(each["id"]) < end)
-            if len(page) < PAGE or int(page[-1]["id"]) >= end:
-                return found, True
-            after = int(page[-1]["id"])
-        return found, False
+        gap = Gap(event.channel, event.guild, first, clicked.message)
+        return await self._catch_up.answer(gap, author, me)
 
     async def _where(self, event: Event, root: str) -> tuple[ConversationKey, bool]:
         known = self._known

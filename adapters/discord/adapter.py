@@ -7,16 +7,17 @@ import json
 import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from adapters.discord.acting import Acting
 from adapters.discord.attachments import Files
+from adapters.discord.cache import Cache
 from adapters.discord.catch_up import CatchUp
 from adapters.discord.changes import Changes
 from adapters.discord.channels import Channel, Channels, channel_of
 from adapters.discord.commands import payloads, sync
 from adapters.discord.connection import Connection, client_of
-from adapters.discord.events import Events, own_roles
+from adapters.discord.events import Events
 from adapters.discord.hearing import Hearing, Knowledge
 from adapters.discord.inbound import Me, Payload, parse_message, parse_removed
 from adapters.discord.interactions import parse_interaction
@@ -32,8 +33,6 @@ from gateway.errors import GatewayError
 from gateway.surface import RateLimited, Rejected, Unreachable
 
 if TYPE_CHECKING:
-    from discord.client import Client
-
     from adapters.discord.config import Config
     from gateway.gateway import Gateway
 
@@ -113,31 +112,37 @@ class _Bot:
         self._rest = rest
         self._me = me
         self._shards = shards
-        self._spots = Spots(rest, config.threads, gateway.store)
-        self._channels = Channels(rest, self._cached)
-        knowledge = Knowledge(
-            rest=rest,
-            spots=self._spots,
-            channels=self._channels,
-            people=People(rest, self._guilds),
-            files=Files(rest, config.api_url, lambda: gateway.attachments),
-            roles=self._role,
-        )
-        self._hearing = Hearing(gateway, knowledge)
-        self._acting = Acting(
-            gateway, knowledge, self._hearing, ask=config.ask, threads=config.threads
-        )
-        self._catch_up = CatchUp(rest, self._hearing, clock)
-        self._changes = Changes(rest, gateway.store, self._hearing)
-        webhooks = Webhooks(rest, me.application) if config.webhooks else None
-        self._surface = DiscordSurface(
-            rest, self._spots, me.user, lambda: gateway.live_links, webhooks, clock=clock
-        )
         self._connection = Connection(
             lambda wire: client_of(config, shards, wire),
             config.token.get_secret_value(),
             self,
             shards=shards,
+        )
+        self._cache = Cache(self._connection)
+        self._spots = Spots(rest, config.threads, gateway.store)
+        self._channels = Channels(rest, self._cache.channel)
+        knowledge = Knowledge(
+            rest=rest,
+            spots=self._spots,
+            channels=self._channels,
+            people=People(rest, self._cache.guilds),
+            files=Files(rest, config.api_url, lambda: gateway.attachments),
+            roles=self._cache.role,
+        )
+        self._hearing = Hearing(gateway, knowledge)
+        self._catch_up = CatchUp(rest, self._hearing, clock)
+        self._changes = Changes(rest, gateway.store, self._hearing)
+        self._acting = Acting(
+            gateway,
+            knowledge,
+            self._hearing,
+            self._catch_up,
+            ask=config.ask,
+            threads=config.threads,
+        )
+        webhooks = Webhooks(rest, me.application) if config.webhooks else None
+        self._surface = DiscordSurface(
+            rest, self._spots, me.user, lambda: gateway.live_links, webhooks, clock=clock
         )
 
     async def run(self) -> None:
@@ -262,35 +267,5 @@ class _Bot:
         if found is not None and found.state == "waiting":
             await self._rest.call("PATCH", f"/channels/{channel.id}", json={"archived": False})
 
-    @property
-    def _client(self) -> Client | None:
-        return self._connection.client
-
-    def _guilds(self) -> list[str]:
-        return [str(guild.id) for guild in self._client.guilds] if self._client else []
-
     def _me_in(self, payload: Payload) -> Me:
-        guild = payload.get("guild_id")
-        found = self._client.get_guild(int(guild)) if self._client and guild else None
-        role = found.self_role if found else None
-        return self._me if role is None else own_roles(self._me, frozenset({str(role.id)}))
-
-    def _cached(self, channel: str) -> Channel | None:
-        found: Any = self._client.get_channel(int(channel)) if self._client else None
-        guild = getattr(found, "guild", None)
-        if guild is None:
-            return None
-        return Channel(
-            id=channel,
-            type=found.type.value,
-            guild=str(guild.id),
-            parent=str(getattr(found, "parent_id", "") or ""),
-            name=found.name,
-            owner=str(getattr(found, "owner_id", "") or ""),
-        )
-
-    def _role(self, role: str) -> str:
-        for guild in self._client.guilds if self._client else ():
-            if found := guild.get_role(int(role)):
-                return found.name
-        return ""
+        return self._cache.me_in(self._me, str(payload.get("guild_id") or ""))

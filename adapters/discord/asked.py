@@ -95,12 +95,8 @@ class Asked:
         return None
 
     async def _open(self, key: ConversationKey, opening: str) -> str:
-        nonce = f"a{key.root.removeprefix(PREFIX)}"
-        posted = await self._rest.call(
-            "POST",
-            f"/channels/{key.channel}/messages",
-            json={**Message(content=opening).body(), "nonce": nonce, "enforce_nonce": True},
-        )
+        body = Message(content=opening).body(nonce=f"a{key.root.removeprefix(PREFIX)}")
+        posted = await self._rest.call("POST", f"/channels/{key.channel}/messages", json=body)
         return str(posted["id"])
 
 

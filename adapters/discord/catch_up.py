@@ -20,8 +20,9 @@ from adapters.discord.inbound import Me, Said, parse_message
 from adapters.discord.payloads import Message
 from adapters.discord.rest import Refused, Rest
 from adapters.discord.surface import snowflake
-from gateway.conversation import InboundMessage
+from gateway.conversation import Author, InboundMessage
 from gateway.errors import GatewayError
+from gateway.policy import NOT_ALLOWED
 
 LOG = logging.getLogger("adapters.discord")
 
@@ -36,6 +37,9 @@ READS = 4
 
 TEXT_CHANNELS = frozenset({0, 1, 5, 10, 11, 12})
 MISSED = "I was away and have missed this."
+GONE = "That message is not there any more."
+TAKEN = "The team answers."
+MORE = "More was said than can be read; what the team is still to answer, say again."
 
 
 @dataclass(slots=True)
@@ -44,6 +48,16 @@ class _Found:
 
     message: InboundMessage
     said: list[Said] = field(default_factory=list[Said])
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """What stands in a channel from the message `first` on, before the message `end`."""
+
+    channel: str
+    guild: str
+    first: str
+    end: str
 
 
 class CatchUp:
@@ -69,10 +83,11 @@ class CatchUp:
     async def _read(self, channel: Channel, since: float, me: Me) -> None:
         try:
             async with self._reading:
-                said = list(_parsed(await self._history(channel, since - OVERLAP), channel, me))
+                page = await self._history(channel, since - OVERLAP)
         except Refused as error:
             LOG.info("channel %s can't be caught up with: %s", channel.id, error)
             return
+        said = list(_parsed(page, channel.guild, me))
         now = self._clock()
         fresh = [each for each in said if now - said_at(each) <= FRESH]
         old = [each for each in said if now - said_at(each) > FRESH]
@@ -128,29 +143,56 @@ class CatchUp:
         action = Action(kind="missed", what=first.id)
         button = {"type": 2, "style": 1, "label": "Answer now", "custom_id": str(action)}
         row = {"type": 1, "components": [button]}
-        reference = {
-            "message_id": first.id,
-            "channel_id": first.channel,
-            "fail_if_not_exists": False,
-        }
+        offer = Message(content=MISSED, components=(row,))
         await self._rest.call(
             "POST",
             f"/channels/{first.channel}/messages",
-            json={
-                **Message(content=MISSED, components=(row,)).body(),
-                "message_reference": reference,
-                "nonce": f"m{first.id}",
-                "enforce_nonce": True,
-            },
+            json=offer.body(nonce=f"m{first.id}", below=first.id),
         )
 
+    async def answer(self, gap: Gap, author: Author, me: Me) -> str:
+        """Take what was missed, for somebody who may write there; what they are told."""
+        try:
+            found, whole = await self._between(gap)
+        except (Refused, ValueError):
+            return GONE
+        missed = list(_parsed(found, gap.guild, me))
+        if not missed or missed[0].id != gap.first:
+            return GONE
+        key, _ = await self._hearing.where(missed[0])
+        if not await self._hearing.may(
+            InboundMessage(key=key, author=author, direct=not gap.guild)
+        ):
+            return NOT_ALLOWED
+        taken = 0
+        for said in missed:
+            if (await self._hearing.where(said))[0] == key:
+                receipt = await self._hearing.hear(said, me)
+                taken += receipt is not None and receipt.outcome != "refused"
+        told = TAKEN if taken == 1 else f"The team answers {taken} messages."
+        return told if whole else f"{told} {MORE}"
 
-def _parsed(page: Sequence[Mapping[str, Any]], channel: Channel, me: Me) -> Iterable[Said]:
+    async def _between(self, gap: Gap) -> tuple[list[Mapping[str, Any]], bool]:
+        """The messages of a gap, in order, and whether those are all."""
+        found: list[Mapping[str, Any]] = []
+        after, end = int(gap.first) - 1, int(gap.end)
+        for _ in range(PAGES):
+            query = {"after": str(after), "limit": str(PAGE)}
+            page = await self._rest.call("GET", f"/channels/{gap.channel}/messages", query=query)
+            page.sort(key=lambda message: int(message["id"]))
+            found += (each for each in page if int(each["id"]) < end)
+            if len(page) < PAGE or int(page[-1]["id"]) >= end:
+                return found, True
+            after = int(page[-1]["id"])
+        return found, False
+
+
+def _parsed(page: Sequence[Mapping[str, Any]], guild: str, me: Me) -> Iterable[Said]:
     for payload in page:
         try:
-            said = parse_message({**payload, "guild_id": channel.guild}, me)
+            said = parse_message({**payload, "guild_id": guild}, me)
         except (KeyError, TypeError, ValueError) as error:
-            LOG.warning("a message of channel %s can't be read: %r", channel.id, error)
+            LOG.warning("a message can't be read: %r", error)
         else:
             if said is not None:
                 yield said

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, cast
 from weakref import WeakValueDictionary
 
-from adapters.discord.inbound import Me, Payload
+from adapters.discord.inbound import Payload
 from gateway.adapter import AuthError
 from gateway.errors import Closing, GatewayError, NotFound, StoreFull, StoreUnwritable
 from gateway.surface import Rejected
@@ -252,8 +252,3 @@ def _lose(shard: _Shard, event: str, at: float) -> None:
     if shard.lost == math.inf:
         LOG.error("from %s on, what was said is read with the next connection", event)
     shard.lost = min(shard.lost, at)
-
-
-def own_roles(me: Me, roles: frozenset[str]) -> Me:
-    """The bot, with its roles in a server."""
-    return Me(user=me.user, application=me.application, roles=roles)

@@ -277,20 +277,16 @@ class Hearing:
         refused = receipt.reply == NOT_ALLOWED
         if not receipt.reply or (refused and self._told_lately(said)):
             return
-        channel = said.channel
-        body = Message(content=clip(receipt.reply, CONTENT)).body()
-        body |= {"nonce": f"r{said.id}", "enforce_nonce": True}
+        channel, below, message = (
+            said.channel,
+            said.id,
+            Message(content=clip(receipt.reply, CONTENT)),
+        )
         if refused and said.guild:
             direct = {"recipient_id": said.sender.id}
-            channel = (await self._known.rest.call("POST", "/users/@me/channels", json=direct))[
-                "id"
-            ]
-        else:
-            body["message_reference"] = {
-                "message_id": said.id,
-                "channel_id": channel,
-                "fail_if_not_exists": False,
-            }
+            opened = await self._known.rest.call("POST", "/users/@me/channels", json=direct)
+            channel, below = opened["id"], ""
+        body = message.body(nonce=f"r{said.id}", below=below)
         await self._known.rest.call("POST", f"/channels/{channel}/messages", json=body)
 
 

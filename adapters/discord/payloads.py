@@ -67,14 +67,21 @@ class Message:
         # text to Discord, and may end up in another message than its fence.
         object.__setattr__(self, "content", unmasked(self.content))
 
-    def body(self) -> dict[str, Any]:
-        """As JSON, for a new message and for an edit."""
-        return {
+    def body(self, *, nonce: str = "", below: str = "") -> dict[str, Any]:
+        """As JSON for an edit; for a new message with a `nonce`, which makes it once, and as a
+        reply to the message `below`.
+        """
+        shown: dict[str, Any] = {
             "content": self.content,
             "components": list(self.components),
             "allowed_mentions": {"parse": [], "users": list(self.users), "replied_user": False},
             "flags": 0 if self.embeds else SUPPRESS_EMBEDS,
         }
+        if nonce:
+            shown |= {"nonce": nonce, "enforce_nonce": True}
+        if below:
+            shown["message_reference"] = {"message_id": below, "fail_if_not_exists": False}
+        return shown
 
 
 def unmasked(text: str) -> str:

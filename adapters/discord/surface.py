@@ -292,13 +292,7 @@ class DiscordSurface:
                     hook, place.key, spot, part.key, part.content.agent, message
                 )
         message = message_of(part)
-        body = {**message.body(), "nonce": part.key, "enforce_nonce": True}
-        if spot.reply_to:
-            body["message_reference"] = {
-                "message_id": spot.reply_to,
-                "channel_id": spot.channel,
-                "fail_if_not_exists": False,
-            }
+        body = message.body(nonce=part.key, below=spot.reply_to)
         rank = Rank.URGENT if isinstance(part.content, Card) else Rank.POST
         posted = await self._send(spot, body, message, rank)
         made = str(posted["id"])

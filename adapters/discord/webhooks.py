@@ -134,8 +134,7 @@ class Webhooks:
 
     async def _tell_cut_off(self, spot: Spot, number: str) -> None:
         """Say that a message, which stays, is not what the agent has said."""
-        nonce = {"nonce": f"c{number}", "enforce_nonce": True}
-        body = {**Message(content=CUT_OFF).body(), **nonce}
+        body = Message(content=CUT_OFF).body(nonce=f"c{number}")
         try:
             await self._rest.call("POST", f"/channels/{spot.channel}/messages", json=body)
         except AuthError:
