@@ -15,6 +15,11 @@ from typing import Any
 READERS = 4
 """Queries that run side by side."""
 
+CACHE = 256
+"""KiB of pages that a connection keeps: what it reads is in the system's cache, and two threads are
+seldom looked at one after the other.
+"""
+
 Parameters = tuple[Any, ...] | dict[str, Any]
 
 
@@ -63,6 +68,7 @@ def _connect(path: Path) -> sqlite3.Connection:
     connection.create_function("fold", 1, fold, deterministic=True)
     connection.execute("PRAGMA query_only = ON")
     connection.execute("PRAGMA busy_timeout = 5000")
+    connection.execute(f"PRAGMA cache_size = -{CACHE}")
     return connection
 
 
