@@ -26,8 +26,6 @@ _OWN = (
     CodeExecutor,
 )
 _HOLDERS: tuple[type, ...] = (*_OWN, BaseTool)
-_PLAIN = frozenset({str, int, float, bool, bytes, type(None)})
-"""What holds nothing and is nobody's own: most of what there is in a team."""
 
 
 Close: TypeAlias = Callable[[], Awaitable[None]]
@@ -102,33 +100,34 @@ def _everything(team: object) -> Iterator[object]:
     seen: dict[int, object] = {}
     while left:
         part = left.pop()
-        if type(part) in _PLAIN or id(part) in seen:
+        shape = _shape(type(part))
+        if shape == "dull" or id(part) in seen:
             continue
         seen[id(part)] = part
         yield part
-        left += _inside(part)
-
-
-def _inside(part: object) -> Iterable[object]:
-    match _shape(type(part)):
-        case "items":
-            return cast("Iterable[object]", part)
-        case "values":
-            return cast("Mapping[object, object]", part).values()
-        case "parts":
-            return _attributes(part)
-        case "nothing":
-            return ()
+        match shape:
+            case "items":
+                left += cast("Iterable[object]", part)
+            case "values":
+                left += cast("Mapping[object, object]", part).values()
+            case "parts":
+                left += _attributes(part)
+            case "closed":
+                pass
 
 
 @lru_cache(maxsize=1024)
-def _shape(kind: type[object]) -> Literal["items", "values", "parts", "nothing"]:
-    """How what such a part holds is come by."""
+def _shape(kind: type[object]) -> Literal["items", "values", "parts", "closed", "dull"]:
+    """How what such a part holds is come by; most there is in a team is dull: it holds nothing and
+    nobody looks for it.
+    """
     if issubclass(kind, list | tuple | set | frozenset):
         return "items"
     if issubclass(kind, dict):
         return "values"
-    return "parts" if _may_hold(kind) else "nothing"
+    if _may_hold(kind):
+        return "parts"
+    return "closed" if issubclass(kind, ChatCompletionClient) else "dull"
 
 
 @lru_cache(maxsize=1024)
@@ -158,11 +157,9 @@ def _may_hold(kind: type[object]) -> bool:
     return ours or issubclass(kind, _HOLDERS)
 
 
-def _attributes(part: object) -> Iterator[object]:
-    yield from getattr(part, "__dict__", {}).values()
-    for name in _slots(type(part)):
-        if hasattr(part, name):
-            yield getattr(part, name)
+def _attributes(part: object) -> Iterable[object]:
+    slots = [getattr(part, name) for name in _slots(type(part)) if hasattr(part, name)]
+    return [*getattr(part, "__dict__", {}).values(), *slots]
 
 
 @lru_cache(maxsize=1024)

@@ -17,6 +17,7 @@ import sqlite3
 import tempfile
 from collections.abc import AsyncGenerator, Callable, Collection, Mapping
 from contextlib import asynccontextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
 
@@ -71,6 +72,11 @@ class SqliteStore(SqliteReader):
     """A SessionStore in `folder`, which is made when it is first owned."""
 
     _writer: Writer | None = None
+
+    @cached_property
+    def _work(self) -> Path:
+        """Where the work folders are."""
+        return self._folder / "work"
 
     @property
     def commits(self) -> int:
@@ -177,8 +183,7 @@ class SqliteStore(SqliteReader):
         await asyncio.to_thread(self._remove_others, kept)
 
     def _remove_others(self, kept: set[str]) -> None:
-        folders = self._folder / "work"
-        for folder in folders.iterdir() if folders.is_dir() else ():
+        for folder in self._work.iterdir() if self._work.is_dir() else ():
             if folder.name not in kept:
                 shutil.rmtree(folder, ignore_errors=True)
 
@@ -223,7 +228,7 @@ class SqliteStore(SqliteReader):
         return folder
 
     def _work_folder(self, thread: str) -> Path:
-        return self._folder / "work" / thread
+        return self._work / thread
 
     async def accept(
         self,
