@@ -22,6 +22,9 @@ from gateway.events import (
 )
 from gateway.store.records import CallRow, OpenMessage, Request, Thread
 
+TOGETHER = 100
+"""Events that one statement stores: SQLite may have been built to take 999 values in one."""
+
 PREVIEW = 160
 """Characters of a thread's last message that lists show."""
 
@@ -211,14 +214,16 @@ def add_events(
     )
     if not counted.rowcount:
         raise Fenced(thread)
-    connection.execute(
-        _insert_events(len(placed)),
-        [
-            value
-            for event in placed
-            for value in (thread, event.seq, event.turn, event.kind, dump_event(event))
-        ],
-    )
+    for first in range(0, len(placed), TOGETHER):
+        some = placed[first : first + TOGETHER]
+        connection.execute(
+            _insert_events(len(some)),
+            [
+                value
+                for event in some
+                for value in (thread, event.seq, event.turn, event.kind, dump_event(event))
+            ],
+        )
     return placed
 
 

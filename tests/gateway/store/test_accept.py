@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from gateway.conversation import Attachment, Author, ConversationKey, InboundMessage, order_key
 from gateway.errors import NotFound
+from gateway.events import Notice
 from gateway.store import SqliteStore
 from gateway.store.decisions import Enqueue, NewThread, Refuse, SetMode
 from gateway.store.work import Record, TurnEnd, Work
@@ -186,3 +187,17 @@ async def test_what_joined_a_turn_that_was_stopped_before_its_team_had_it_is_the
         await send(kept, "third")
         work = await begin(kept)
     assert [message.text for message in work.messages] == ["second", "third"]
+
+
+async def test_however_many_events_a_record_has_they_are_stored_in_their_order():
+    said = [str(number) for number in range(7000)]
+    async with store() as kept:
+        await send(kept)
+        work = await begin(kept)
+        record = Record(events=[Notice(thread="t", text=text) for text in said])
+        events = (await kept.record(work.lease, record)).events
+        stored = await kept.events("t", after=events[0].seq - 1, limit=9000)
+        last = (await kept.thread("t")).last_seq
+    assert stored == [*events]
+    assert [event.text for event in stored if isinstance(event, Notice)] == said
+    assert stored[-1].seq == last
