@@ -139,6 +139,25 @@ async def test_a_reply_to_a_question_asked_with_a_command_goes_on_with_it_after_
     assert "first?" in "".join(model.texts())
 
 
+async def test_a_question_that_is_to_be_private_is_seen_by_its_author_alone(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    general, alice, bob = discord.channel("general"), discord.person("alice"), discord.person("bob")
+    config = config_of(discord, threads="private")
+    async with serving(discord, tmp_path, lambda: solo("Yes."), config=config) as gateway:
+        await ready(discord)
+        used = await alice.slash(general, "ask", text="am I alone?")
+        await discord.until(lambda: used.response)
+        (thread,) = await discord.until(lambda: discord.threads(general))
+        await discord.until(lambda: said(discord, thread) == ["**solo**\nYes."])
+        await all_told(gateway)
+    assert response_of(used).visible_to is alice.user
+    assert bob.sees(general) == []
+    assert thread.private
+    assert alice.id in thread.members
+    assert bob.id not in thread.members
+
+
 async def test_commands_are_told_to_discord_only_when_they_change(
     discord: DiscordSimulator, tmp_path: Path
 ) -> None:
