@@ -8,6 +8,7 @@ import logging
 import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
+from functools import lru_cache
 from string import Formatter
 from typing import Annotated, Any, ClassVar, TypeVar
 from uuid import uuid4
@@ -56,8 +57,6 @@ nothing else.
 PROMPT_FIELDS = frozenset({"roles", "participants", "history"})
 
 logger = logging.getLogger("teams")
-
-_in_json = json.JSONEncoder(ensure_ascii=False).encode
 
 
 class SelectorGroupChatConfig(BaseModel, defer_build=True):
@@ -236,7 +235,7 @@ class SelectorGroupChat(BaseGroupChat, Component[SelectorGroupChatConfig]):
             roles="\n".join(
                 f"{name} : {' '.join(members[name].description.split())}" for name in candidates
             ),
-            participants=_in_json(candidates),
+            participants=_in_json(tuple(candidates)),
             history="\n\n".join(filter(None, map(_paragraph, await self._shown_history()))),
         )
         if ModelFamily.is_openai(self._model_client.model_info["family"]):
@@ -392,6 +391,11 @@ def _checked_prompt(template: str) -> str:
             "{roles}, {participants} and {history}; write a brace that is meant as one twice."
         )
     return template
+
+
+@lru_cache(maxsize=64)  # a team has few choices, and each is told again and again
+def _in_json(names: tuple[str, ...]) -> str:
+    return json.dumps(names, ensure_ascii=False)
 
 
 def _paragraph(message: LLMMessage) -> str | None:
