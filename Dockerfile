@@ -1,5 +1,5 @@
 # syntax=docker/dockerfile:1
-# docker build -t parley . && docker run -v parley:/var/lib/parley -v ./config.toml:/etc/parley/config.toml:ro parley
+# docker build -t parley . && docker run --init -v parley:/var/lib/parley -v ./config.toml:/etc/parley/config.toml:ro parley
 
 FROM python:3.13-slim AS build
 COPY requirements/runtime.txt /src/requirements/

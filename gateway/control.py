@@ -200,8 +200,11 @@ class SocketClient:
     async def connect(cls, folder: Path) -> SocketClient:
         """A client of the gateway that owns the store in `folder`. Raises Closing if none does."""
         path = folder / NAME
-        if path.is_symlink():
-            path = path.readlink()
+        try:
+            if path.is_symlink():
+                path = path.readlink()
+        except OSError as error:
+            raise _gone(error) from error
         client = cls(path)
         hello = await client._call("hello")
         client._owner = hello["pid"]

@@ -93,6 +93,7 @@ def test_the_service_runs_reloads_and_ends_as_the_command_says(monkeypatch):
     assert store_folder() == Path("/var/lib") / unit["StateDirectory"]
     assert unit["User"] != "root"
     assert int(unit["TimeoutStopSec"]) > Limits().shutdown_seconds
+    assert unit["KillMode"] == "mixed"  # as `docker stop`: the process alone is told to end
     assert unit["ExecReload"].split()[1] == "-HUP"
     assert int(unit["RestartPreventExitStatus"]) == ExitCode.USAGE
     command = unit["ExecStart"].split()
