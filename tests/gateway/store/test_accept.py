@@ -201,3 +201,41 @@ async def test_however_many_events_a_record_has_they_are_stored_in_their_order()
     assert stored == [*events]
     assert [event.text for event in stored if isinstance(event, Notice)] == said
     assert stored[-1].seq == last
+
+
+async def test_what_was_said_lately_is_the_newest_of_the_threads_used_last() -> None:
+    now = 1000.0
+
+    async def say(kept, workspace, root, number):
+        nonlocal now
+        now += 10.0
+        key = ConversationKey(platform="x", workspace=workspace, channel="c", root=root)
+        message = InboundMessage(
+            key=key, author=ANN, text="hi", message_id=number, order_key=order_key(number)
+        )
+        await kept.accept(
+            message,
+            lambda _: Enqueue(),
+            new=NewThread(id=f"{workspace}{root}", team="demo", definition=""),
+            kind="message",
+            then=lambda _: None,
+        )
+
+    with tempfile.TemporaryDirectory() as folder:
+        kept = SqliteStore(Path(folder), clock=lambda: now)
+        async with kept.own():
+            for root, number in [("old", "1"), ("a", "2"), ("a", "4"), ("a", "3"), ("b", "5")]:
+                await say(kept, "w", root, number)
+            await say(kept, "w2", "a", "6")
+            work = await kept.begin("wold", "boot")
+            assert isinstance(work, Work)
+            now = 5000.0
+            await say(kept, "w", "b", "7")
+            lately = await kept.said_lately("x", "w", 4000.0, threads=2, each=2)
+    # "old" is left out: nothing waits there any more. What waits counts however old it is.
+    assert [(each.key.root, each.message_id) for each in lately] == [
+        ("a", "3"),
+        ("a", "4"),
+        ("b", "5"),
+        ("b", "7"),
+    ]
