@@ -124,11 +124,11 @@ class Hearing:
         if not said.edited:
             return
         key, _ = await self.where(said)
-        edit, store = key.dedupe("edit", said.id, said.edited), self._gateway.store
-        if _calls_late(said) and not await store.taken((_created(key, said),)):
+        created, edit = _created(key, said.id), key.dedupe("edit", said.id, said.edited)
+        known = await self._gateway.store.taken((created, edit))
+        if created not in known and _calls_late(said):
             await self.hear(said, me)
-            return
-        if await store.thread_at(key) is None or await store.taken((edit,)):
+        if created not in known or edit in known:
             return
         author = await self._known.people.author(said.sender, said.guild)
         message = await self._message(said, key, author, me)
@@ -143,7 +143,7 @@ class Hearing:
             key, _ = await conversation(
                 self._known.channels, self._known.spots, removed.channel, removed.guild, message
             )
-            if await self._gateway.store.thread_at(key) is not None:
+            if await self._gateway.store.taken((_created(key, message),)):
                 await self.take_removal(key, message)
 
     async def take_removal(self, key: ConversationKey, message: str) -> None:
@@ -189,7 +189,7 @@ class Hearing:
             author=author,
             direct=not said.guild,
             text=text,
-            dedupe=(_created(key, said),),
+            dedupe=(_created(key, said.id),),
             message_id=said.id,
             order_key=order_key(said.id),
             reply_to=said.request or said.answers,
@@ -295,8 +295,8 @@ def said_at(said: Said) -> float:
     return (int(said.id) >> 22) / 1000 + DISCORD_EPOCH
 
 
-def _created(key: ConversationKey, said: Said) -> str:
-    return key.dedupe("create", said.id)
+def _created(key: ConversationKey, message: str) -> str:
+    return key.dedupe("create", message)
 
 
 def _calls_late(said: Said) -> bool:

@@ -11,7 +11,16 @@ import pytest
 from adapters.discord.simulator import DiscordSimulator, Fails
 from gateway.config import Attachments, Route
 from gateway.gateway import Limits
-from tests.adapters.discord.serving import EVERYWHERE, all_told, said, serving, taken, thread_of
+from tests.adapters.discord.serving import (
+    EVERYWHERE,
+    all_told,
+    config_of,
+    own,
+    said,
+    serving,
+    taken,
+    thread_of,
+)
 from tests.adapters.discord.test_interactions import card_in, ready, ringing
 from tests.fakes.scripted_model import ScriptedModel
 from tests.gateway.scripted import solo
@@ -151,6 +160,28 @@ async def test_an_edit_and_a_deletion_reach_what_still_waits(
     assert "second, corrected" in asked
     assert "third" not in asked
     assert len(model.requests) == 2
+
+
+async def test_a_deletion_in_a_chain_of_replies_reaches_what_still_waits(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    general, alice, go_on = discord.channel("general"), discord.person("alice"), asyncio.Event()
+    model = ScriptedModel("One.", ["Two ", go_on, "."], "Three.")
+    config = config_of(discord, threads="none")
+    async with serving(discord, tmp_path, partial(solo, model), config=config) as gateway:
+        await alice.mentions(general, "first")
+        (answer,) = await discord.until(lambda: own(discord, general))
+        await alice.says(general, "second", reply_to=answer)
+        await model.asked(2)
+        third = await alice.says(general, "third", reply_to=answer)
+        await taken(gateway, 3)
+        await alice.deletes(third)
+        await taken(gateway, 4)
+        go_on.set()
+        await discord.until(lambda: len(own(discord, general)) == 2)
+        await all_told(gateway)
+    assert len(model.requests) == 2
+    assert "third" not in "".join(model.texts())
 
 
 async def test_another_bot_is_heard_only_where_a_route_names_it(
