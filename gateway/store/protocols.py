@@ -15,33 +15,7 @@ from typing import Protocol
 from gateway.conversation import ConversationKey, InboundMessage
 from gateway.counting import Scope
 from gateway.events import SessionEvent
-from gateway.store.decisions import NO_LOAD as NO_LOAD
 from gateway.store.decisions import Accepted, Awaiting, Brought, Judge, NewThread, Sort
-from gateway.store.decisions import Again as Again
-from gateway.store.decisions import Begin as Begin
-from gateway.store.decisions import Cancel as Cancel
-from gateway.store.decisions import Change as Change
-from gateway.store.decisions import Decision as Decision
-from gateway.store.decisions import Drop as Drop
-from gateway.store.decisions import Enqueue as Enqueue
-from gateway.store.decisions import First as First
-from gateway.store.decisions import Forget as Forget
-from gateway.store.decisions import Ignore as Ignore
-from gateway.store.decisions import Load as Load
-from gateway.store.decisions import PairingCode as PairingCode
-from gateway.store.decisions import PersonLimits as PersonLimits
-from gateway.store.decisions import Refuse as Refuse
-from gateway.store.decisions import Resolve as Resolve
-from gateway.store.decisions import Retry as Retry
-from gateway.store.decisions import Revoke as Revoke
-from gateway.store.decisions import Say as Say
-from gateway.store.decisions import SetMode as SetMode
-from gateway.store.decisions import Situation as Situation
-from gateway.store.decisions import Spent as Spent
-from gateway.store.decisions import Stop as Stop
-from gateway.store.decisions import Support as Support
-from gateway.store.decisions import TellUsage as TellUsage
-from gateway.store.records import NOTHING_USED as NOTHING_USED
 from gateway.store.records import (
     AuditRow,
     Checkpoint,
@@ -57,16 +31,6 @@ from gateway.store.records import (
     Thread,
     Used,
 )
-from gateway.store.records import CallRow as CallRow
-from gateway.store.records import CallStatus as CallStatus
-from gateway.store.records import Grant as Grant
-from gateway.store.records import InboxOutcome as InboxOutcome
-from gateway.store.records import ModelUse as ModelUse
-from gateway.store.records import PartStatus as PartStatus
-from gateway.store.records import RequestState as RequestState
-from gateway.store.records import TurnStatus as TurnStatus
-from gateway.store.records import WaitingMessage as WaitingMessage
-from gateway.store.work import MAX_RESUMES as MAX_RESUMES
 from gateway.store.work import (
     Joined,
     Later,
@@ -78,8 +42,6 @@ from gateway.store.work import (
     Succession,
     Work,
 )
-from gateway.store.work import QueuedMessage as QueuedMessage
-from gateway.store.work import TurnEnd as TurnEnd
 
 
 class SessionReader(Protocol):
