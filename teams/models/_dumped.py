@@ -61,14 +61,15 @@ def load_llm_messages(rows: Sequence[Any]) -> list[LLMMessage]:
 
 
 def users_said(
-    contents: Sequence[str], sources: Iterable[str], origins: Iterable[str] = repeat("")
+    contents: Sequence[str], sources: Iterable[str], origins: Iterable[str] | None = None
 ) -> list[UserMessage]:
     """User messages of these texts, which are known to be right; `origins` are the ids of the chat
     messages that they stand for.
     """
     columns = {"content": contents, "source": sources, "type": repeat("UserMessage")}
     made = compact_user_message.many(len(contents), columns)
-    set_slot(made, "_origin", origins)
+    if origins is not None:
+        set_slot(made, "_origin", origins)
     return made
 
 
@@ -76,7 +77,7 @@ def models_said(
     contents: Sequence[str],
     thoughts: Iterable[str | None],
     sources: Iterable[str],
-    origins: Iterable[str] = repeat(""),
+    origins: Iterable[str] | None = None,
 ) -> list[AssistantMessage]:
     """Model answers of these texts, which are known to be right; see `users_said`."""
     columns = {
@@ -86,7 +87,8 @@ def models_said(
         "type": repeat("AssistantMessage"),
     }
     made = compact_assistant_message.many(len(contents), columns)
-    set_slot(made, "_origin", origins)
+    if origins is not None:
+        set_slot(made, "_origin", origins)
     return made
 
 
