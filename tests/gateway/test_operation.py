@@ -212,7 +212,7 @@ async def test_what_is_deleted_leaves_no_trace_on_the_disk(tmp_path, own_log, ho
     if how == "age":
         now[0] = 1e11
     async with opened(tmp_path, teams, limits=limits, clock=lambda: now[0]) as client:
-        await client._gateway._tidy()
+        await client._gateway._life.tidy()
         assert SECRET.encode() not in everything_on_disk(tmp_path)
         assert [each.id for each in await client.threads()] != [thread]
     assert SECRET.encode() not in everything_on_disk(tmp_path)
