@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ from adapters.slack.simulator.clock import RealClock
 from adapters.slack.simulator.state import Message
 from teams import Swarm
 from teams.agents import AssistantAgent
+from teams.base import Team
 from teams.conditions import TextMentionTermination
 from tests.adapters.slack.serving import EVERYWHERE, Served, served
 from tests.adapters.slack_out.running import one
@@ -114,21 +117,28 @@ def in_time(slack: SlackSimulator) -> bool:
     )
 
 
+@asynccontextmanager
+async def in_real_time(
+    folder: Path, parallel: int
+) -> AsyncGenerator[tuple[SlackSimulator, Served]]:
+    """A workspace that keeps to its rates, and a team of one that takes three seconds to answer."""
+    clock = RealClock()
+
+    def team(_: object) -> Team:
+        return one(clock, " ".join(WORDS))
+
+    async with (
+        SlackSimulator(clock=clock) as slack,
+        served(slack, folder, team, routes=[MANY], parallel=parallel) as run,
+    ):
+        yield slack, run
+
+
 @pytest.mark.timeout(120)
 async def test_twenty_threads_of_two_people_are_answered_whole_over_the_sockets(
     tmp_path: Path,
 ) -> None:
-    clock = RealClock()
-    async with (
-        SlackSimulator(clock=clock) as slack,
-        served(
-            slack,
-            tmp_path,
-            lambda _: one(clock, " ".join(WORDS)),
-            routes=[MANY],
-            parallel=30,
-        ) as run,
-    ):
+    async with in_real_time(tmp_path, parallel=30) as (slack, run):
         people = [slack.person("ann"), slack.person("bob")]
         asked = [await people[n % 2].asks("general", f"question {n}") for n in range(20)]
 
@@ -148,22 +158,12 @@ async def test_twenty_threads_of_two_people_are_answered_whole_over_the_sockets(
 async def test_one_with_fifty_threads_does_not_keep_another_waiting_over_the_sockets(
     tmp_path: Path,
 ) -> None:
-    clock = RealClock()
-    async with (
-        SlackSimulator(clock=clock) as slack,
-        served(
-            slack,
-            tmp_path,
-            lambda _: one(clock, " ".join(WORDS)),
-            routes=[MANY],
-            parallel=60,
-        ) as run,
-    ):
+    async with in_real_time(tmp_path, parallel=60) as (slack, run):
         ann, bob = slack.person("ann"), slack.person("bob")
         threads = [await ann.asks("general", f"question {n}") for n in range(50)]
         await run.taken(50)
         await slack.until(lambda: len(slack.calls("chat.startStream")) > 10)
-        begun = clock.time()
+        begun = slack.world.clock.time()
         asked = await bob.asks("general", "and mine?")
         await slack.until(lambda: slack.messages("general", asked)[1:], within=60)
         assert float(slack.messages("general", asked)[1].ts) - begun < 5
