@@ -37,6 +37,10 @@ class Growing(Protocol[T_co]):
     def __getitem__(self, index: slice, /) -> Sequence[T_co]: ...
 
 
+_LINES = 64
+"""Lines of a list that are kept apart, before they take more room than what stands in them."""
+
+
 @dataclass(slots=True)
 class _Mark:
     history: Growing[Any]
@@ -66,6 +70,8 @@ class _List:
         if count:
             self._lines.append(line)
             self.length += count
+            if len(self._lines) > _LINES:
+                self.line()
 
     def line(self) -> bytes:
         if len(self._lines) != 1:
@@ -74,6 +80,13 @@ class _List:
 
     def entries(self) -> list[Any]:
         return from_bytes(self.line())
+
+
+def _take(lists: dict[str, _List], path: str, gain: Gain) -> None:
+    found = lists.get(path)
+    if found is None:
+        found = lists[path] = _List()
+    found.take(gain)
 
 
 class Saved(Collection[T], Generic[T]):
@@ -100,7 +113,8 @@ class SnapshotWriter:
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
-        self._lists: dict[str, _List] = {}
+        self._lists: dict[str, _List] | None = None
+        """What the parts hold, as long as it may be copied: of a team that was loaded."""
         self._marks: dict[str, _Mark] = {}
         self._values: dict[str, bytes] = {}
         self._written = 0
@@ -154,9 +168,8 @@ class SnapshotWriter:
             entries = [encode(item) for item in history[start:]]
             count = len(entries)
             gain = self._gains[path] = (count if start else [count], to_bytes(entries))
-            if path not in self._lists:
-                self._lists[path] = _List()
-            self._lists[path].take(gain)
+            if self._lists is not None:
+                _take(self._lists, path, gain)
 
     def has(self, path: str, history: Growing[Any], length: int) -> bool:
         """Whether the parts hold so many items of a history that nobody has read from them yet."""
@@ -193,19 +206,19 @@ class SnapshotWriter:
     def finish(self) -> bytes:
         """The part that says what changed since the last one; b"" if nothing did."""
         blocks = self._pool.blocks(self._written)
-        if self._parts == 0:
-            self._gains = self._all_seen()
-        elif not (blocks or self._gains or self._values_out):
+        if self._parts == 0 and self._lists is not None:
+            self._gains = {
+                path: (each.length, each.line())
+                for path in self._seen
+                if (each := self._lists.get(path)) is not None
+            }
+        elif self._parts and not (blocks or self._gains or self._values_out):
             return b""
         part = Part(self._parts, blocks, self._gains, self._values_out)
         self._written = len(self._pool)
         self._gains, self._values_out, self._seen = {}, {}, []
         self._parts += 1
         return write_part(part)
-
-    def _all_seen(self) -> dict[str, Gain]:
-        lists = {path: self._lists[path] for path in self._seen if path in self._lists}
-        return {path: (each.length, each.line()) for path, each in lists.items()}
 
 
 class SnapshotReader:
@@ -255,9 +268,7 @@ class SnapshotReader:
                 if not self._types.is_built_in(kind):
                     self._foreign += [start + place for place in places]
         for path, gain in part.lists.items():
-            if path not in self.lists:
-                self.lists[path] = _List()
-            self.lists[path].take(gain)
+            _take(self.lists, path, gain)
         self._values.update(part.values)
 
     def value(self, path: str, default: Any = None) -> Any:
