@@ -87,16 +87,14 @@ class Acting:
     async def _begin(self, event: Event, text: str, foreign: Foreign | None) -> None:
         """A question to the team; the command's answer is what its conversation hangs on."""
         key, in_thread = await self._where(event, root_of_command(event.id))
-        author = await self._known.people.author(event.sender, event.guild)
         doing = Doings(
             key=key,
             text=text,
             event="command" if foreign is None else "shortcut",
             foreign=foreign,
         )
-        asking = InboundMessage(key=key, author=author, direct=not event.guild)
-        hidden = not await self._gateway.may(asking)
-        work = self._asked(event, author, doing)
+        hidden = await self._is_refused(event, key)
+        work = self._asked(event, doing)
         if not event.guild or in_thread:
             await self._replies.show(event, work, hidden=hidden)
             return
@@ -107,8 +105,16 @@ class Acting:
             if message := await self._replies.show(event, work, hidden=hidden):
                 await hang(message)
 
-    async def _asked(self, event: Event, author: Author, doing: Doings) -> Shown:
+    async def _is_refused(self, event: Event, key: ConversationKey) -> bool:
+        """Whether its person may not write there, where others would see the answer."""
+        if not event.guild:
+            return False
+        author = await self._known.people.author(event.sender, event.guild)  # the event tells
+        return not await self._gateway.may(InboundMessage(key=key, author=author))
+
+    async def _asked(self, event: Event, doing: Doings) -> Shown:
         """Take a question; what is shown about it."""
+        author = await self._known.people.author(event.sender, event.guild)
         receipt = await self._accept(event, author, doing)
         if receipt.reply or receipt.outcome == "refused":
             return Shown(text=receipt.reply or NOT_TAKEN, alone=True)

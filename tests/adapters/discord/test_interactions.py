@@ -330,6 +330,20 @@ async def test_clicks_are_noticed_in_time_while_everything_else_is_slow(
     assert discord.missed_interactions == []
 
 
+async def test_a_question_in_a_direct_message_is_noticed_in_time_while_its_person_is_looked_up(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    alice = discord.person("alice")
+    async with serving(discord, tmp_path, lambda: solo("Hi.")) as gateway:
+        await ready(discord)
+        discord.faults.plan(Slow(4.0), path="/members/")
+        used = await discord.answered(await alice.slash(alice.direct, "ask", text="hello?"))
+        await discord.until(lambda: used.response and "hello?" in used.response.content)
+        await discord.until(lambda: "**solo**\nHi." in said(discord, alice.direct))
+        await all_told(gateway)
+    assert discord.missed_interactions == []
+
+
 async def test_a_click_that_discord_gave_up_waiting_for_counts_nevertheless(
     discord: DiscordSimulator, tmp_path: Path
 ) -> None:
