@@ -75,6 +75,8 @@ class ThreadModel:
     def __init__(self) -> None:
         self.title = ""
         self.activity: Activity = "idle"
+        self.failed = False
+        """The last turn did not reach its end."""
         self.speaker = ""
         self.turn_started_at = 0.0
         self.prompt_tokens = 0
@@ -207,6 +209,7 @@ class ThreadModel:
             case TurnFinished(outcome=outcome):
                 self._rest()
                 self.activity, self.speaker = "idle", ""
+                self.failed = outcome not in ("done", "waiting")
                 if outcome == "waiting":
                     self.activity = "waiting"
                     self._mark_waiting()

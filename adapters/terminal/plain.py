@@ -53,6 +53,7 @@ class PlainChat:
         self._news = asyncio.Event()
         self._left = False
         self._failed = False
+        self._sent = False
         self._unread = False
         self._prompted = False
         self._replaying = False
@@ -117,7 +118,8 @@ class PlainChat:
         if conversation.model.requests and not self._interactive and not self._left:
             self._complain("The team waits for an answer; the same thread takes it later.")
             return ExitCode.WAITING
-        return ExitCode.FAILED if self._failed else ExitCode.DONE
+        gave_up = self._sent and conversation.model.failed and not self._interactive
+        return ExitCode.FAILED if self._failed or gave_up else ExitCode.DONE
 
     # input
 
@@ -169,6 +171,7 @@ class PlainChat:
     async def _send(self, conversation: Conversation, text: str) -> bool:
         try:
             receipt = await conversation.send(text)
+            self._sent = True
         except Exception as error:
             self._complain(error)
             return False

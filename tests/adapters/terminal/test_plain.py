@@ -241,6 +241,14 @@ async def test_a_thread_that_is_not_there_is_a_complaint():
     assert "gone" in err
 
 
+@pytest.mark.parametrize(("lines", "expected"), [(["go"], 1), (["go", "again"], 0)])
+async def test_the_exit_code_of_a_pipe_is_that_of_its_last_turn(lines: list[str], expected: int):
+    client = Team([ended("failed", "The model can't be reached.")], [said("a", "m", "ok"), ended()])
+    code, out, _ = await chat(client, *lines)
+    assert code == expected
+    assert "The model can't be reached." in out
+
+
 async def test_hostile_text_is_printed_as_text():
     hostile = "\x1b]52;c;aGk=\x07\x1b[2J[/nope]\u202e"
     client = Team([speaker(hostile), said(hostile, "m", hostile), ended("failed", hostile)])
