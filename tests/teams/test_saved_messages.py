@@ -266,7 +266,8 @@ async def test_what_only_pydantic_reads_is_still_read():
 
 @pytest.mark.parametrize("enabled", [True, False])
 async def test_the_garbage_collector_is_afterwards_as_it_was(enabled: bool):
-    team = team_of()
+    agent = AssistantAgent("one", ScriptedModel("fine", "good"))
+    team = RoundRobinGroupChat([agent], max_turns=1)
     await team.run(task="hi")
     state = json.loads(json.dumps(await team.save_state()))
     broken = json.loads(json.dumps(state))
@@ -276,6 +277,8 @@ async def test_the_garbage_collector_is_afterwards_as_it_was(enabled: bool):
             gc.disable()
         await team.save_state()
         await team.load_state(state)
+        await team.load_snapshot([await team.save_snapshot()])
+        await team.run(task="more")
         with pytest.raises(ValueError, match="Unheard"):
             await team.load_state(broken)
         assert gc.isenabled() == enabled
