@@ -81,6 +81,7 @@ class Turn:
             resumed=work.open_messages,
         )
         self._token = CancellationToken()
+        log.unwritable = self._token.cancel
         self._leaving = False
         self._files: MadeFiles | None = None
         self._largest_file = terms.largest_file

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import replace
 
@@ -30,6 +30,8 @@ class TurnLog:
         self._put_off: Record | None = None
         self._due: asyncio.Handle | None = None
         self._writing: asyncio.Task[Recorded] | None = None
+        self.unwritable: Callable[[], None] = _nothing
+        """Called where what was put off can't be written: the run must not go on."""
 
     @property
     def thread(self) -> str:
@@ -72,6 +74,11 @@ class TurnLog:
             # Whoever writes next, or leaves, waits for it.
             loop = asyncio.get_running_loop()
             self._writing = loop.create_task(self._commit(record), name=f"turn {self.turn} writes")
+            self._writing.add_done_callback(self._written)
+
+    def _written(self, writing: asyncio.Task[Recorded]) -> None:
+        if writing.cancelled() or writing.exception() is not None:
+            self.unwritable()  # whoever writes next learns why
 
     async def _settle(self) -> None:
         """Wait for what is being written; raises what became of it."""
@@ -115,3 +122,7 @@ class TurnLog:
                 if event.seq:
                     LOG.info("%s", event.kind, extra={"event": f"{self.thread}:{event.seq}"})
         self._bus.publish(self.thread, events)
+
+
+def _nothing() -> None:
+    pass

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.errors import Fenced
+from gateway.errors import Fenced, StoreFull
 from gateway.events import (
     MessageFinished,
     Notice,
@@ -21,6 +21,8 @@ from gateway.registry import ToolRule
 from gateway.store import SqliteStore
 from gateway.store.turns import INTERRUPTED, PARKED
 from gateway.store.work import MAX_RESUMES, Record, Work
+from teams import RoundRobinGroupChat
+from teams.agents import AssistantAgent
 from tests.gateway.scripted import (
     Door,
     ScriptedTeams,
@@ -336,3 +338,44 @@ async def test_a_turn_whose_lease_is_lost_writes_nothing_more(tmp_path):
             )
     assert "message_finished" not in kinds(work.events)
     assert seq == work.thread.last_seq
+
+
+class FullOnce(SqliteStore):
+    """Has no room for the first message that an agent has finished."""
+
+    refused = False
+
+    async def record(self, lease, record):
+        if not self.refused and of(MessageFinished, record.events):
+            self.refused = True
+            raise StoreFull
+        return await super().record(lease, record)
+
+
+async def test_a_message_that_found_no_room_while_the_next_agent_was_asked_is_said_anew(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr("gateway.session.FIRST_RETRY", 0.01)
+    door = Door()  # nobody opens it: the run must not wait for who stands there
+    first, second = model("one", "one"), model("two", "two")
+
+    class Slow(AssistantAgent):
+        async def on_messages_stream(self, messages, cancellation_token):
+            if not store.refused:
+                await door.pass_through()
+            async for item in super().on_messages_stream(messages, cancellation_token):
+                yield item
+
+    def make():
+        agents = [AssistantAgent("quick", first), Slow("slow", second)]
+        return RoundRobinGroupChat(agents, max_turns=2)
+
+    store = FullOnce(tmp_path)
+    async with Gateway(store, ScriptedTeams(make), limits=AT_ONCE) as gateway:
+        client = LocalClient(gateway)
+        thread = (await client.create_thread()).id
+        async with asyncio.timeout(5):
+            events = await turn(client, thread, "go")
+    assert store.refused
+    assert [event.text for event in of(MessageFinished, events)] == ["one", "two"]
+    assert len(of(TurnStarted, events)) == 2
