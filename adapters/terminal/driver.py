@@ -73,7 +73,10 @@ class Output(threading.Thread):
 
     def _write_whole(self, data: bytes) -> None:
         while data:
-            data = data[os.write(self._descriptor, data) :]
+            try:
+                data = data[os.write(self._descriptor, data) :]
+            except BlockingIOError:  # another program on this terminal has made it so
+                select.select([], [self._descriptor], [])
 
 
 class TerminalDriver(LinuxDriver):

@@ -73,6 +73,10 @@ class PtyProcess:
     def resize(self, width: int, height: int) -> None:
         fcntl.ioctl(self._master, termios.TIOCSWINSZ, struct.pack("HHHH", height, width, 0, 0))
 
+    def refuse_to_block(self) -> None:
+        """As a program leaves a terminal that has set it to non-blocking and not back."""
+        os.set_blocking(self._slave, False)
+
     def type(self, keys: str | bytes) -> None:
         os.write(self._master, keys.encode() if isinstance(keys, str) else keys)
 

@@ -17,14 +17,13 @@ from textual.containers import Horizontal, Vertical
 from textual.screen import Screen
 
 from adapters.terminal.commands import Commands
-from adapters.terminal.guard import Twice, TypingGuard
+from adapters.terminal.guard import TypingGuard
 from adapters.terminal.history import History
-from adapters.terminal.items import concerns
 from adapters.terminal.pace import Pace
 from adapters.terminal.screens.answering import Answering
 from adapters.terminal.screens.doing import Doing
+from adapters.terminal.screens.picture import SECOND_PRESS, Picture
 from adapters.terminal.trouble import told
-from adapters.terminal.widgets.bars import Head, NewBelow, Queue, Status, Welcome
 from adapters.terminal.widgets.composer import Composer
 from adapters.terminal.widgets.palette import Palette
 from adapters.terminal.widgets.request_card import RequestCard
@@ -35,14 +34,10 @@ if TYPE_CHECKING:
 
     from adapters.terminal.app import Settings
     from adapters.terminal.conversation import Conversation
-    from adapters.terminal.model import ThreadModel
     from adapters.terminal.widgets.entries import Card
     from adapters.terminal.widgets.session_list import SessionList
-    from adapters.terminal.widgets.transcript import Transcript
     from gateway.client import AnswerKind, Client
 
-SECOND_PRESS = 1.0
-"""Seconds in which a second esc stops the team."""
 SIDE_REFRESH = 10.0
 MOST_REFRESH_WAIT = 0.5
 
@@ -71,45 +66,33 @@ class ChatScreen(Screen[None]):
         self._settings = settings
         self._clock = settings.clock or asyncio.get_running_loop()
         self._guard = TypingGuard(self._clock)
-        # Held, and not looked up: what is drawn last may be drawn while the screen is taken down,
-        # when nothing is found any more.
-        self._main, self._place, self._new_below = (
-            Horizontal(id="main"),
-            Vertical(id="place"),
-            NewBelow(),
-        )
-        self._head, self._queue, self._status = Head(), Queue(), Status()
-        self._welcome = Welcome()
+        self._picture = Picture(time=self._clock.time, now=settings.now)
+        self._main = Horizontal(id="main")
         self._palette = Palette()
         self._composer = Composer(History(settings.data_dir / "prompts.jsonl"), self._palette)
         self._card = RequestCard(self._guard, self._clock)
         self._answering = Answering(self._composer, self._card, self._guard, self._clock)
         self._doing = Doing(self, settings)
-        self._transcript: Transcript | None = None
         self._side: SessionList | None = None
         self._side_state: tuple[str, str, int] = ("", "", 0)
         """What the list of threads says of the open one."""
         self._pace = Pace(self._draw)
-        self._drawn: tuple[ThreadModel, str] | None = None
-        self._only = ""
-        """The agent that alone is shown; all, where it is empty."""
-        self._stop_key = Twice(self._clock.time, SECOND_PRESS)
-        self._stopping = False
         self._connected = asyncio.Event()
         self._tick: Timer | None = None
 
     def compose(self) -> ComposeResult:
         """The shell: what the first paint needs, and no more."""
-        yield self._head
+        picture = self._picture
+        yield picture.head
         with self._main, Vertical(id="thread"):
-            with self._place:
-                yield self._welcome
-            yield self._new_below
+            with picture.place:
+                yield picture.welcome
+            yield picture.new_below
             yield self._card
-            yield self._queue
+            yield picture.queue
             yield self._palette
             yield self._composer
-        yield self._status
+        yield picture.status
 
     def on_mount(self) -> None:
         """Say what happens; tell the app when it is on screen."""
@@ -128,10 +111,8 @@ class ChatScreen(Screen[None]):
             return
         from adapters.terminal.conversation import Conversation
         from adapters.terminal.widgets.session_list import SessionList
-        from adapters.terminal.widgets.transcript import Transcript
 
-        self._transcript = Transcript()
-        await self._place.mount(self._transcript)
+        await self._picture.begin()
         offered = [(command.name, command.description) for command in client.commands()]
         self._palette.commands = Commands(offered)
         conversation = Conversation(
@@ -170,57 +151,27 @@ class ChatScreen(Screen[None]):
                 await painted.wait()
 
     async def _draw_thread(self) -> None:
-        conversation, transcript = self.conversation, self._transcript
-        if conversation is None or transcript is None:
+        if (conversation := self.conversation) is None:
             return
         model = conversation.model
-        if self._drawn is None or model is not self._drawn[0]:
-            self._only, self._stopping = "", False
+        if self._picture.meet(model):
             self._answering.close(())
-        if self._drawn != (model, self._only):
-            self._drawn = model, self._only
-            await transcript.clear()
-        items = [model.items[key] for key in model.keys]
-        if self._only:
-            items = [item for item in items if concerns(item, self._only)]
-        await transcript.draw(items)
-        self._welcome.display = not items
-        if not items:
-            self._welcome.show(conversation.models)
-        transcript.display = bool(items)
-        requests = list(model.requests.values())
-        self._head.show(model, conversation.agents, only=self._only)
-        queued = list(model.queued.values())
-        self._composer.offer_back(bool(queued))
+        await self._picture.draw(conversation)
+        self._draw_status()
+        self._composer.offer_back(bool(model.queued))
         self._palette.agents = conversation.agents
-        self._queue.show(queued, conversation.outbox)
+        requests = list(model.requests.values())
         if (state := (model.activity, model.title, len(requests))) != self._side_state:
             self._side_state = state
             self._refresh_side()
-        self._draw_status()
-        usage = model.prompt_tokens, model.completion_tokens
-        self._status.show_usage(conversation.models, *usage)
         await self._card.show(requests)
         self._answering.close(model.requests)
         self._answering.offer()
 
     def _draw_status(self) -> None:
-        model = self.conversation.model if self.conversation else None
-        working = model is not None and model.activity == "working"
+        working = self._picture.draw_status(self.conversation)
         if self._tick is not None:
             (self._tick.resume if working else self._tick.pause)()
-        if not working:
-            self._stopping = False
-        status = self._status
-        if model is None:
-            status.connecting()
-        elif self.conversation and self.conversation.trouble:
-            status.trouble(self.conversation.trouble)
-        elif working:
-            armed = self._stop_key.armed
-            status.working(model, self._settings.now(), stopping=self._stopping, armed=armed)
-        else:
-            status.resting(waits=bool(model.requests))
 
     @work(group="side", exclusive=True)
     async def _refresh_side(self) -> None:
@@ -258,8 +209,7 @@ class ChatScreen(Screen[None]):
         await self._connected.wait()
         if self.conversation is None:
             return
-        if self._transcript is not None:
-            self._transcript.follow()
+        self._picture.follow()
         if not await self._told(self.conversation.send(text)) and not self._composer.text:
             self._composer.set_draft(text)
 
@@ -347,7 +297,7 @@ class ChatScreen(Screen[None]):
             self._press_stop()
 
     def _press_stop(self) -> None:
-        if self._stop_key.press():
+        if self._picture.stop_key.press():
             self.stop_team()
         else:
             self._clock.call_later(SECOND_PRESS, self._disarmed)
@@ -360,7 +310,7 @@ class ChatScreen(Screen[None]):
     async def stop_team(self) -> None:
         """Stop the running turn."""
         if self.conversation is not None:
-            self._stopping = True
+            self._picture.stopping = True
             self._draw_status()
             await self._told(self.conversation.stop())
 
@@ -405,7 +355,7 @@ class ChatScreen(Screen[None]):
             names = ", ".join(known) or "nobody yet"
             self.notify(f"In this team: {names}.", severity="warning", markup=False)
             return
-        self._only = agent
+        self._picture.only = agent
         self._pace.changed_by_reader()
 
     def action_copy_reply(self) -> None:
@@ -422,20 +372,11 @@ class ChatScreen(Screen[None]):
 
     @on(Composer.Scroll)
     def _scroll(self, event: Composer.Scroll) -> None:
-        if self._transcript is None:
-            return
-        rows = event.lines + event.pages * max(1, self._transcript.size.height - 2)
-        if not self._transcript.max_scroll_y:
-            return  # all of it is in view, at the bottom
-        if rows:
-            self._transcript.scroll_relative(y=rows, animate=False)
-        else:
-            self._transcript.follow()
+        self._picture.scroll(pages=event.pages, lines=event.lines)
 
     def action_follow(self) -> None:
         """Go to the end of the transcript and stay there."""
-        if self._transcript is not None:
-            self._transcript.follow()
+        self._picture.follow()
 
     def on_transcript_wanting(self) -> None:
         """The transcript wants to be drawn."""
@@ -443,6 +384,4 @@ class ChatScreen(Screen[None]):
 
     def on_transcript_moved(self) -> None:
         """The reader has left the end, or is back."""
-        if self._transcript is not None:
-            following = self._transcript.following
-            self._new_below.show(self._transcript.unseen, following=following)
+        self._picture.moved()

@@ -76,10 +76,12 @@ class Chat:
         await self.client.happen(thread or self.thread, *happened)
 
     def text(self) -> str:
-        """What stands on the screen, line by line."""
+        """What stands on the screen, line by line; nothing while it is laid out for a new size."""
         width, height = self.app.size
-        strips = self.app.screen._compositor.render_strips()
-        lines = ["".join(segment.text for segment in strip) for strip in strips]
+        compositor = self.app.screen._compositor
+        if compositor.size != self.app.size:
+            return ""
+        lines = ["".join(segment.text for segment in strip) for strip in compositor.render_strips()]
         assert len(lines) == height or not lines
         return "\n".join(line[:width].rstrip() for line in lines)
 

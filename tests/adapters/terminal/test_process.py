@@ -92,8 +92,11 @@ def test_a_terminal_that_takes_no_output_holds_up_neither_the_team_nor_the_end(t
         assert (tmp_path / "closed").exists()
 
 
-def test_a_terminal_that_takes_output_again_shows_how_things_stand(tmp_path: Path):
+@pytest.mark.parametrize("blocks", [True, False], ids=["it blocks", "it does not block"])
+def test_a_terminal_that_takes_output_again_shows_how_things_stand(tmp_path: Path, blocks: bool):
     with PtyProcess(SCRIPT, str(tmp_path), "flood", folder=tmp_path) as terminal:
+        if not blocks:
+            terminal.refuse_to_block()
         terminal.until("word _")
         terminal.wait(lambda: (tmp_path / "flooded").exists())
         terminal.until("high tide")
