@@ -27,6 +27,7 @@ from gateway.surface import RateLimited, Rejected, Unclear, Unreachable
 LOG = logging.getLogger("adapters.discord")
 
 CALL_SECONDS = 15.0
+RESPOND_SECONDS = 4.0
 PATIENCE = 10.0
 """Seconds that a call waits for its bucket."""
 
@@ -130,7 +131,11 @@ class Rest:
 
     async def respond(self, path: str, json: Any) -> Any:
         """Answer an interaction: in no bucket and without waiting, for there are three seconds."""
-        return await self._send("POST", path, None, json, (), None)
+        try:
+            async with asyncio.timeout(RESPOND_SECONDS):
+                return await self._send("POST", path, None, json, (), None)
+        except TimeoutError as error:
+            raise _failed("POST", "TimeoutError") from error
 
     async def fetch(self, url: str, longest: int) -> bytes:
         """A file of at most `longest` bytes from one of Discord's hosts, without the token.
