@@ -69,8 +69,7 @@ async def accept(each: int) -> Figures:
     for number in range(2 * 3):
         alone = bool(number % 2)
         name = "alone" if alone else "grouped"
-        limits = {"parallel_turns": 1, "waiting_messages": each + 1, "shutdown": 0.1}
-        async with opened(Closed(), **limits) as (gateway, store):
+        async with opened(Closed(), parallel_turns=1, shutdown=0.1) as (gateway, store):
             await gateway.accept(message(0, -1))
             lock, before = asyncio.Lock() if alone else nullcontext(), store.commits
             start = time.perf_counter()
@@ -94,7 +93,8 @@ async def _sender(gateway: Gateway, sender: int, each: int, lock: Any) -> list[f
     for number in range(each):
         start = time.perf_counter()
         async with lock:
-            await gateway.accept(message(sender, number))
+            # No more in a thread than may wait there.
+            await gateway.accept(message(sender + SENDERS * (number // 20), number))
         seconds.append(time.perf_counter() - start)
     return seconds
 

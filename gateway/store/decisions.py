@@ -67,9 +67,9 @@ class Situation:
     load: Load = NO_LOAD
     """What the person keeps busy already; only counted for one who has limits."""
     last: TurnStatus | None = None
-    """How the thread's newest turn stands."""
+    """How the thread's newest turn stands; only read for a command."""
     others: bool = False
-    """Somebody else has written in the thread."""
+    """Somebody else has written in the thread; only read for a command."""
     queue: tuple[WaitingMessage, ...] = ()
     """What waits, in its order; only read for a command."""
     grants: tuple[Grant, ...] = ()

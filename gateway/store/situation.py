@@ -36,7 +36,7 @@ NEW_THREAD = "a new thread began"
 
 
 class _Met(NamedTuple):
-    """What a message meets besides its thread, in the order of _FACTS."""
+    """What a message meets besides its thread, in the order of `_query`."""
 
     told: float | None
     paired: int
@@ -46,46 +46,63 @@ class _Met(NamedTuple):
     waits: int
     status: TurnStatus | None
     asker: str | None
-    last: TurnStatus | None
     waiting: int
+    asks: int
+    last: TurnStatus | None
     first_author: str | None
     last_author: str | None
-    asks: int
     taken: int | None
     """The message that has one of its keys."""
 
 
-_FACTS = f"""
+_OF_THE_PERSON = """
     (SELECT MAX(received_at) FROM inbox WHERE conversation = :conversation AND author = :person
       AND outcome = 'refused' AND reason NOT IN ('withdrawn', :new_thread)
       AND received_at <= :now),
-    EXISTS (SELECT 1 FROM people WHERE person = :person),
+    EXISTS (SELECT 1 FROM people WHERE person = :person)
+"""
+_OF_BOTS = """
     (SELECT COUNT(*) FROM inbox WHERE conversation = :conversation AND author_kind = 'bot'
-      AND received_at > :bots_since AND received_at <= :now AND :bot),
+      AND received_at > :bots_since AND received_at <= :now)
+"""
+_LOAD = """
     (SELECT COUNT(*) FROM (SELECT 1 FROM turns WHERE author = :person
       AND started_at > :since AND started_at <= :now LIMIT :most)),
     (SELECT COUNT(*) FROM (SELECT 1 FROM turns WHERE author = :person
       AND status = 'running' LIMIT :most)),
     (SELECT COUNT(*) FROM (SELECT 1 FROM inbox WHERE author = :person
-      AND outcome = 'queued' LIMIT :most)),
+      AND outcome = 'queued' LIMIT :most))
+"""
+_OF_THE_THREAD = f"""
     (SELECT status FROM turns WHERE thread = t.id AND status IN {OPEN_STATUSES}),
     (SELECT author FROM turns WHERE thread = t.id AND status IN {OPEN_STATUSES}),
-    (SELECT status FROM turns WHERE thread = t.id ORDER BY n DESC LIMIT 1),
     (SELECT COUNT(*) FROM inbox WHERE thread = t.id AND outcome = 'queued'),
-    (SELECT MIN(author) FROM inbox WHERE thread = t.id AND outcome <> 'refused'),
-    (SELECT MAX(author) FROM inbox WHERE thread = t.id AND outcome <> 'refused'),
     EXISTS (SELECT 1 FROM requests WHERE thread = t.id AND state = 'open')
+"""
+_FOR_COMMANDS = """
+    (SELECT status FROM turns WHERE thread = t.id ORDER BY n DESC LIMIT 1),
+    (SELECT MIN(author) FROM inbox WHERE thread = t.id AND outcome <> 'refused'),
+    (SELECT MAX(author) FROM inbox WHERE thread = t.id AND outcome <> 'refused')
 """
 
 
-@lru_cache(maxsize=16)
-def _query(keys: int, *, named: bool) -> str:
-    """What a message with so many keys meets: always one row, also where there is no thread."""
+@lru_cache(maxsize=32)
+def _query(keys: int, *, named: bool, bot: bool, counted: bool, lists: bool) -> str:
+    """What a message with so many keys meets: always one row, also where there is no thread, with
+    nothing looked up that does not matter.
+    """
     spent = ", ".join(f":key{n}" for n in range(keys))
+    facts = (
+        _OF_THE_PERSON,
+        _OF_BOTS if bot else "0",
+        _LOAD if counted else "0, 0, 0",
+        _OF_THE_THREAD,
+        _FOR_COMMANDS if lists else "NULL, NULL, NULL",
+        f"(SELECT inbox FROM dedupe WHERE key IN ({spent}) LIMIT 1)",
+    )
     where = "t.id = :thread" if named else "t.key = :conversation AND t.current"
     return (
-        f"SELECT {THREAD_COLUMNS}, {_FACTS},"
-        f" (SELECT inbox FROM dedupe WHERE key IN ({spent}) LIMIT 1)"
+        f"SELECT {THREAD_COLUMNS}, {', '.join(facts)}"
         f" FROM (SELECT 1) LEFT JOIN threads t ON {where}"
     )
 
@@ -110,15 +127,20 @@ def situation(
         "thread": message.thread,
         "person": person.id,
         "new_thread": NEW_THREAD,
-        "bot": person.kind == "bot",
         "now": now,  # what seems to be later was before the clock was set back
         "bots_since": now - BOT_WINDOW,
         "since": now - PERSON_WINDOW,
-        "most": MOST_COUNTED if counted else 0,
+        "most": MOST_COUNTED,
     }
     for n, key in enumerate(message.dedupe):
         facts[f"key{n}"] = key
-    query = _query(len(message.dedupe), named=bool(message.thread))
+    query = _query(
+        len(message.dedupe),
+        named=bool(message.thread),
+        bot=person.kind == "bot",
+        counted=counted,
+        lists=lists,
+    )
     row = connection.execute(query, facts).fetchone()
     met = _Met._make(row[THREAD_WIDTH:])
     if met.taken is not None:
