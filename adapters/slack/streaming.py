@@ -14,17 +14,16 @@ from collections import OrderedDict
 from dataclasses import replace
 from typing import Any
 
-from adapters.slack.blocks import icon, metadata, speech_blocks, summary
+from adapters.slack.blocks import metadata, name_of, speech_blocks, summary
 from adapters.slack.calls import Refusal
 from adapters.slack.messages import Messages, Spot
 from adapters.slack.pacing import APPEND, START, STOP
 from adapters.slack.sender import Sender
 from adapters.slack.sessions import Sessions
-from adapters.slack.streams import Chunk, Stream, closing
+from adapters.slack.streams import Chunk, Stream, closing, fence_chunks
 from adapters.slack.text import fence_end, has_table, opening
 from gateway.adapter import AuthError
 from gateway.errors import GatewayError
-from gateway.render.outbound import label
 from gateway.surface import (
     NoMoreText,
     Part,
@@ -375,16 +374,3 @@ class Streaming:
         )
         self._refused[key.workspace, where] = error.code
         return True
-
-
-def fence_chunks(text: str) -> list[Chunk]:
-    """What a message adds to a text that ends within a block of code."""
-    end = fence_end(text)
-    return [{"type": "markdown_text", "text": end}] if end else []
-
-
-def name_of(speech: Speech, *, named: bool) -> dict[str, str]:
-    """The arguments that let a message bear its agent's name and icon."""
-    if not named:
-        return {}
-    return {"username": label(speech.agent, 80), "icon_emoji": icon(speech.agent)}

@@ -20,7 +20,7 @@ from adapters.slack.blocks import (
     heading,
 )
 from adapters.slack.messages import Spot
-from adapters.slack.text import cut, settled
+from adapters.slack.text import cut, fence_end, settled
 from gateway.render.outbound import label
 from gateway.surface import Activity, Part, Speech
 
@@ -131,6 +131,12 @@ class Stream:
 def closing(part: Part, speech: Speech, *, feedback: bool) -> list[Block]:
     """What stands under an agent's finished message."""
     return [feedback_block(part.key)] if feedback and speech.text and not speech.resuming else []
+
+
+def fence_chunks(text: str) -> list[Chunk]:
+    """What a message adds to a text that ends within a block of code."""
+    end = fence_end(text)
+    return [{"type": "markdown_text", "text": end}] if end else []
 
 
 def _task(activity: Activity, told: Activity | None) -> Chunk:

@@ -19,6 +19,7 @@ from adapters.slack.blocks import (
     arguments_shown,
     card_blocks,
     line_blocks,
+    name_of,
     speech_blocks,
     summary,
 )
@@ -31,7 +32,7 @@ from adapters.slack.messages import Messages
 from adapters.slack.pacing import APPEND, FLUSH, POST, STOP, UPDATE, Pacer
 from adapters.slack.sender import Sender
 from adapters.slack.sessions import Sessions
-from adapters.slack.streaming import Streaming, name_of
+from adapters.slack.streaming import Streaming
 from adapters.slack.text import length, neutral
 from gateway.events import InputRequested
 from gateway.surface import (

@@ -103,7 +103,7 @@ class CatchUp:
     async def answer(self, draft: Draft, after: str) -> str:
         """Hand in what was missed in a thread after a ts; what to tell whoever wants that."""
         key = draft.key
-        said = await self._history.replies(key, after=after)
+        said = await self._history.read(key, after=after)
         if said is None:
             return CANT_READ
         found = await self._wanted(key.workspace, key.channel, said.messages)
@@ -124,32 +124,21 @@ class CatchUp:
         """In order, each once, as far as they can be read; and the threads with more than that."""
         found: dict[tuple[str, str], _Missed] = {}
         partly: set[ConversationKey] = set()
-        channels, threads = await self._places()
-        unread = 0
-        after = f"{since:.6f}"
-        for team, channel in channels:
-            said = await self._history.messages(team, channel, after=after)
+        for place in await self._places():
+            said = await self._history.read(place, after=f"{since:.6f}")
             if said is None or not said.whole:
-                LOG.warning("what was missed in channel %s could not all be read", channel)
-                unread += 1
-            for each in await self._wanted(team, channel, said.messages if said else ()):
-                found[channel, each.draft.message.message_id] = each
-        for key in threads:
-            said = await self._history.replies(key, after=after)
-            if said is None or not said.whole:
-                LOG.warning("what was missed in thread %s could not all be read", key)
-                partly.add(key)
-                unread += 1
-            for each in await self._wanted(
-                key.workspace, key.channel, said.messages if said else ()
-            ):
-                found[key.channel, each.draft.message.message_id] = each
-        if unread:
-            self._gateway.vitals.remark(PLATFORM, UNREAD.format(places=unread))
+                LOG.warning("what was missed in %s could not all be read", place)
+                partly.add(place)
+            messages = said.messages if said else ()
+            for each in await self._wanted(place.workspace, place.channel, messages):
+                found[place.channel, each.draft.message.message_id] = each
+        if partly:
+            self._gateway.vitals.remark(PLATFORM, UNREAD.format(places=len(partly)))
         missed = sorted((each for each in found.values() if each.at > since), key=lambda e: e.at)
         return missed, partly
 
-    async def _places(self) -> tuple[list[tuple[str, str]], list[ConversationKey]]:
+    async def _places(self) -> list[ConversationKey]:
+        """Channels, which have no root, and threads."""
         threads = await self._gateway.store.threads(limit=LOOKED_AT)
         teams = {workspace.id for workspace in self._calls.clients.workspaces}
         keys = [
@@ -157,8 +146,8 @@ class CatchUp:
             for thread in threads
             if thread.key.platform == PLATFORM and thread.key.workspace in teams
         ]
-        channels = dict.fromkeys((key.workspace, key.channel) for key in keys)
-        return list(channels)[:CHANNELS], keys[:THREADS]
+        channels = dict.fromkeys(replace(key, root="", user="") for key in keys)
+        return [*list(channels)[:CHANNELS], *keys[:THREADS]]
 
     async def _wanted(self, team: str, channel: str, said: Iterable[Payload]) -> list[_Missed]:
         """Those that are meant for the team and were not taken yet."""

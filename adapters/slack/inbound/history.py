@@ -119,11 +119,16 @@ class History:
         self._clock = clock
         self._budgets: dict[str, _Budget] = {}
 
-    async def replies(self, key: ConversationKey, *, after: str) -> Said | None:
-        """A thread's messages after a ts; None if they can't be had just now."""
-        pages = self._replies(key, oldest=after)
+    async def read(self, place: ConversationKey, *, after: str) -> Said | None:
+        """The messages after a ts of a thread or, without a root, a channel; None if they can't be
+        had just now.
+        """
+        pages = self._replies(place, oldest=after) if place.root else self._channel(place, after)
         await pages.read()
-        return pages.said()
+        found = pages.said()
+        if found is None or place.root:
+            return found
+        return Said(found.messages[::-1], found.whole)
 
     async def earlier(self, key: ConversationKey, *, before: str, seconds: float) -> Said | None:
         """What a thread begins with and what was said last before a ts, as much as can be had in
@@ -164,13 +169,10 @@ class History:
         messages = (first.root, *newest.replies)
         return Said(messages, whole=True, between=max(0, first.total - len(newest.replies)))
 
-    async def messages(self, team: str, channel: str, *, after: str) -> Said | None:
-        """A channel's messages after a ts; None if they can't be had just now."""
-        arguments = {"channel": channel, "oldest": after}
-        pages = _Pages(lambda cursor: self._page(team, HISTORY, cursor, arguments))
-        await pages.read()
-        found = pages.said()
-        return None if found is None else Said(found.messages[::-1], found.whole)
+    def _channel(self, place: ConversationKey, after: str) -> _Pages:
+        """The newest first."""
+        arguments = {"channel": place.channel, "oldest": after}
+        return _Pages(lambda cursor: self._page(place.workspace, HISTORY, cursor, arguments))
 
     def _replies(self, key: ConversationKey, **bounds: str) -> _Pages:
         arguments = {"channel": key.channel, "ts": key.root, **bounds}
