@@ -99,6 +99,11 @@ class BaseGroupChat(StatefulTeam, ABC):
         spoken = self._phase == "spoken" and not self._produced
         return last and spoken and self._termination_condition is None
 
+    def check_start(self, messages: Sequence[BaseChatMessage]) -> None:
+        """Raise ValueError if whoever runs this team can't go on with these messages, as
+        `check_task`; not asked of a team inside of another one, whose caller can't choose them.
+        """
+
     def undo_selection(self) -> None:
         """The speakers chosen last were cancelled before they spoke: it is still their turn."""
 
@@ -162,6 +167,8 @@ class BaseGroupChat(StatefulTeam, ABC):
             raise ValueError(
                 f"Team {self.name!r} is already running, it cannot run again until it is stopped."
             )
+        if self._phase == "idle":
+            self.check_start(messages)
         self.begin(messages)
         if output_task_messages:
             self._produced.extend(messages)

@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import BaseModel
 
 from teams._group_chat import BaseGroupChat
+from teams._hooks import AGENT_PATH
 from teams._participant import check_agents
 from teams.base import ChatAgent, TerminationCondition
 from teams.core import Component, ComponentModel
@@ -32,7 +33,7 @@ class Swarm(BaseGroupChat, Component[SwarmConfig]):
 
     The first participant begins, and must be able to hand off. After a hand-off to somebody outside
     the team (a user; see HandoffTermination) the next run needs a `HandoffMessage` whose target is
-    a participant.
+    a participant; inside of another team, who handed off goes on with whatever is said next.
 
     Args: as for RoundRobinGroupChat, but participants must be agents.
 
@@ -81,13 +82,22 @@ class Swarm(BaseGroupChat, Component[SwarmConfig]):
     async def select_speaker(self, thread: Sequence[BaseAgentEvent | BaseChatMessage]) -> str:
         """The target of the latest hand-off, else the current speaker."""
         target = self._latest_target()
-        if target is not None:
+        if target is not None and not self._was_answered(target):
             if target not in self._places:
                 raise ValueError(_no_participant(target, self._places))
             self._current_speaker = target
         return self._current_speaker
 
-    def check_task(self, messages: Sequence[BaseChatMessage]) -> None:
+    def _was_answered(self, target: str) -> bool:
+        """Whether a hand-off to somebody outside has come back to who made it.
+
+        A team inside of another one is given no HandoffMessage: what it is told next is the answer.
+        """
+        if target in self._places or not AGENT_PATH.get():
+            return False
+        return not isinstance(self._thread[-1], HandoffMessage)
+
+    def check_start(self, messages: Sequence[BaseChatMessage]) -> None:
         handoffs = [message.target for message in messages if isinstance(message, HandoffMessage)]
         target = handoffs[-1] if handoffs else self._latest_target()
         if target is not None and target not in self._places:

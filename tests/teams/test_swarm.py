@@ -8,7 +8,12 @@ import pytest
 from teams import RoundRobinGroupChat, Swarm
 from teams.agents import AssistantAgent, UserProxyAgent
 from teams.base import TeamError
-from teams.conditions import HandoffTermination, MaxMessageTermination, TextMentionTermination
+from teams.conditions import (
+    HandoffTermination,
+    MaxMessageTermination,
+    TextMentionTermination,
+    TextMessageTermination,
+)
 from teams.messages import HandoffMessage, TextMessage
 from tests.fakes.agents import Talker
 from tests.fakes.scripted_model import ScriptedModel, calls
@@ -16,7 +21,11 @@ from tests.fakes.streams import texts
 
 
 def desk(*answers: Any, handoffs: tuple[str, ...] = ("expert", "user")) -> AssistantAgent:
-    return AssistantAgent("desk", ScriptedModel(*answers), handoffs=[*handoffs])
+    return desk_of("desk", *answers, handoffs=handoffs)
+
+
+def desk_of(name: str, *answers: Any, handoffs: tuple[str, ...] = ("user",)) -> AssistantAgent:
+    return AssistantAgent(name, ScriptedModel(*answers), handoffs=[*handoffs])
 
 
 def to(target: str) -> Any:
@@ -144,6 +153,23 @@ async def test_a_state_of_an_unknown_speaker_is_refused():
     state["agent_states"]["SwarmGroupChatManager"]["current_speaker"] = "nobody"
     with pytest.raises(ValueError, match="nobody"):
         await team.load_state(state)
+
+
+async def test_inside_of_another_team_what_is_said_next_answers_a_hand_off_to_an_outsider():
+    inner = Swarm(
+        [desk(to("expert")), desk_of("expert", to("user"), "seven then", "and more")],
+        name="swarm",
+        termination_condition=HandoffTermination("user") | TextMessageTermination("expert"),
+    )
+    team = RoundRobinGroupChat([inner, Talker("other", "o", "o2")], max_turns=2)
+    await team.run(task="hi")
+    assert texts(await team.run(task="order 7")) == ["order 7", "seven then", "o2"]
+
+
+async def test_inside_of_another_team_a_hand_off_to_nobody_that_goes_on_at_once_fails():
+    inner = Swarm([desk(to("user"))], name="swarm", termination_condition=MaxMessageTermination(9))
+    with pytest.raises(TeamError, match="'user' is no participant"):
+        await RoundRobinGroupChat([inner]).run(task="hi")
 
 
 async def test_a_swarm_takes_part_in_another_team():
