@@ -72,7 +72,9 @@ class Pool:
 
     def items(self, numbers: Sequence[int]) -> list[Item]:
         """The messages with these numbers. Raises IndexError where there is none."""
-        if numbers and min(numbers) < 0:
+        if not numbers:
+            return []
+        if min(numbers) < 0:
             raise IndexError(min(numbers))
         items = self._items
         if unmade := [number for number in numbers if items[number] is None]:
@@ -86,12 +88,7 @@ class Pool:
 
     def chat_message(self, number: Any) -> BaseChatMessage:
         """The chat message with this number."""
-        item = self.item(number)
-        if type(item) is not TextMessage and not isinstance(item, BaseChatMessage):
-            raise ValueError(
-                f"Broken state: a chat message was expected, found {type(item).__name__}."
-            )
-        return item
+        return as_chat_message(self.item(number))
 
     def answer(self, number: int) -> AssistantMessage:
         """What an agent's model said as the text with this number."""
@@ -175,3 +172,10 @@ class Pool:
     def _put(self, number: int, item: Item) -> None:
         self._items[number] = item
         self._numbers[item.id] = number
+
+
+def as_chat_message(item: Item) -> BaseChatMessage:
+    """The message, if it is one that agents send. Raises ValueError for an event."""
+    if type(item) is not TextMessage and not isinstance(item, BaseChatMessage):
+        raise ValueError(f"Broken state: a chat message was expected, found {type(item).__name__}.")
+    return item

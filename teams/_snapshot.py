@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
 from teams._collector import collector_paused
-from teams._pool import Pool
+from teams._pool import Pool, as_chat_message
 from teams._snapshot_part import Gain, Part, from_bytes, read_part, to_bytes, write_part
 from teams._turn import Item
 from teams.messages import BaseChatMessage, MessageFactory, TextMessage
@@ -79,7 +79,7 @@ class _List:
         return self._lines[0]
 
     def entries(self) -> list[Any]:
-        return from_bytes(self.line())
+        return from_bytes(self.line()) if self.length else []
 
 
 def _take(lists: dict[str, _List], path: str, gain: Gain) -> None:
@@ -113,6 +113,8 @@ class SnapshotWriter:
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
+        self.item = pool.number
+        """The number of a message or event."""
         self._lists: dict[str, _List] | None = None
         """What the parts hold, as long as it may be copied: of a team that was loaded."""
         self._marks: dict[str, _Mark] = {}
@@ -120,6 +122,7 @@ class SnapshotWriter:
         self._written = 0
         self._parts = 0
         self._seen: list[str] = []
+        """The histories of the snapshot that is written."""
         self._gains: dict[str, Gain] = {}
         self._values_out: dict[str, bytes] = {}
         self._noting = False
@@ -145,7 +148,7 @@ class SnapshotWriter:
         """From now on, what is written is new."""
         self._noting = False
         self._written = len(self._pool)
-        self._values_out, self._seen = {}, []
+        self._values_out = {}
 
     def anew(self) -> SnapshotWriter:
         """A writer that begins with a snapshot, and copies into it what this one has written."""
@@ -156,7 +159,8 @@ class SnapshotWriter:
 
     def items(self, path: str, history: Growing[T], encode: Callable[[T], Any]) -> None:
         """Write what `history` gained since it was last written under this path."""
-        self._seen.append(path)
+        if not self._parts:
+            self._seen.append(path)
         mark = self._marks.get(path)
         start, length = 0, len(history)
         if mark is not None and mark.grows_to(history):
@@ -178,7 +182,8 @@ class SnapshotWriter:
         mark = self._marks.get(path)
         if mark is None or not mark.grows_to(history) or mark.length != length:
             return False
-        self._seen.append(path)
+        if not self._parts:
+            self._seen.append(path)
         return True
 
     def value(self, path: str, value: Any) -> None:
@@ -186,10 +191,6 @@ class SnapshotWriter:
         data = b"null" if value is None else to_bytes(value)  # most often there is no turn record
         if self._values.get(path) != data:
             self._values[path] = self._values_out[path] = data
-
-    def item(self, item: Item) -> int:
-        """The number of a message or event."""
-        return self._pool.number(item)
 
     def llm_message(self, message: LLMMessage) -> Any:
         """A model message as `Pool.llm_messages` reads it."""
@@ -216,7 +217,7 @@ class SnapshotWriter:
             return b""
         part = Part(self._parts, blocks, self._gains, self._values_out)
         self._written = len(self._pool)
-        self._gains, self._values_out, self._seen = {}, {}, []
+        self._gains, self._values_out = {}, {}
         self._parts += 1
         return write_part(part)
 
@@ -290,9 +291,7 @@ class SnapshotReader:
 
     def chat_messages(self, path: str) -> list[BaseChatMessage]:
         """The chat messages under this path."""
-        entries = self._list(path).entries()
-        self.pool.items(entries)
-        return list(map(self.pool.chat_message, entries))
+        return list(map(as_chat_message, self.items(path)))
 
     def items_later(self, path: str) -> Collection[Item]:
         """The messages and events under this path, made when somebody looks at them."""
