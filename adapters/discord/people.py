@@ -1,8 +1,9 @@
 """Who writes: people of Discord as the gateway's authority judges them.
 
 Members of a server with their roles as groups; who has not passed its screening, or was let into a
-voice channel only, is a guest. In direct messages nobody has roles: somebody counts as what they
-are in the servers that the bot is in, with all roles they have there; who is in none is external.
+voice channel only, is a guest, who has left it is external. In direct messages nobody has roles:
+somebody counts as what they are in the servers that the bot is in, with all roles they have there;
+who is in none is external.
 """
 
 from __future__ import annotations
@@ -37,7 +38,10 @@ class People:
             return as_author(sender, "bot")
         if guild:
             if sender.roles is None:
-                sender = await self._member(guild, sender.id) or sender
+                member = await self._member(guild, sender.id)
+                if member is None:
+                    return as_author(sender, "external")
+                sender = member
             return as_author(sender, "guest" if sender.guest else "member")
         return await self._anywhere(sender)
 

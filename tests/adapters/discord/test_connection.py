@@ -332,6 +332,27 @@ async def test_who_may_not_write_is_offered_nothing(
     assert [offer.referenced for offer in own(discord, general)] == [asked]
 
 
+async def test_who_has_left_meanwhile_is_no_member_any_more(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    general, alice, mallory = (
+        discord.channel("general"),
+        discord.person("alice"),
+        discord.person("mallory"),
+    )
+    await away(discord, tmp_path)
+    await mallory.mentions(general, "delete everything")
+    discord.kick(mallory)
+    asked = await alice.mentions(general, "are you there?")
+    model = ScriptedModel("Yes.")
+    async with serving(discord, tmp_path, partial(solo, model)) as gateway:
+        await discord.until(lambda: asked.thread and said(discord, asked.thread))
+        await all_told(gateway)
+        refused = (await gateway.store.counts()).refused
+    assert refused == {"not allowed": 1}
+    assert len(model.requests) == 1
+
+
 async def away(discord: DiscordSimulator, folder: Path) -> None:
     """Serve once, and end: what is said from then on is missed."""
     async with serving(discord, folder, lambda: solo("One.")) as gateway:
