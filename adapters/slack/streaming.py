@@ -229,7 +229,7 @@ class Streaming:
         else:
             stream.phase = "broken"
             rest = replace(rest, text=stream.resting(speech.text))
-            await self._repair(place, stream, part, rest)
+            await self._repair(place, stream, part, rest, feedback=False)
         raise NoMoreText(rest.text)
 
     async def _finish(
@@ -260,9 +260,11 @@ class Streaming:
                 self._settled(stream)
                 return
             stream.phase = "stopped"
-        await self._repair(place, stream, part, speech)
+        await self._repair(place, stream, part, speech, feedback=feedback)
 
-    async def _repair(self, place: Place, stream: Stream, part: Part, speech: Speech) -> None:
+    async def _repair(
+        self, place: Place, stream: Stream, part: Part, speech: Speech, *, feedback: bool = True
+    ) -> None:
         """Let a message whose stream is over, or is to be, say what it should.
 
         Raises NoMoreText where the text goes on: the next of it is a new stream.
@@ -276,8 +278,9 @@ class Streaming:
             text = stream.shown if whole else stream.resting(text)
         if not (speech.growing and whole and stream.has_told(speech)) or has_table(text):
             shown = replace(speech, text=text, growing=False)
+            feedback = feedback and not speech.growing
             try:
-                await self._update(place, stream.spot, part, shown, feedback=not speech.growing)
+                await self._update(place, stream.spot, part, shown, feedback=feedback)
             except Refusal as error:
                 if error.code != CONFLICT:
                     raise

@@ -119,6 +119,7 @@ async def test_a_table_in_a_message_that_was_closed_before_its_end_is_one_too(de
     with pytest.raises(NoMoreText):
         await desk.surface.edit(desk.place, message, says(f"{TABLE}\nmore and "))
     assert TABLE in markdown(desk.shown()[0])[0]
+    assert "Good answer" not in str(desk.shown()[0].blocks)  # it is not all of the answer
 
 
 async def test_a_table_of_code_costs_nothing(desk: Desk) -> None:
