@@ -100,6 +100,10 @@ class ChatScreen(Screen[None]):
         self._draw_status()
         self.call_after_refresh(self._settings.painted.set)
 
+    def on_resize(self) -> None:
+        """Where there is room for the threads beside the chat, fetch them."""
+        self.call_after_refresh(self._refresh_side)
+
     async def attach(self, client: Client) -> None:
         """Show the thread of this client. Raises GatewayError when it can't be opened.
 

@@ -323,6 +323,18 @@ async def test_a_wide_terminal_has_the_threads_beside_the_chat(tmp_path: Path):
         assert chat.composer.has_focus
 
 
+async def test_the_threads_stand_beside_the_chat_as_soon_as_it_is_wide_enough(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("adapters.terminal.screens.chat.SIDE_REFRESH", 3600.0)
+    client = ScriptedClient()
+    client.add_thread("Quarterly report", id="old")
+    async with chatting(client, tmp_path, new=True) as chat:
+        assert "Quarterly report" not in chat.text()
+        await chat.pilot.resize_terminal(120, 40)
+        await chat.until_shown("Quarterly report")
+
+
 async def test_commands_begin_rename_and_delete_a_thread(tmp_path: Path):
     client = ScriptedClient()
     client.add_thread("Apples", id="a")
