@@ -11,7 +11,7 @@ from typing import Any, Self
 
 from adapters.discord.buckets import Rank
 from adapters.discord.kept import PLATFORM
-from adapters.discord.payloads import MESSAGE, Message, length, message_of
+from adapters.discord.payloads import MESSAGE, Message, length, message_of, people
 from adapters.discord.recent import Recent
 from adapters.discord.rest import (
     OLD_MESSAGE_EDITS,
@@ -160,7 +160,7 @@ class DiscordSurface:
             return seen
         if self._webhooks is None and self._clock() - since < NONCE_SECONDS:
             return None
-        spot = await self._spots.find(place.key)
+        spot = await self._spot(place)
         messages = await self._rest.call(
             "GET",
             f"/channels/{spot.channel}/messages",
@@ -211,7 +211,7 @@ class DiscordSurface:
 
     async def _path(self, place: Place, use: Use) -> str:
         """Where such a call goes, most likely."""
-        spot = await self._spots.find(place.key)
+        spot = await self._spot(place)
         hook = await self._webhooks.of(place.key) if self._webhooks and use != "card" else None
         messages = f"/channels/{spot.channel}/messages"
         if use in ("post", "card"):
@@ -235,7 +235,7 @@ class DiscordSurface:
         loop = asyncio.get_running_loop()
         while loop.time() < self._busy.get(key, 0.0):
             try:
-                spot = await self._spots.find(place.key)
+                spot = await self._spot(place)
                 await self._rest.call("POST", f"/channels/{spot.channel}/typing", rank=Rank.EDIT)
             except GatewayError as error:
                 LOG.debug("typing is not shown: %s", error)
@@ -247,7 +247,7 @@ class DiscordSurface:
         """Give the thread a title, if it has another one."""
         name = label(title, LONGEST_NAME)
         try:
-            spot = await self._spots.find(place.key)
+            spot = await self._spot(place)
             known = self._names.get(spot.channel) or spot.name
             if not (spot.thread and name) or known == name:
                 return
@@ -261,9 +261,12 @@ class DiscordSurface:
         except GatewayError as error:
             LOG.info("a thread keeps its name: %s", error)
 
+    async def _spot(self, place: Place) -> Spot:
+        return await self._spots.find(place.key, asker="".join(people([place.asker])))
+
     async def _in_place(self, place: Place, call: Callable[[Spot], Any]) -> Any:
         """Make a call where a conversation stands, also where that has changed."""
-        spot = await self._spots.find(place.key)
+        spot = await self._spot(place)
         try:
             return await call(spot)
         except Refused as error:

@@ -128,20 +128,23 @@ class Spots:
         """What was known of a spot does not hold any more."""
         self._known.forget(key.root)
 
-    async def find(self, key: ConversationKey) -> Spot:
-        """Where a conversation stands. Raises what a call raises, Rejected where nothing can be."""
+    async def find(self, key: ConversationKey, *, asker: str = "") -> Spot:
+        """Where a conversation stands; one that begins in a private thread has this person in it.
+
+        Raises what a call raises, Rejected where nothing can be.
+        """
         if not key.workspace or not key.root:
             return Spot(key.channel)
         async with self._lock(key):
             spot = self._known.get(key.root)
             if spot is None:
-                self.stands(key, spot := await self._find(key))
+                self.stands(key, spot := await self._find(key, asker))
             return spot
 
     def _lock(self, key: ConversationKey) -> asyncio.Lock:
         return self._locks.setdefault(key.root, asyncio.Lock())
 
-    async def _find(self, key: ConversationKey) -> Spot:
+    async def _find(self, key: ConversationKey, asker: str) -> Spot:
         if private := self._private.get(key.root):
             return Spot(private, thread=True)
         begun = self._begun.get(key.root)
@@ -150,6 +153,8 @@ class Spots:
             return spot
         if self._threads == "none":
             return Spot(key.channel, reply_to=root)
+        if begun is None:  # an earlier run has seen its beginning
+            begun = Beginning(await self._title(key), asker)
         return await self._new(key, root, begun)
 
     async def _root(self, key: ConversationKey) -> str:
@@ -160,11 +165,11 @@ class Spots:
             return self._asked.known(key)
         return await self._asked.message(key)
 
-    async def _new(self, key: ConversationKey, root: str, begun: Beginning | None) -> Spot:
+    async def _new(self, key: ConversationKey, root: str, begun: Beginning) -> Spot:
         try:
             if self._threads == "private":
                 return await self._open_private(key, begun)
-            return await self._open(key, root, begun.title if begun else await self._title(key))
+            return await self._open(key, root, begun.title)
         except Refused as error:
             if error.code == THREAD_EXISTS:
                 return Spot(root, thread=True)
@@ -201,12 +206,12 @@ class Spots:
         )
         return Spot(root, thread=True, name=title)
 
-    async def _open_private(self, key: ConversationKey, begun: Beginning | None) -> Spot:
+    async def _open_private(self, key: ConversationKey, begun: Beginning) -> Spot:
         thread: Mapping[str, Any] = await self._rest.call(
             "POST",
             f"/channels/{key.channel}/threads",
             json={
-                "name": (begun.title if begun else "") or "Conversation",
+                "name": begun.title or "Conversation",
                 "type": PRIVATE,
                 "auto_archive_duration": ARCHIVE_MINUTES,
                 "invitable": False,
@@ -215,7 +220,7 @@ class Spots:
         channel = str(thread["id"])
         await self._kept.mark(PLATFORM, f"thread:{key.root}", channel, of=key)
         self._remember(key.root, channel)
-        if begun and begun.asker:
+        if begun.asker:
             await self._rest.call("PUT", f"/channels/{channel}/thread-members/{begun.asker}")
         return Spot(channel, thread=True)
 

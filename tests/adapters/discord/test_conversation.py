@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from adapters.discord.simulator import DiscordSimulator, MessageFlag
+from adapters.discord.simulator import DiscordSimulator, Fails, MessageFlag
 from gateway.config import Route
 from teams import Swarm
 from teams.agents import AssistantAgent
@@ -155,6 +155,29 @@ async def test_a_private_thread_is_for_its_author(
         await all_told(gateway)
         assert len(await gateway.store.threads()) == 1
     assert discord.threads(general) == [thread]
+
+
+@pytest.mark.parametrize("how", ["mention", "command"])
+async def test_a_private_thread_that_an_earlier_run_could_not_open_is_for_its_author(
+    how: str, discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    general, alice = discord.channel("general"), discord.person("alice")
+    config, model = config_of(discord, threads="private"), ScriptedModel("One.")
+    discord.faults.plan(Fails(503), path="/threads", times=-1)
+    async with serving(discord, tmp_path, partial(solo, model), config=config):
+        if how == "mention":
+            await alice.mentions(general, "a secret")
+        else:
+            await discord.until(lambda: discord.commands.get(0))
+            await alice.slash(general, "ask", text="a secret")
+        await model.asked()
+    discord.faults.clear()
+    async with serving(discord, tmp_path, lambda: solo("One."), config=config) as gateway:
+        (thread,) = await discord.until(lambda: discord.threads(general))
+        await discord.until(lambda: said(discord, thread))
+        await all_told(gateway)
+    assert alice.id in thread.members
+    assert thread.name == "a secret"
 
 
 @pytest.mark.parametrize("where", ["direct", "private thread"])
