@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,6 +19,7 @@ from gateway.policy import BOT_MESSAGES, NOT_ALLOWED, TELL_AGAIN
 from gateway.registry import ToolRule
 from gateway.store import SqliteStore
 from gateway.store.requests import EXPIRED, EXPIRED_QUESTION
+from gateway.store.work import Settled
 from gateway.upkeep import DOUBT, Trust
 from teams import RoundRobinGroupChat
 from teams.agents import AssistantAgent, UserProxyAgent
@@ -89,23 +91,32 @@ def test_a_clock_that_was_put_right_deletes_nothing_that_is_young() -> None:
     assert trust.holds()
 
 
-class Watched(Gateway):
-    """A gateway that says when it has looked at what is due."""
+class WatchedStore(SqliteStore):
+    """A store that says when it has looked at what is due."""
 
-    def __init__(self, folder: Path, teams: ScriptedTeams, clock: Clock, steady: Clock) -> None:
-        super().__init__(SqliteStore(folder, clock=clock), teams, clock=clock, steady=steady)
+    def __init__(self, folder: Path, clock: Clock) -> None:
+        super().__init__(folder, clock=clock)
         self._looked = asyncio.Event()
 
-    async def _settle_due(self) -> float | None:
-        due = await super()._settle_due()
+    async def settle_due(self, *arguments: Any, **options: Any) -> Settled:
+        settled = await super().settle_due(*arguments, **options)
         self._looked.set()
-        return due
+        return settled
 
     async def looks_again(self) -> None:
         """Until it has looked once more from beginning to end."""
         for _ in range(2):
             self._looked.clear()
             await self._looked.wait()
+
+
+class Watched(Gateway):
+    """A gateway on such a store."""
+
+    def __init__(self, folder: Path, teams: ScriptedTeams, clock: Clock, steady: Clock) -> None:
+        watched = WatchedStore(folder, clock)
+        super().__init__(watched, teams, clock=clock, steady=steady)
+        self.looks_again = watched.looks_again
 
 
 @pytest.fixture
