@@ -1,6 +1,7 @@
 """What models are used for is counted, told, and ends where a budget does."""
 
 import asyncio
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -18,6 +19,7 @@ from gateway.store import SqliteStore
 from gateway.store.records import Used
 from teams import DiGraphBuilder, GraphFlow
 from teams.agents import AssistantAgent
+from teams.base import ChatAgent
 from teams.core import FunctionCall
 from teams.models import CreateResult, RequestUsage
 from teams.models.replay import ReplayChatCompletionClient
@@ -424,7 +426,7 @@ async def test_agents_of_one_turn_that_speak_side_by_side_share_its_budget(tmp_p
     slow = Slow()
 
     def graph() -> GraphFlow:
-        agents = [AssistantAgent(name, slow) for name in ("a", "b", "c", "d")]
+        agents: list[ChatAgent] = [AssistantAgent(name, slow) for name in ("a", "b", "c", "d")]
         builder = DiGraphBuilder()
         for agent in agents:
             builder.add_node(agent)
@@ -482,7 +484,9 @@ async def test_an_answer_that_was_stopped_counts_as_far_as_it_came(tmp_path):
     begun = asyncio.Event()
 
     class Hanging(ReplayChatCompletionClient):
-        async def create_stream(self, *args: Any, **kwargs: Any) -> Any:
+        async def create_stream(
+            self, *args: Any, **kwargs: Any
+        ) -> AsyncGenerator[str | CreateResult]:
             yield "eight by"
             begun.set()
             await asyncio.Event().wait()

@@ -99,8 +99,8 @@ async def test_what_is_stopped_while_an_approval_is_open_is_over(tmp_path, resta
     async with opened(tmp_path, teams) as client:
         thread = (await client.create_thread()).id
         [_] = of(InputRequested, await turn(client, thread, "one"))
-        stopped = await stop(client, thread)
-        assert [event.result for event in of(ToolFinished, stopped)] == ["Not run."]
+        events = await stop(client, thread)
+        assert [event.result for event in of(ToolFinished, events)] == ["Not run."]
         if not restart:
             events = await turn(client, thread, "two")
     if restart:
