@@ -29,6 +29,8 @@ from tests.adapters.discord.serving import (
 from tests.fakes.scripted_model import ScriptedModel
 from tests.gateway.scripted import ScriptedTeams, solo
 
+pytestmark = pytest.mark.chaos
+
 
 async def refused(config: Config, folder: Path) -> str:
     teams = ScriptedTeams(lambda: solo("."))

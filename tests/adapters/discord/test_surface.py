@@ -235,6 +235,7 @@ async def test_a_question_too_long_for_a_message_is_a_file_too(harness: DiscordH
     assert [each.content.decode() for each in shown.attachments] == [question]
 
 
+@pytest.mark.chaos
 @pytest.mark.parametrize("late", [True, False], ids=["nonce forgotten", "nonce known"])
 async def test_what_may_stand_there_twice_says_so_once_discord_knows_the_nonce_no_more(
     harness: DiscordHarness, tmp_path: Path, late: bool

@@ -19,7 +19,7 @@ MOUSE_OFF = b"\x1b[?1003l"
 CURSOR_ON = b"\x1b[?25h"
 PASTE_OFF = b"\x1b[?2004l"
 
-pytestmark = pytest.mark.timeout(60)
+pytestmark = [pytest.mark.timeout(60), pytest.mark.chaos]
 
 
 def is_sane(terminal: PtyProcess) -> bool:
