@@ -87,7 +87,7 @@ def _slack(given: tuple[int, list[Edit]]) -> None:
     if isinstance(found, Draft):
         assert found.key.platform == "slack"
         # or it would be taken each time that it comes
-        assert found.message.dedupe or not isinstance(body.get("event_id"), str)
+        assert found.message.dedupe
         assert found.user != ME.user
 
 

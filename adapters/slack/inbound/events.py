@@ -232,10 +232,11 @@ def _stopped(payload: Payload, event: Payload, team: str, me: Workspace) -> Inbo
         ts_at(event, "thread_ts"),
         text_at(event, "user"),
     )
-    if not (team and channel and root and user):
+    dedupe = _event_key(payload)
+    if not (team and channel and root and user and dedupe):
         return Ignored("malformed")
     key = key_of(team, channel, root)
-    draft = _act(event, key, user, me, event_kind="stop", dedupe=_event_key(payload))
+    draft = _act(event, key, user, me, event_kind="stop", dedupe=dedupe)
     return replace(draft, message=replace(draft.message, text="/stop", message_id=""))
 
 
@@ -246,12 +247,13 @@ def _retitled(payload: Payload, event: Payload, team: str, me: Workspace) -> Inb
         text_at(event, "user"),
     )
     title = " ".join(text_at(event, "title").split())
-    if not (team and channel and root and user and title):
+    dedupe = _event_key(payload)
+    if not (team and channel and root and user and title and dedupe):
         return Ignored("malformed")
     if user == me.user:
         return Ignored("own")
     key = key_of(team, channel, root)
-    draft = _act(event, key, user, me, event_kind="command", dedupe=_event_key(payload))
+    draft = _act(event, key, user, me, event_kind="command", dedupe=dedupe)
     return Retitled(draft=draft, title=title)
 
 

@@ -188,6 +188,15 @@ def test_what_people_do_in_their_threads() -> None:
     assert parsed(type="app_uninstalled") == Uninstalled(team="T1", why="app_uninstalled")
 
 
+@pytest.mark.parametrize("kind", ["agent_session_stopped", "agent_session_title_changed"])
+@pytest.mark.parametrize("without", [{"event_id": ""}, {"event_id": None}])
+def test_an_act_that_could_not_be_told_from_its_repetition_is_none(
+    kind: str, without: dict[str, Any]
+) -> None:
+    payload = event(type=kind, thread_ts=ROOT, title="New name") | without
+    assert parse_event(payload, ME, reactions=[]) == Ignored("malformed")
+
+
 def test_an_organisations_installation_says_the_workspace_elsewhere() -> None:
     payload = event(text="hi")
     payload["authorizations"] = [{"team_id": None, "enterprise_id": "E1"}]
