@@ -25,6 +25,7 @@ from teams import RoundRobinGroupChat, Swarm
 from teams.agents import AssistantAgent
 from teams.messages import HandoffMessage, ModelClientStreamingChunkEvent
 from teams.models.openai import OpenAIChatCompletionClient
+from tests.fakes.counted_calls import Calls
 from tests.fakes.openai_script import Reply
 from tests.fakes.openai_server import FakeOpenAI
 from tests.fakes.pty_process import PtyProcess
@@ -49,23 +50,6 @@ def quiet_pair(*, turns: int) -> RoundRobinGroupChat:
     """Two agents on a model that does not look at what it is sent."""
     agents = [AssistantAgent(name, DoNothing()) for name in ("ann", "bob")]
     return RoundRobinGroupChat(agents, max_turns=turns)
-
-
-class Calls:
-    """Counts the calls of Python functions while it is entered."""
-
-    def __init__(self) -> None:
-        self.count = 0
-
-    def _called(self, _frame: Any, event: str, _argument: Any) -> None:
-        self.count += event == "call"
-
-    def __enter__(self) -> "Calls":
-        sys.setprofile(self._called)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        sys.setprofile(None)
 
 
 @pytest.mark.parametrize(("everything", "modules"), [(False, 275), (True, 340)])

@@ -2,7 +2,6 @@
 
 import asyncio
 import sqlite3
-import sys
 from typing import Any
 
 import pytest
@@ -16,6 +15,7 @@ from teams import RoundRobinGroupChat
 from teams.agents import AssistantAgent
 from teams.conditions import MaxMessageTermination
 from teams.messages import TextMessage
+from tests.fakes.counted_calls import Calls
 from tests.gateway.scripted import Door, ends, model, of, opened, solo, turn, until
 
 SAYING = "a sentence of some length that stands for what people say " * 4
@@ -111,23 +111,6 @@ async def test_a_message_is_stored_and_shown_while_the_next_agent_is_being_asked
         await door.reached.wait()
         door.open()
         await until(client, thread, ends, seen[-1].seq)
-
-
-class Calls:
-    """Counts the calls of Python functions in this thread while it is entered."""
-
-    def __init__(self) -> None:
-        self.count = 0
-
-    def _called(self, _frame: Any, event: str, _argument: Any) -> None:
-        self.count += event == "call"
-
-    def __enter__(self) -> "Calls":
-        sys.setprofile(self._called)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        sys.setprofile(None)
 
 
 async def test_a_turn_calls_no_more_functions_than_it_did(tmp_path):
