@@ -15,71 +15,125 @@ from pydantic import SecretStr
 from pydantic.fields import FieldInfo
 
 from adapters import discord, slack
-from gateway import config
 from gateway.cli import main
+from gateway.config.agent_parts import (
+    AgentToolConfig,
+    BufferedContextConfig,
+    CodeToolConfig,
+    DockerExecutorConfig,
+    HandoffConfig,
+    HeadAndTailContextConfig,
+    InitialMessage,
+    ListMemoryConfig,
+    LocalExecutorConfig,
+    McpConfig,
+    MemoryEntry,
+    OwnContextConfig,
+    OwnExecutorConfig,
+    OwnMemoryConfig,
+    TeamToolConfig,
+    TokenLimitedContextConfig,
+    ToolConfig,
+    UnboundedContextConfig,
+)
+from gateway.config.agents import (
+    AssistantConfig,
+    CodeExecutorConfig,
+    MessageFilterConfig,
+    SocietyOfMindConfig,
+    SourceFilterConfig,
+    UserProxyConfig,
+)
+from gateway.config.budgets import Budget, Price
+from gateway.config.models import ModelConfig, ModelInfoConfig
+from gateway.config.policies import Policies, ToolCase, ToolPolicies, ToolPolicy
+from gateway.config.root import Config
+from gateway.config.routes import Route, RouteLimits
+from gateway.config.settings import (
+    Attachments,
+    HealthConfig,
+    Limits,
+    LoggingConfig,
+    StoreConfig,
+    TerminalConfig,
+)
+from gateway.config.table import Section
+from gateway.config.teams import (
+    ComponentTeam,
+    DemoTeam,
+    FactoryTeam,
+    GraphEdge,
+    GraphNode,
+    GraphTeam,
+    GroupTeam,
+    MagenticOneTeam,
+    RoundRobinTeam,
+    SelectorTeam,
+    SwarmTeam,
+)
 
 NONE = type(None)
 DOCS = Path(__file__).resolve().parent
 
-TABLES: list[tuple[str, list[type[config.Section]]]] = [
-    ("At the top of the file", [config.Config]),
-    ("`[models.NAME]`", [config.ModelConfig]),
-    ("`[models.NAME.model_info]`", [config.ModelInfoConfig]),
-    ("`[teams.NAME]`, in TOML: all types", [config.GroupTeam]),
-    ('`type = "round_robin"` and `"swarm"`', [config.RoundRobinTeam, config.SwarmTeam]),
-    ('`type = "selector"`', [config.SelectorTeam]),
-    ('`type = "graph"`', [config.GraphTeam]),
-    ("An entry of `edges`", [config.GraphEdge]),
-    ("An entry of `nodes`", [config.GraphNode]),
-    ('`type = "magentic_one"`', [config.MagenticOneTeam]),
-    ("`[teams.NAME.agents.AGENT]`: an assistant", [config.AssistantConfig]),
-    ("A human: `user_proxy`", [config.UserProxyConfig]),
-    ("A team as an agent: `society_of_mind`", [config.SocietyOfMindConfig]),
-    ("An agent that is not shown all: `message_filter`", [config.MessageFilterConfig]),
-    ("An entry of `per_source`", [config.SourceFilterConfig]),
-    ("An agent that runs code: `code_executor`", [config.CodeExecutorConfig]),
-    ("`executor`: a container", [config.DockerExecutorConfig]),
-    ("`executor`: this machine", [config.LocalExecutorConfig]),
-    ("`executor`: of your own", [config.OwnExecutorConfig]),
-    ("An entry of `tools`: a function", [config.ToolConfig]),
-    ("An entry of `tools`: an agent", [config.AgentToolConfig]),
-    ("An entry of `tools`: a team", [config.TeamToolConfig]),
-    ("An entry of `tools`: code", [config.CodeToolConfig]),
-    ("An entry of `mcp`", [config.McpConfig]),
-    ("An entry of `handoffs`", [config.HandoffConfig]),
-    ("An entry of `memory`: contents", [config.ListMemoryConfig]),
-    ("An entry of `contents`", [config.MemoryEntry]),
-    ("An entry of `memory`: your own", [config.OwnMemoryConfig]),
+TABLES: list[tuple[str, list[type[Section]]]] = [
+    ("At the top of the file", [Config]),
+    ("`[models.NAME]`", [ModelConfig]),
+    ("`[models.NAME.model_info]`", [ModelInfoConfig]),
+    ("`[teams.NAME]`, in TOML: all types", [GroupTeam]),
+    ('`type = "round_robin"` and `"swarm"`', [RoundRobinTeam, SwarmTeam]),
+    ('`type = "selector"`', [SelectorTeam]),
+    ('`type = "graph"`', [GraphTeam]),
+    ("An entry of `edges`", [GraphEdge]),
+    ("An entry of `nodes`", [GraphNode]),
+    ('`type = "magentic_one"`', [MagenticOneTeam]),
+    ("`[teams.NAME.agents.AGENT]`: an assistant", [AssistantConfig]),
+    ("A human: `user_proxy`", [UserProxyConfig]),
+    ("A team as an agent: `society_of_mind`", [SocietyOfMindConfig]),
+    ("An agent that is not shown all: `message_filter`", [MessageFilterConfig]),
+    ("An entry of `per_source`", [SourceFilterConfig]),
+    ("An agent that runs code: `code_executor`", [CodeExecutorConfig]),
+    ("`executor`: a container", [DockerExecutorConfig]),
+    ("`executor`: this machine", [LocalExecutorConfig]),
+    ("`executor`: of your own", [OwnExecutorConfig]),
+    ("An entry of `tools`: a function", [ToolConfig]),
+    ("An entry of `tools`: an agent", [AgentToolConfig]),
+    ("An entry of `tools`: a team", [TeamToolConfig]),
+    ("An entry of `tools`: code", [CodeToolConfig]),
+    ("An entry of `mcp`", [McpConfig]),
+    ("An entry of `handoffs`", [HandoffConfig]),
+    ("An entry of `memory`: contents", [ListMemoryConfig]),
+    ("An entry of `contents`", [MemoryEntry]),
+    ("An entry of `memory`: your own", [OwnMemoryConfig]),
     (
         "`model_context`",
         [
-            config.UnboundedContextConfig,
-            config.BufferedContextConfig,
-            config.HeadAndTailContextConfig,
-            config.TokenLimitedContextConfig,
-            config.OwnContextConfig,
+            UnboundedContextConfig,
+            BufferedContextConfig,
+            HeadAndTailContextConfig,
+            TokenLimitedContextConfig,
+            OwnContextConfig,
         ],
     ),
-    ("An entry of `initial_messages`", [config.InitialMessage]),
-    ("`[teams.NAME]`, from a component file", [config.ComponentTeam]),
-    ("`[teams.NAME]`, from Python", [config.FactoryTeam]),
-    ("`[teams.NAME]`, the demo", [config.DemoTeam]),
-    ("`[[routes]]`", [config.Route]),
-    ("`limits` of a route", [config.RouteLimits]),
-    ("`[policies]`", [config.Policies]),
-    ("`[policies.tools]`", [config.ToolPolicies]),
-    ("`[policies.tools.TOOL]`", [config.ToolPolicy]),
-    ("An entry of a tool's `cases`", [config.ToolCase]),
-    ("`[limits]`", [config.Limits]),
-    ("`[[budgets]]`", [config.Budget]),
-    ('`[prices]`: `"MODEL" = { ... }`', [config.Price]),
-    ("`[attachments]`", [config.Attachments]),
+    ("An entry of `initial_messages`", [InitialMessage]),
+    ("`[teams.NAME]`, from a component file", [ComponentTeam]),
+    ("`[teams.NAME]`, from Python", [FactoryTeam]),
+    ("`[teams.NAME]`, the demo", [DemoTeam]),
+    ("`[[routes]]`", [Route]),
+    ("`limits` of a route", [RouteLimits]),
+    ("`[policies]`", [Policies]),
+    ("`[policies.tools]`", [ToolPolicies]),
+    ("`[policies.tools.TOOL]`", [ToolPolicy]),
+    ("An entry of a tool's `cases`", [ToolCase]),
+    ("`[limits]`", [Limits]),
+    ("`[[budgets]]`", [Budget]),
+    ('`[prices]`: `"MODEL" = { ... }`', [Price]),
+    ("`[attachments]`", [Attachments]),
     ("`[adapters.slack]`", [slack.Config]),
     ("`[adapters.discord]`", [discord.Config]),
-    ("`[store]`", [config.StoreConfig]),
-    ("`[terminal]`", [config.TerminalConfig]),
-    ("`[health]`", [config.HealthConfig]),
-    ("`[logging]`", [config.LoggingConfig]),
+    ("`[store]`", [StoreConfig]),
+    ("`[terminal]`", [TerminalConfig]),
+    ("`[health]`", [HealthConfig]),
+    ("`[logging]`", [LoggingConfig]),
 ]
 SUBTABLES = {
     *("models", "teams", "adapters", "routes", "policies", "limits", "store", "terminal"),
@@ -92,18 +146,18 @@ def reference() -> str:
     return "\n".join(line for title, kinds in TABLES for line in _table(title, kinds))
 
 
-def _table(title: str, kinds: list[type[config.Section]]) -> Iterator[str]:
+def _table(title: str, kinds: list[type[Section]]) -> Iterator[str]:
     yield f"### {title}\n"
     for kind in kinds:
         yield f"{_text(kind.__doc__)}\n"
     yield "| key | value | default | |\n|---|---|---|---|"
     rows: dict[str, list[FieldInfo]] = {}
     for kind in kinds:
-        inherited = config.GroupTeam.model_fields if kind is not config.GroupTeam else {}
+        inherited = GroupTeam.model_fields if kind is not GroupTeam else {}
         for name, field in kind.model_fields.items():
-            if issubclass(kind, config.GroupTeam) and _same(inherited.get(name), field):
+            if issubclass(kind, GroupTeam) and _same(inherited.get(name), field):
                 continue
-            if not (kind in (config.Config, config.Policies) and name in SUBTABLES):
+            if not (kind in (Config, Policies) and name in SUBTABLES):
                 rows.setdefault(name, []).append(field)
     for name, fields in rows.items():
         value = " or ".join(dict.fromkeys(_value(field.annotation) for field in fields))
@@ -130,7 +184,7 @@ def _value(kind: Any) -> str:
         return " or ".join(f"`{each!r}`".replace("'", '"') for each in arguments)
     if origin in (list, dict):
         return f"{'list' if origin is list else 'table'} of {_value(arguments[-1])}"
-    if isinstance(kind, type) and issubclass(kind, config.Section):
+    if isinstance(kind, type) and issubclass(kind, Section):
         return "table"
     names = {str: "text", int: "integer", float: "number", bool: "boolean"}
     return {**names, SecretStr: "secret", Path: "path", Any: "anything"}[kind]
@@ -146,7 +200,7 @@ def _default(field: FieldInfo) -> str:
             return f"`{str(value).lower()}`"
         case str() as value:
             return f'`"{value}"`'
-        case list() | dict() | config.Section():
+        case list() | dict() | Section():
             return ""
         case value:
             return f"`{value}`"

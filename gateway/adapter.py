@@ -17,15 +17,15 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from pydantic import create_model
 
-from gateway._suggest import did_you_mean
+from gateway.base.suggest import did_you_mean
 from gateway.config.problems import Problem
-from gateway.config.section import Section
+from gateway.config.table import Section
 from gateway.config.validation import validate
 from gateway.errors import GatewayError
 from gateway.values import value
 
 if TYPE_CHECKING:
-    from gateway.config import Route
+    from gateway.config.routes import Route
     from gateway.gateway import Gateway
 
 PACKAGE = "adapters"

@@ -8,8 +8,8 @@ import asyncio
 import logging
 from collections.abc import Iterable
 
-from gateway.isolation import Close
-from gateway.live_team import LiveTeam
+from gateway.factory.ownership import Close
+from gateway.sessions.live_team import LiveTeam
 
 LOG = logging.getLogger("gateway")
 

@@ -21,11 +21,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self
 
-from gateway.access import Access, Allowed, Denied, OperatorsOnly
-from gateway.budgets import Ledger
-from gateway.bus import LocalBus, Stirs, listening
+from gateway.access.authority import Access, Allowed, Denied, OperatorsOnly
+from gateway.access.pairing import hashed
+from gateway.base.metrics import Vitals
+from gateway.budgets.ledger import Ledger
 from gateway.client import Answer, CommandInfo, Receipt, ThreadInfo
-from gateway.commands import command_infos
 from gateway.config.settings import Attachments
 from gateway.conversation import (
     LOCAL_OPERATOR,
@@ -36,26 +36,26 @@ from gateway.conversation import (
     InboundMessage,
     MissingFile,
 )
-from gateway.dispatch import LocalDispatcher
 from gateway.errors import Closing, GatewayError
 from gateway.events import SessionEvent
-from gateway.in_use import InUse, Limits
-from gateway.intake import Intake
-from gateway.life import Life, Parts
-from gateway.pairing import hashed
+from gateway.inbound.commands import command_infos
+from gateway.inbound.intake import Intake
 from gateway.registry import TeamSource
-from gateway.session import Sessions
+from gateway.runtime.housekeeping import Trust, steadily
+from gateway.runtime.lifecycle import Life, Parts
+from gateway.runtime.settings import InUse, Limits
+from gateway.sessions.dispatcher import LocalDispatcher
+from gateway.sessions.event_bus import LocalBus, Stirs, listening
+from gateway.sessions.lanes import Sessions
+from gateway.sessions.team_change import Fate, affected
 from gateway.store.decisions import Accepted, Stop
 from gateway.store.ids import new_id
 from gateway.store.protocols import SessionStore
 from gateway.store.records import Counts, Person, Request, Thread
-from gateway.succession import Fate, affected
-from gateway.upkeep import Trust, steadily
-from gateway.vitals import Vitals
 from gateway.watch import watch
 
 if TYPE_CHECKING:
-    from gateway.token_store import TokenStore
+    from gateway.store.tokens import TokenStore
 
 LOG = logging.getLogger("gateway")
 
@@ -221,7 +221,7 @@ class Gateway:
         return self._store
 
     async def __aenter__(self) -> Self:
-        from gateway.control import serve_control  # it imports this module
+        from gateway.control.socket_server import serve_control  # it imports this module
 
         async with AsyncExitStack() as stack:
             await stack.enter_async_context(self._store.own())

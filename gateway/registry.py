@@ -1,6 +1,6 @@
 """What the gateway needs of whoever defines teams and tool rules: two narrow protocols.
 
-`gateway.team_factory` builds both from config.toml; tests hand in their own.
+`gateway.factory.teams` builds both from config.toml; tests hand in their own.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 
-from gateway.bus import EventBus, subscribed
 from gateway.events import MessageFinished, SessionEvent, TextDelta
+from gateway.sessions.event_bus import EventBus, subscribed
 from gateway.store.protocols import SessionReader
 
 

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from teams._exports import lazy_exports
+from teams._base.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
-    from teams._graph import DiGraph, DiGraphBuilder, DiGraphEdge, DiGraphNode
-    from teams._graph_flow import GraphFlow
-    from teams._group_chat import BaseGroupChat
-    from teams._magentic_one import MagenticOneGroupChat
-    from teams._round_robin import RoundRobinGroupChat
-    from teams._selector import SelectorGroupChat
-    from teams._swarm import Swarm
+    from teams._engine.group_chat import BaseGroupChat
+    from teams._group_chats.graph import DiGraph, DiGraphBuilder, DiGraphEdge, DiGraphNode
+    from teams._group_chats.graph_flow import GraphFlow
+    from teams._group_chats.magentic_one import MagenticOneGroupChat
+    from teams._group_chats.round_robin import RoundRobinGroupChat
+    from teams._group_chats.selector import SelectorGroupChat
+    from teams._group_chats.swarm import Swarm
     from teams._version import __version__
     from teams.core import EVENT_LOGGER_NAME, TRACE_LOGGER_NAME
 
@@ -41,18 +41,18 @@ if not TYPE_CHECKING:
     __getattr__, __dir__ = lazy_exports(
         __name__,
         {
-            "teams._graph": (
+            "teams._group_chats.graph": (
                 "DiGraph",
                 "DiGraphBuilder",
                 "DiGraphEdge",
                 "DiGraphNode",
             ),
-            "teams._graph_flow": ("GraphFlow",),
-            "teams._group_chat": ("BaseGroupChat",),
-            "teams._magentic_one": ("MagenticOneGroupChat",),
-            "teams._round_robin": ("RoundRobinGroupChat",),
-            "teams._selector": ("SelectorGroupChat",),
-            "teams._swarm": ("Swarm",),
+            "teams._group_chats.graph_flow": ("GraphFlow",),
+            "teams._engine.group_chat": ("BaseGroupChat",),
+            "teams._group_chats.magentic_one": ("MagenticOneGroupChat",),
+            "teams._group_chats.round_robin": ("RoundRobinGroupChat",),
+            "teams._group_chats.selector": ("SelectorGroupChat",),
+            "teams._group_chats.swarm": ("Swarm",),
             "teams._version": ("__version__",),
             "teams.core": (
                 "EVENT_LOGGER_NAME",

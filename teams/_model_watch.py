@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from teams.models import ChatCompletionClient, LLMMessage, RequestUsage
-    from teams.tools import Tool, ToolSchema
+    from teams.models._client import ChatCompletionClient
+    from teams.models._types import LLMMessage, RequestUsage
+    from teams.tools._base import Tool
+    from teams.tools._schema import ToolSchema
 
 _LIMITS = ("max_completion_tokens", "max_tokens", "max_output_tokens")
 """What providers call the argument that bounds an answer."""

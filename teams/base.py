@@ -6,8 +6,16 @@ is asked again after it fired. `InputRequired` suspends a run instead of failing
 
 from __future__ import annotations
 
-from teams._agent import ChatAgent, Handoff, Response
-from teams._hooks import (
+from teams._contract.agent import ChatAgent, Handoff, Response
+from teams._contract.team import DurableTeam, TaskResult, TaskRunner, Team, TeamError
+from teams._contract.termination import (
+    AndTerminationCondition,
+    OrTerminationCondition,
+    TerminatedException,
+    TerminationCondition,
+)
+from teams._model_watch import ModelRequest, ModelWatch
+from teams._run.hooks import (
     InputRequired,
     PendingInput,
     RunHooks,
@@ -15,14 +23,6 @@ from teams._hooks import (
     ToolInterceptor,
     current_tool_call,
     run_hooks,
-)
-from teams._model_watch import ModelRequest, ModelWatch
-from teams._team import DurableTeam, TaskResult, TaskRunner, Team, TeamError
-from teams._termination import (
-    AndTerminationCondition,
-    OrTerminationCondition,
-    TerminatedException,
-    TerminationCondition,
 )
 
 __all__ = [

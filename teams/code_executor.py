@@ -10,9 +10,9 @@ from typing import Any, Generic, ParamSpec, Self, TypeVar
 
 from pydantic import BaseModel
 
-from teams._cancellation import CancellationToken
-from teams._code import CodeBlock, CodeResult
-from teams._component import ComponentBase
+from teams._base.cancellation import CancellationToken
+from teams._base.code import CodeBlock, CodeResult
+from teams._components.component import ComponentBase
 
 EXECUTE_CODE = "execute_code"
 """What the execution of an agent's code is called at the interception point of tool calls."""

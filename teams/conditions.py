@@ -8,17 +8,12 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from teams._component import Component
-from teams._constructor_config import config_of_constructor
-from teams._termination import TerminatedException, TerminationCondition
-from teams.messages import (
-    BaseAgentEvent,
-    BaseChatMessage,
-    HandoffMessage,
-    StopMessage,
-    TextMessage,
-    ToolCallExecutionEvent,
-)
+from teams._components.component import Component
+from teams._components.constructor_config import config_of_constructor
+from teams._contract.termination import TerminatedException, TerminationCondition
+from teams._messages.base import BaseAgentEvent, BaseChatMessage
+from teams._messages.chat import HandoffMessage, StopMessage, TextMessage
+from teams._messages.events import ToolCallExecutionEvent
 
 Delta = Sequence[BaseAgentEvent | BaseChatMessage]
 

@@ -7,8 +7,9 @@ from typing import Generic, TypeVar
 from pydantic import BaseModel
 from typing_extensions import override
 
-from teams._cancellation import CancellationToken
-from teams._component import (
+from teams._base.cancellation import CancellationToken
+from teams._base.image import Image
+from teams._components.component import (
     Component,
     ComponentBase,
     ComponentFromConfig,
@@ -19,9 +20,8 @@ from teams._component import (
     is_component_class,
     is_component_instance,
 )
-from teams._constructor_config import config_of_constructor
-from teams._image import Image
-from teams._providers import trust_component_prefix
+from teams._components.constructor_config import config_of_constructor
+from teams._components.providers import trust_component_prefix
 
 ROOT_LOGGER_NAME = "teams"
 EVENT_LOGGER_NAME = "teams.events"

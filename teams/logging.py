@@ -11,11 +11,11 @@ import logging
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from teams._hooks import AGENT_PATH, CURRENT_CALL
+from teams._run.hooks import AGENT_PATH, CURRENT_CALL
 from teams.core import EVENT_LOGGER_NAME
 
 if TYPE_CHECKING:
-    from teams.messages import BaseAgentEvent, BaseChatMessage
+    from teams._messages.base import BaseAgentEvent, BaseChatMessage
 
 events = logging.getLogger(EVENT_LOGGER_NAME)
 

@@ -8,18 +8,14 @@ from typing import Annotated, Any
 from pydantic import BaseModel
 from typing_extensions import override
 
-from teams._component import Component, ComponentBase, ComponentModel
-from teams._constructor_config import config_of_constructor
-from teams._history import History
-from teams._transcript import calls_of
-from teams.models import (
-    ChatCompletionClient,
-    FunctionExecutionResultMessage,
-    LLMMessage,
-    UserMessage,
-)
-from teams.models._dumped import dump_llm_messages, load_llm_messages
-from teams.tools import ToolSchema
+from teams._base.history import History
+from teams._components.component import Component, ComponentBase, ComponentModel
+from teams._components.constructor_config import config_of_constructor
+from teams.models._client import ChatCompletionClient
+from teams.models._conversation import calls_of
+from teams.models._json import dump_llm_messages, load_llm_messages
+from teams.models._types import FunctionExecutionResultMessage, LLMMessage, UserMessage
+from teams.tools._schema import ToolSchema
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,16 +11,13 @@ from inspect import iscoroutinefunction
 from time import monotonic
 from typing import TYPE_CHECKING, TypeVar, cast
 
-from teams._cancellation import CancellationToken
-from teams.base import Response, TaskResult
-from teams.messages import (
-    BaseAgentEvent,
-    BaseChatMessage,
-    ModelClientStreamingChunkEvent,
-    MultiModalMessage,
-    UserInputRequestedEvent,
-)
-from teams.models import RequestUsage
+from teams._base.cancellation import CancellationToken
+from teams._contract.agent import Response
+from teams._contract.team import TaskResult
+from teams._messages.base import BaseAgentEvent, BaseChatMessage
+from teams._messages.chat import MultiModalMessage
+from teams._messages.events import ModelClientStreamingChunkEvent, UserInputRequestedEvent
+from teams.models._types import RequestUsage
 from teams.tools._threads import in_daemon_thread
 
 if TYPE_CHECKING:
@@ -41,7 +38,7 @@ class UserInputManager:
 
     def get_wrapped_callback(self) -> AsyncInputFunc:
         """The callback, which first waits until its request was shown."""
-        from teams.agents import UserProxyAgent  # most consoles ask nobody
+        from teams.agents._user_proxy import UserProxyAgent  # most consoles ask nobody
 
         async def ask(prompt: str, cancellation_token: CancellationToken | None) -> str:
             await self._event(UserProxyAgent.InputRequestContext.request_id()).wait()

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from teams._json_text import extract_json_from_str
-from teams._schema import schema_to_pydantic_model
-from teams.core import FunctionCall, Image
-from teams.models import FunctionExecutionResult, LLMMessage, UserMessage
+from teams._base.image import Image
+from teams._base.json_text import extract_json_from_str
+from teams._components.json_schema import schema_to_pydantic_model
+from teams.core import FunctionCall
+from teams.models._types import FunctionExecutionResult, LLMMessage, UserMessage
 
 Content = str | Sequence[str | Image] | Sequence[FunctionCall] | Sequence[FunctionExecutionResult]
 

@@ -19,8 +19,8 @@ import pytest
 from benchmarks.engine.api import imports
 from benchmarks.gateway.teams import DoNothing
 from gateway.conversation import Author, ConversationKey, InboundMessage
-from gateway.store import SqliteStore
 from gateway.store.decisions import Enqueue, NewThread
+from gateway.store.sqlite.store import SqliteStore
 from teams import RoundRobinGroupChat, Swarm
 from teams.agents import AssistantAgent
 from teams.messages import HandoffMessage, ModelClientStreamingChunkEvent
@@ -52,19 +52,19 @@ def quiet_pair(*, turns: int) -> RoundRobinGroupChat:
     return RoundRobinGroupChat(agents, max_turns=turns)
 
 
-@pytest.mark.parametrize(("everything", "modules"), [(False, 275), (True, 340)])
+@pytest.mark.parametrize(("everything", "modules"), [(False, 275), (True, 350)])
 def test_the_engine_is_imported_with_few_modules(everything: bool, modules: int):
     assert len(loaded_by(imports("parley", everything=everything))) < modules
 
 
 def test_a_round_robin_loads_no_other_team_and_makes_nothing_that_it_may_not_need():
     loaded = loaded_by(imports("parley", everything=False))
-    assert "teams._round_robin" in loaded
+    assert "teams._group_chats.round_robin" in loaded
     assert not loaded & {
-        "teams._graph_flow",
-        "teams._magentic_one",
-        "teams._selector",
-        "teams._swarm",
+        "teams._group_chats.graph_flow",
+        "teams._group_chats.magentic_one",
+        "teams._group_chats.selector",
+        "teams._group_chats.swarm",
         "teams.agents._code_executor",
         "teams.agents._message_filter",
         "teams.agents._society_of_mind",
@@ -101,7 +101,7 @@ def test_the_command_line_has_loaded_nothing_heavy_when_the_chat_begins():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = set(done.stdout.split())
-    assert not loaded & {"pydantic", "aiosqlite", "openai", "textual", "gateway.redaction"}
+    assert not loaded & {"pydantic", "aiosqlite", "openai", "textual", "gateway.base.redaction"}
     assert len(loaded) < 330
 
 

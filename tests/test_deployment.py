@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from gateway.base.exit_codes import ExitCode
+from gateway.base.paths import find_config, store_folder
 from gateway.cli import main
-from gateway.config import HealthConfig, Limits
-from gateway.exit_codes import ExitCode
-from gateway.places import find_config, store_folder
+from gateway.config.settings import HealthConfig, Limits
 
 ROOT = Path(__file__).parents[1]
 

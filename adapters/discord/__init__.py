@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
 
     from gateway.adapter import Adapter, Checked
-    from gateway.config import Route
-    from gateway.simulate import Simulation
+    from gateway.app.simulate import Simulation
+    from gateway.config.routes import Route
 
 __all__ = ["Config", "build", "check", "simulate"]
 
@@ -26,7 +26,7 @@ def build(config: Config) -> Adapter:
 
 async def check(config: Config, routes: Sequence[Route]) -> Checked:
     """What `parley check` has to say about these settings."""
-    from adapters.discord.checking import check  # it loads what it asks Discord with
+    from adapters.discord.settings_check import check  # it loads what it asks Discord with
 
     return await check(config, routes)
 

@@ -9,26 +9,26 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from adapters.discord.acting import Acting
-from adapters.discord.attachments import Files
-from adapters.discord.cache import Cache
-from adapters.discord.catch_up import CatchUp
-from adapters.discord.changes import Changes
 from adapters.discord.channels import Channel, Channels, channel_of
 from adapters.discord.commands import payloads, sync
-from adapters.discord.connection import Connection, client_of
-from adapters.discord.events import Events
-from adapters.discord.hearing import Hearing, Knowledge
-from adapters.discord.inbound import Me, Payload, parse_message, parse_removed
-from adapters.discord.interactions import parse_interaction
-from adapters.discord.kept import PLATFORM
-from adapters.discord.people import People
-from adapters.discord.rest import Rest
-from adapters.discord.surface import DiscordSurface
+from adapters.discord.connection.cache import Cache
+from adapters.discord.connection.connection import Connection, client_of
+from adapters.discord.connection.event_queue import Events
+from adapters.discord.connection.rest import Rest
+from adapters.discord.inbound.catch_up import CatchUp
+from adapters.discord.inbound.files import Files
+from adapters.discord.inbound.interactions import Acting
+from adapters.discord.inbound.messages import Hearing, Knowledge
+from adapters.discord.inbound.missed_edits import Changes
+from adapters.discord.inbound.parse_interactions import parse_interaction
+from adapters.discord.inbound.parse_messages import Me, Payload, parse_message, parse_removed
+from adapters.discord.inbound.people import People
+from adapters.discord.outbound.surface import DiscordSurface
+from adapters.discord.outbound.webhooks import Webhooks
+from adapters.discord.state import PLATFORM
 from adapters.discord.threads import Spots
-from adapters.discord.webhooks import Webhooks
 from gateway.adapter import AuthError
-from gateway.delivery import delivering
+from gateway.delivery.service import delivering
 from gateway.errors import GatewayError
 from gateway.surface import RateLimited, Rejected, Unreachable
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from time import monotonic
 from typing import Any
 
-from adapters.discord.kept import PLATFORM
-from adapters.discord.recent import Recent
-from adapters.discord.rest import Rest
+from adapters.discord.bounded_cache import Recent
+from adapters.discord.connection.rest import Rest
+from adapters.discord.state import PLATFORM
 from adapters.discord.threads import THREADS, Spot, Spots
 from gateway.conversation import ConversationKey
 

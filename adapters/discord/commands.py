@@ -8,8 +8,8 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from adapters.discord.kept import PLATFORM, Marks
-from adapters.discord.rest import Rest
+from adapters.discord.connection.rest import Rest
+from adapters.discord.state import PLATFORM, Marks
 from gateway.client import CommandInfo
 
 LOG = logging.getLogger("adapters.discord")

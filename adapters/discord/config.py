@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias
 
 from pydantic import Field, SecretStr
 
-from gateway.config.section import Section
+from gateway.config.table import Section
 
 API = "https://discord.com/api/v10"
 GATEWAY = "wss://gateway.discord.gg/"

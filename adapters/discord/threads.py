@@ -17,11 +17,11 @@ from http import HTTPStatus
 from typing import Any, TypeAlias
 from weakref import WeakValueDictionary
 
-from adapters.discord.asked import MARK, Asked, is_asked
+from adapters.discord.bounded_cache import Recent
+from adapters.discord.command_threads import MARK, Asked, is_asked
 from adapters.discord.config import Threads
-from adapters.discord.kept import PLATFORM, Kept
-from adapters.discord.recent import Recent
-from adapters.discord.rest import THREAD_EXISTS, UNKNOWN_CHANNEL, Refused, Rest
+from adapters.discord.connection.rest import THREAD_EXISTS, UNKNOWN_CHANNEL, Refused, Rest
+from adapters.discord.state import PLATFORM, Kept
 from gateway.conversation import ConversationKey
 from gateway.render.outbound import label
 from gateway.surface import Rejected

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
 
     from gateway.adapter import Adapter, Checked
-    from gateway.config import Route
-    from gateway.simulate import Simulation
+    from gateway.app.simulate import Simulation
+    from gateway.config.routes import Route
 
 __all__ = ["Config", "build", "check", "commands", "simulate"]
 
@@ -27,7 +27,7 @@ def build(config: Config) -> Adapter:
 
 async def check(config: Config, routes: Sequence[Route]) -> Checked:
     """What `parley check` has to say about these settings."""
-    from adapters.slack.checking import check  # it loads the SDK
+    from adapters.slack.settings_check import check  # it loads the SDK
 
     return await check(config, routes)
 

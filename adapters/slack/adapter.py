@@ -12,24 +12,24 @@ from typing import Any
 
 from aiohttp import web
 
-from adapters.slack.calls import Calls
-from adapters.slack.client import SlackClients
 from adapters.slack.config import Config
-from adapters.slack.http import EVENTS, Requests, listening
+from adapters.slack.connection.bolt_app import bolt_app
+from adapters.slack.connection.clients import SlackClients
+from adapters.slack.connection.http_mode import EVENTS, Requests, listening
+from adapters.slack.connection.installs import Install, Installs
+from adapters.slack.connection.oauth import OAuth
+from adapters.slack.connection.socket_mode import Sockets
+from adapters.slack.connection.web_api import Calls
 from adapters.slack.inbound.catch_up import UNSTORED, CatchUp
-from adapters.slack.inbound.drafts import Drafts
+from adapters.slack.inbound.enrich import Drafts
 from adapters.slack.inbound.fetching import Fetching
 from adapters.slack.inbound.files import Files
+from adapters.slack.inbound.handler import Intake
 from adapters.slack.inbound.history import History
-from adapters.slack.inbound.intake import Intake
-from adapters.slack.inbound.values import PLATFORM, Inbound
-from adapters.slack.inbox import bolt_app
-from adapters.slack.installs import Install, Installs
-from adapters.slack.oauth import OAuth
-from adapters.slack.sockets import Sockets
-from adapters.slack.surface import SlackSurface
+from adapters.slack.inbound.parsed import PLATFORM, Inbound
+from adapters.slack.outbound.surface import SlackSurface
 from gateway.adapter import AuthError
-from gateway.delivery import delivering
+from gateway.delivery.service import delivering
 from gateway.errors import GatewayError, causes
 from gateway.gateway import Gateway
 from gateway.surface import Unreachable

@@ -26,7 +26,7 @@ def manifest(config: Path | None, name: str, description: str) -> None:
     """
     from adapters.slack.config import without_tokens
     from adapters.slack.manifest import manifest_of, manifest_text
-    from gateway.config import load_config
+    from gateway.app.load import load_config
 
     found = load_config(config, references=False).config
     try:

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, Field, SecretStr, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
-from gateway.config.section import Section
+from gateway.config.table import Section
 
 SLACK_API = "https://slack.com/api/"
 LOOPBACK = ("127.0.0.1", "::1", "localhost")

@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import urljoin
 
 from adapters.slack.config import Config
-from adapters.slack.inbound.interactions import ASK_TEAM
+from adapters.slack.inbound.parse_interactions import ASK_TEAM
 
 REASONS: dict[str, str] = {
     "app_mentions:read": "to hear when it is mentioned",

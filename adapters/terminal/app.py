@@ -17,15 +17,15 @@ from textual.screen import Screen
 
 from adapters.terminal.commands import LOCAL
 from adapters.terminal.driver import TerminalDriver
-from adapters.terminal.guard import Twice
+from adapters.terminal.errors import sentence
+from adapters.terminal.key_guard import Twice
 from adapters.terminal.screens.chat import ChatScreen
 from adapters.terminal.themes import PARLEY_DARK, PARLEY_LIGHT, variables
-from adapters.terminal.trouble import sentence
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from adapters.terminal.guard import Clock
+    from adapters.terminal.key_guard import Clock
     from gateway.client import Client
 
 SECOND_PRESS = 2.0

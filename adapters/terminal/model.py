@@ -25,7 +25,7 @@ from adapters.terminal.items import (
     ToolItem,
     ToolState,
 )
-from adapters.terminal.stream import StreamSanitizer
+from adapters.terminal.stream_sanitizer import StreamSanitizer
 from adapters.terminal.text import one_line, one_line_arguments, pretty_arguments
 from gateway.events import (
     FileMade,

@@ -13,10 +13,10 @@ from contextlib import AbstractAsyncContextManager, suppress
 from typing import TYPE_CHECKING, TextIO
 
 from adapters.terminal.commands import Command, Commands
+from adapters.terminal.errors import sentence
 from adapters.terminal.text import age
 from adapters.terminal.titles import title_of
-from adapters.terminal.trouble import sentence
-from gateway.exit_codes import ExitCode
+from gateway.base.exit_codes import ExitCode
 from gateway.render.sanitize import sanitize
 
 if TYPE_CHECKING:

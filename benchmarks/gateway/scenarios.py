@@ -23,7 +23,7 @@ from benchmarks.gateway.teams import DoNothing, OneTeam, solo
 from gateway.collector import eased_collector
 from gateway.conversation import Author, ConversationKey, InboundMessage
 from gateway.gateway import Gateway, Limits
-from gateway.store import SqliteStore
+from gateway.store.sqlite.store import SqliteStore
 
 OPERATOR = Author(id="local:operator")
 SENDERS = 64

@@ -13,10 +13,10 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from benchmarks.gateway.teams import DoNothing, OneTeam, solo
-from gateway.access import OperatorsOnly
+from gateway.access.authority import OperatorsOnly
 from gateway.adapter import Adapter
 from gateway.gateway import Gateway, Limits
-from gateway.store import SqliteStore
+from gateway.store.sqlite.store import SqliteStore
 
 Figures = dict[str, list[float]]
 TOKENS = 1000

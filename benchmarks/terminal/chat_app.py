@@ -19,7 +19,7 @@ from adapters.terminal.app import ChatApp, Settings
 
 if TYPE_CHECKING:
     from gateway.client import Client
-    from gateway.local_client import LocalClient
+    from gateway.control.local_client import LocalClient
 
 RATE = 200
 CHARACTERS = 20_000
@@ -79,9 +79,9 @@ async def main(folder: Path, scene: str) -> None:
     @asynccontextmanager
     async def connect() -> AsyncGenerator[Client]:
         from benchmarks.gateway.teams import DoNothing, OneTeam, solo
+        from gateway.control.local_client import LocalClient
         from gateway.gateway import Gateway
-        from gateway.local_client import LocalClient
-        from gateway.store import SqliteStore
+        from gateway.store.sqlite.store import SqliteStore
 
         text = PARAGRAPH if scene == "long" else text_of(scene)
         pieces = [text[at : at + PIECE] for at in range(0, len(text), PIECE)]

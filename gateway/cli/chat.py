@@ -32,7 +32,7 @@ def chat(
     no_mouse: bool,
 ) -> None:
     """Open a terminal in which you talk to the team."""
-    from gateway.places import find_config, first_screen
+    from gateway.base.paths import find_config, first_screen
 
     first = first_screen(config or find_config())
     # The terminal is an adapter like the others: the gateway knows none of them when it is read.
@@ -40,7 +40,7 @@ def chat(
 
     @asynccontextmanager
     async def connect() -> AsyncGenerator[Client]:
-        from gateway.app import any_gateway, load, store_of
+        from gateway.app.assemble import any_gateway, load, store_of
 
         loaded = await load(config)
         store = store_of(loaded)

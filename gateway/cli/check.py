@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
+from gateway.base.exit_codes import ExitCode
 from gateway.cli.group import config_option
-from gateway.exit_codes import ExitCode
 
 
 @click.command()
@@ -27,8 +27,8 @@ def check(ctx: click.Context, config: Path | None, offline: bool, against_store:
     Mistakes in the config itself end with exit code 2; a team that can't be built, a model that
     does not answer, or a platform that lacks something, with 1.
     """
-    from gateway.check import affected_threads, check_config, table
-    from gateway.config import load_config
+    from gateway.app.check import affected_threads, check_config, table
+    from gateway.app.load import load_config
 
     loaded = load_config(config)
     click.echo(f"config  {loaded.source or 'built in; `parley init` writes one to start from'}")

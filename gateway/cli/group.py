@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 
 import click
 
+from gateway.base.exit_codes import ExitCode
 from gateway.errors import GatewayError
-from gateway.exit_codes import ExitCode
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -47,7 +47,7 @@ class ParleyGroup(click.Group):
 
 def _told(error: GatewayError) -> str:
     # Imported late: a chat paints before anything heavy is read.
-    from gateway.redaction import REDACTION
+    from gateway.base.redaction import REDACTION
     from gateway.render.sanitize import sanitize
 
     return REDACTION.known(sanitize(str(error)))

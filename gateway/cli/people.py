@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
+from gateway.base.exit_codes import ExitCode
 from gateway.cli.group import config_option
-from gateway.exit_codes import ExitCode
 
 
 @click.command()
@@ -28,9 +28,9 @@ def pair(
     if sum((code is not None, list_, remove is not None)) != 1:
         raise click.UsageError("Give a code, --list, or --remove.")
 
-    from gateway import overview
-    from gateway.app import store_of
-    from gateway.config import load_config
+    from gateway.app import operator as overview
+    from gateway.app.assemble import store_of
+    from gateway.app.load import load_config
 
     store = store_of(load_config(config, references=False))
     if list_:

@@ -46,8 +46,8 @@ def run(
     if not text.strip():
         raise click.UsageError("The task is empty.")
 
-    from gateway.app import run_once
-    from gateway.run import Task
+    from gateway.app.assemble import run_once
+    from gateway.app.run import Task
 
     ctx.exit(run_once(config, Task(text=text, session=session, team=team), as_json=as_json))
 

@@ -18,7 +18,7 @@ def secrets() -> None:
 @secrets.command()
 def key() -> None:
     """Print a new key for `keys` in [store]; put it before the ones that are there."""
-    from gateway.token_store import new_key
+    from gateway.store.tokens import new_key
 
     click.echo(new_key())
 
@@ -31,9 +31,9 @@ def rotate(config: Path | None) -> None:
     Afterwards the other keys can go. Parley must not be running. A key that is missing or wrong
     ends it with exit code 2, and nothing was changed.
     """
-    from gateway.app import store_of
-    from gateway.config import load_config
-    from gateway.token_store import TokenStore, keys_of
+    from gateway.app.assemble import store_of
+    from gateway.app.load import load_config
+    from gateway.store.tokens import TokenStore, keys_of
 
     loaded = load_config(config, references=False)
     store = store_of(loaded)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
+from gateway.base.exit_codes import ExitCode
 from gateway.cli.group import config_option
-from gateway.exit_codes import ExitCode
 
 
 @click.command()
@@ -21,8 +21,8 @@ def serve(ctx: click.Context, config: Path | None) -> None:
     `parley reload` does. A platform without a route, or without its keys, ends it at once with exit
     code 2.
     """
-    from gateway.config import load_config
-    from gateway.serve import serve_config
+    from gateway.app.load import load_config
+    from gateway.app.serve import serve_config
 
     ctx.exit(serve_config(load_config(config)))
 
@@ -36,9 +36,9 @@ def reload(config: Path | None, dry_run: bool) -> None:
     The config is checked whole; with a mistake in it, the last good one stays in use. Turns that
     run go on with the team they have. Some settings are looked at only at the next start.
     """
-    from gateway import overview
-    from gateway.app import store_of
-    from gateway.config import load_config
+    from gateway.app import operator as overview
+    from gateway.app.assemble import store_of
+    from gateway.app.load import load_config
     from gateway.render.sanitize import sanitize
 
     # The running process may be asked although the config is broken: it says what is wrong.
@@ -55,9 +55,9 @@ def backup(config: Path | None, path: Path) -> None:
     The copy is one database file that only you can read; an older one at PATH is replaced once the
     new one is whole.
     """
-    from gateway import overview
-    from gateway.app import store_of
-    from gateway.config import load_config
+    from gateway.app import operator as overview
+    from gateway.app.assemble import store_of
+    from gateway.app.load import load_config
 
     store = store_of(load_config(config, references=False))
     asyncio.run(overview.backup(store, path.absolute()))
@@ -74,9 +74,9 @@ def restore(config: Path | None, path: Path) -> None:
     reach a safe point, then begins anew on the backup, by itself. The store that was there is kept
     beside it.
     """
-    from gateway import overview
-    from gateway.app import store_of
-    from gateway.config import load_config
+    from gateway.app import operator as overview
+    from gateway.app.assemble import store_of
+    from gateway.app.load import load_config
 
     store = store_of(load_config(config, references=False))
     done = asyncio.run(overview.restore(store, path.absolute()))
@@ -88,9 +88,9 @@ def restore(config: Path | None, path: Path) -> None:
 @click.pass_context
 def status(ctx: click.Context, config: Path | None) -> None:
     """Say whether Parley runs, and what it is doing. Exit code 1 if it does not run."""
-    from gateway.app import store_of
-    from gateway.config import load_config
-    from gateway.overview import owner_status
+    from gateway.app.assemble import store_of
+    from gateway.app.load import load_config
+    from gateway.app.operator import owner_status
 
     loaded = load_config(config, references=False)
     zone = loaded.config.policies.timezone

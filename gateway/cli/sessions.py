@@ -11,7 +11,7 @@ import click
 from gateway.cli.group import config_option
 
 if TYPE_CHECKING:
-    from gateway.store.sqlite import SqliteStore
+    from gateway.store.sqlite.store import SqliteStore
 
 
 @click.group()
@@ -25,7 +25,7 @@ def sessions() -> None:
 @click.option("--limit", default=50, show_default=True, type=click.IntRange(1), metavar="N")
 def list_(config: Path | None, search: str, limit: int) -> None:
     """List threads, the last used first."""
-    from gateway.overview import thread_table
+    from gateway.app.operator import thread_table
 
     threads = asyncio.run(_store(config).threads(search=search, limit=limit))
     click.echo(thread_table(threads) if threads else "There are no threads.")
@@ -36,7 +36,7 @@ def list_(config: Path | None, search: str, limit: int) -> None:
 @click.argument("session")
 def show(config: Path | None, session: str) -> None:
     """Show the thread with this id or title, as Markdown."""
-    from gateway.overview import find_thread, transcript
+    from gateway.app.operator import find_thread, transcript
 
     async def shown() -> str:
         store = _store(config)
@@ -55,8 +55,8 @@ def show(config: Path | None, session: str) -> None:
 )
 def export(config: Path | None, session: str, old_states: bool) -> None:
     """Write every event of the thread with this id or title as a line of JSON."""
+    from gateway.app.operator import find_thread, old_state, stored_events
     from gateway.events import dump_event
-    from gateway.overview import find_thread, old_state, stored_events
 
     async def write() -> None:
         store = _store(config)
@@ -79,7 +79,7 @@ def replay(config: Path | None, session: str) -> None:
 
     Each line has the time of day, the seconds since the event before, and what happened.
     """
-    from gateway.overview import find_thread, stored_events
+    from gateway.app.operator import find_thread, stored_events
     from gateway.replay import Replay
 
     async def write() -> None:
@@ -100,7 +100,7 @@ def audit(config: Path | None, session: str) -> None:
 
     The hash is the beginning of that of the arguments which were approved or denied.
     """
-    from gateway.overview import audit_table, find_thread
+    from gateway.app.operator import audit_table, find_thread
 
     async def shown() -> str:
         store, zone = _store_and_zone(config)
@@ -118,7 +118,7 @@ def retry(config: Path | None, session: str) -> None:
 
     A turn that was interrupted too often is not tried again by itself.
     """
-    from gateway import overview
+    from gateway.app import operator as overview
 
     store = _store(config)
     thread = asyncio.run(overview.find_thread(store, session))
@@ -146,7 +146,7 @@ def delete(config: Path | None, session: str | None, person: str | None, yes: bo
 
 
 def _delete_thread(store: SqliteStore, session: str, *, yes: bool) -> None:
-    from gateway import overview
+    from gateway.app import operator as overview
 
     thread = asyncio.run(overview.find_thread(store, session))
     if not yes:
@@ -156,7 +156,7 @@ def _delete_thread(store: SqliteStore, session: str, *, yes: bool) -> None:
 
 
 def _delete_person(store: SqliteStore, person: str, *, yes: bool) -> None:
-    from gateway import overview
+    from gateway.app import operator as overview
 
     if not yes:
         threads = asyncio.run(store.threads_of(person))
@@ -174,8 +174,8 @@ def _store(config: Path | None) -> SqliteStore:
 
 def _store_and_zone(config: Path | None) -> tuple[SqliteStore, str]:
     """The store, and the time zone that times are told in."""
-    from gateway.app import store_of
-    from gateway.config import load_config
+    from gateway.app.assemble import store_of
+    from gateway.app.load import load_config
 
     loaded = load_config(config, references=False)
     return store_of(loaded), loaded.config.policies.timezone

@@ -22,6 +22,6 @@ def simulate(platform: str, config: Path | None, alone: bool, port: int) -> None
     default team answers in #general and in direct messages, each other team in a channel of its
     name. The threads are gone in the end.
     """
-    from gateway.simulate import simulate as run
+    from gateway.app.simulate import simulate as run
 
     asyncio.run(run(platform, config, click.echo, port=port, alone=alone))

@@ -19,8 +19,8 @@ def teams() -> None:
 @config_option
 def list_(config: Path | None) -> None:
     """List the teams with their agents and models; * marks the default one."""
-    from gateway.check import team_table
-    from gateway.config import load_config
+    from gateway.app.check import team_table
+    from gateway.app.load import load_config
 
     click.echo(asyncio.run(team_table(load_config(config))))
 
@@ -33,8 +33,8 @@ def dump(config: Path | None, name: str) -> None:
 
     What has no place in it is said on standard error.
     """
-    from gateway.check import dump_team
-    from gateway.config import load_config
+    from gateway.app.check import dump_team
+    from gateway.app.load import load_config
 
     dumped = asyncio.run(dump_team(load_config(config), name))
     click.echo(dumped.text)

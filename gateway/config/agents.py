@@ -7,7 +7,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
-from gateway.config.parts import (
+from gateway.config.agent_parts import (
     AgentToolConfig,
     AnyToolConfig,
     DockerExecutorConfig,
@@ -17,7 +17,7 @@ from gateway.config.parts import (
     MemoryConfig,
     ModelContextConfig,
 )
-from gateway.config.section import Section, shorthand, tag_of
+from gateway.config.table import Section, shorthand, tag_of
 
 DEFAULT_TOOL_ROUNDS = 10
 

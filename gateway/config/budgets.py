@@ -6,9 +6,9 @@ from typing import Literal, Self, TypeAlias
 
 from pydantic import Field, model_validator
 
+from gateway.base.calendar import Scope
 from gateway.config.routes import Names
-from gateway.config.section import Section, setting_error
-from gateway.counting import Scope
+from gateway.config.table import Section, setting_error
 
 Window: TypeAlias = Literal["turn", "hour", "day", "month"]
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import Field, SecretStr
 
-from gateway.config.section import Section
+from gateway.config.table import Section
 
 
 class ModelInfoConfig(Section):

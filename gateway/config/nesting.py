@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from gateway.config.agent_parts import AgentToolConfig, TeamToolConfig
 from gateway.config.agents import (
     AgentConfig,
     AssistantConfig,
     MessageFilterConfig,
     SocietyOfMindConfig,
 )
-from gateway.config.parts import AgentToolConfig, TeamToolConfig
 from gateway.config.problems import Problem
 from gateway.config.teams import GroupTeam, TeamConfig
 from gateway.config.toml import KeyPath

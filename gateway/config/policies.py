@@ -9,7 +9,7 @@ from typing import Annotated, Literal, Self, TypeAlias
 from pydantic import AfterValidator, ConfigDict, Field, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
-from gateway.config.section import Section, shorthand
+from gateway.config.table import Section, shorthand
 
 ToolAction: TypeAlias = Literal["allow", "ask", "deny"]
 

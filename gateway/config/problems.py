@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import cast
 
+from gateway.base.exit_codes import ExitCode
 from gateway.config.toml import KeyPath, locate
 from gateway.errors import GatewayError
-from gateway.exit_codes import ExitCode
 
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 

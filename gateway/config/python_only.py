@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from gateway.config.agent_parts import ToolConfig
 from gateway.config.agents import (
     AgentConfig,
     AssistantConfig,
@@ -11,7 +12,6 @@ from gateway.config.agents import (
     UserProxyConfig,
 )
 from gateway.config.nesting import teams_inside
-from gateway.config.parts import ToolConfig
 from gateway.config.teams import GraphTeam, GroupTeam, SelectorTeam, TeamConfig
 from gateway.config.toml import KeyPath
 

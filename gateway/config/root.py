@@ -10,7 +10,6 @@ from gateway.config.budgets import Budget, Price
 from gateway.config.models import ModelConfig
 from gateway.config.policies import Policies
 from gateway.config.routes import Route
-from gateway.config.section import Section
 from gateway.config.settings import (
     Attachments,
     HealthConfig,
@@ -19,6 +18,7 @@ from gateway.config.settings import (
     StoreConfig,
     TerminalConfig,
 )
+from gateway.config.table import Section
 from gateway.config.teams import DemoTeam, TeamConfig
 
 OPENAI_MODEL = "gpt-4.1-mini"

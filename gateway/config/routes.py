@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, Self, TypeAlias
 from pydantic import BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from gateway.config.section import Section
+from gateway.config.table import Section
 
 Mention: TypeAlias = Literal["always", "mention", "thread"]
 Mode: TypeAlias = Literal["queue", "steer", "interrupt", "collect"]

@@ -8,7 +8,7 @@ from typing import Literal
 from pydantic import Field, SecretStr, field_validator
 
 from gateway.config.routes import Names
-from gateway.config.section import ConfigPath, Section
+from gateway.config.table import ConfigPath, Section
 
 KEY_BYTES = 32
 

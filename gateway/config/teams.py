@@ -6,10 +6,10 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 
+from gateway.config.agent_parts import ModelContextConfig
 from gateway.config.agents import AgentConfig, agents_as_tools
-from gateway.config.parts import ModelContextConfig
-from gateway.config.section import ConfigPath, Section, setting_error, tag_by, template
-from gateway.expressions import parse
+from gateway.config.expressions import parse
+from gateway.config.table import ConfigPath, Section, setting_error, tag_by, template
 
 
 class GroupTeam(Section):

@@ -12,9 +12,9 @@ from typing import Annotated, Any, TypeVar, Union, cast, get_args, get_origin
 from pydantic import SecretStr, Tag, ValidationError
 from pydantic_core import ErrorDetails
 
-from gateway._suggest import did_you_mean
+from gateway.base.suggest import did_you_mean
 from gateway.config.problems import Problem, value_at
-from gateway.config.section import Section
+from gateway.config.table import Section
 from gateway.config.toml import KeyPath
 
 S = TypeVar("S", bound=Section)

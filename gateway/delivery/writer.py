@@ -14,19 +14,19 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from gateway.conversation import ConversationKey
+from gateway.delivery.backoff import Patience
 from gateway.delivery.busy import Busy
 from gateway.delivery.clock import Clock
 from gateway.delivery.items import CardItem, FileItem, Item, SpeechItem, place_of
+from gateway.delivery.own_files import NotOwnFile, read_own_file
 from gateway.delivery.parts import WHOLE, whole_text
-from gateway.delivery.patience import Patience
-from gateway.delivery.sending import Failed, Later, Outcome, Sender, Sent
-from gateway.delivery.standing import Standing, Step
+from gateway.delivery.posted import Standing, Step
+from gateway.delivery.sender import Failed, Later, Outcome, Sender, Sent
 from gateway.delivery.view import View
 from gateway.delivery.waiting import comes_first
 from gateway.errors import Closing, NotFound
-from gateway.human import asking
 from gateway.render.outbound import label
-from gateway.render.own_files import NotOwnFile, read_own_file
+from gateway.sessions.human_requests import asking
 from gateway.store.records import OutboxRow, Thread
 from gateway.surface import (
     Card,

@@ -1,5 +1,1 @@
-"""Where sessions are kept: the protocol, and SQLite behind one writer thread."""
-
-from gateway.store.sqlite import SqliteStore, temporary_store
-
-__all__ = ["SqliteStore", "temporary_store"]
+"""The store of sessions: protocols, records, units of work, and one driver each."""

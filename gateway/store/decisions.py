@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
+from gateway.base.calendar import Scope
 from gateway.client import Answer
 from gateway.conversation import Attachment, AwaitedFile, ConversationKey, MissingFile
-from gateway.counting import Scope
 from gateway.events import SessionEvent
 from gateway.store.records import (
     Grant,

@@ -12,8 +12,8 @@ from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Protocol
 
+from gateway.base.calendar import Scope
 from gateway.conversation import ConversationKey, InboundMessage
-from gateway.counting import Scope
 from gateway.events import SessionEvent
 from gateway.store.decisions import Accepted, Awaiting, Brought, Judge, NewThread, Sort
 from gateway.store.records import (
@@ -31,7 +31,7 @@ from gateway.store.records import (
     Thread,
     Used,
 )
-from gateway.store.work import (
+from gateway.store.turn_records import (
     Joined,
     Later,
     Lease,

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from pydantic import BaseModel, Field, PrivateAttr
 
-from teams._ids import new_id
-from teams._messages.unvalidated import set_fields_set
-from teams.core import Image
-from teams.models import RequestUsage, UserMessage
-from teams.models._dumped import compact_user_message
+from teams._base.construct import set_fields_set
+from teams._base.ids import new_id
+from teams._base.image import Image
+from teams.models._json import compact_user_message
+from teams.models._types import RequestUsage, UserMessage
 
 
 def utc_now() -> datetime:

@@ -7,10 +7,11 @@ from typing import Annotated, Any, Generic, Literal, TypeVar
 from pydantic import BaseModel, Field, computed_field
 from pydantic_core import to_jsonable_python
 
+from teams._base.construct import Compact, set_slot
+from teams._base.image import Image
 from teams._messages.base import BaseChatMessage, BaseTextChatMessage, utc_now
-from teams._messages.unvalidated import Compact, set_slot
-from teams.core import FunctionCall, Image
-from teams.models import FunctionExecutionResult, LLMMessage, RequestUsage, UserMessage
+from teams.core import FunctionCall
+from teams.models._types import FunctionExecutionResult, LLMMessage, RequestUsage, UserMessage
 
 StructuredContentType = TypeVar("StructuredContentType", bound=BaseModel, covariant=True)
 """The type of a structured message's content."""

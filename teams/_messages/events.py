@@ -5,13 +5,13 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from teams._code import CodeBlock, CodeResult
-from teams._ids import new_id
+from teams._base.code import CodeBlock, CodeResult
+from teams._base.construct import unvalidated
+from teams._base.ids import new_id
 from teams._messages.base import BaseAgentEvent
-from teams._messages.unvalidated import unvalidated
 from teams.core import FunctionCall
-from teams.memory import MemoryContent
-from teams.models import FunctionExecutionResult
+from teams.memory._base import MemoryContent
+from teams.models._types import FunctionExecutionResult
 
 
 class ToolCallRequestEvent(BaseAgentEvent):

@@ -5,8 +5,10 @@ from typing import Any, ClassVar, Self
 
 from pydantic import BaseModel
 
-from teams._component import Component, ComponentBase, ComponentType
+from teams._components.component import Component, ComponentBase, ComponentType
+from teams._components.json_schema import schema_to_pydantic_model
 from teams._messages.base import BaseAgentEvent, BaseChatMessage
+from teams._messages.batch import load_items
 from teams._messages.chat import (
     HandoffMessage,
     MultiModalMessage,
@@ -27,8 +29,6 @@ from teams._messages.events import (
     ToolCallRequestEvent,
     UserInputRequestedEvent,
 )
-from teams._messages.many import load_items
-from teams._schema import schema_to_pydantic_model
 
 MessageType = type[BaseAgentEvent] | type[BaseChatMessage]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from teams._exports import lazy_exports
+from teams._base.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
-    from teams.agents._approval import ApprovalFuncType, ApprovalRequest, ApprovalResponse
+    from teams._contract.approval import ApprovalFuncType, ApprovalRequest, ApprovalResponse
     from teams.agents._assistant import AssistantAgent
     from teams.agents._base import BaseChatAgent
     from teams.agents._code_executor import CodeExecutorAgent
@@ -37,7 +37,7 @@ if not TYPE_CHECKING:
     __getattr__, __dir__ = lazy_exports(
         __name__,
         {
-            "teams.agents._approval": (
+            "teams._contract.approval": (
                 "ApprovalFuncType",
                 "ApprovalRequest",
                 "ApprovalResponse",

@@ -9,13 +9,36 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from pydantic import BaseModel
 
-from teams._context_state import read_context, write_context
-from teams._handed import HandedList
-from teams._hooks import AGENT_PATH
-from teams._ids import new_id
-from teams._messages.events import stream_chunk
-from teams._nesting import asked_by, stream_asked_by
-from teams._transcript import (
+from teams._base.cancellation import CancellationToken
+from teams._base.ids import new_id
+from teams._components.component import Component
+from teams._contract.agent import Handoff, Response
+from teams._contract.turn_record import MESSAGE_TYPES, Item, Suspended, Turn
+from teams._messages.base import BaseAgentEvent, BaseChatMessage
+from teams._messages.chat import HandoffMessage, ToolCallSummaryMessage
+from teams._messages.events import (
+    MemoryQueryEvent,
+    ModelClientStreamingChunkEvent,
+    ThoughtEvent,
+    ToolCallExecutionEvent,
+    ToolCallRequestEvent,
+    stream_chunk,
+)
+from teams._messages.factory import MessageFactory
+from teams._run.hooks import AGENT_PATH
+from teams._run.nesting import asked_by, stream_asked_by
+from teams._snapshot.context import read_context, write_context
+from teams._snapshot.reused_list import HandedList
+from teams.agents._assistant_answers import SummaryFormatter, Words
+from teams.agents._assistant_config import AssistantAgentConfig, constructor_arguments
+from teams.agents._assistant_tools import AgentTools, ToolFunction
+from teams.agents._base import BaseChatAgent
+from teams.agents._tool_batch import ToolBatch
+from teams.agents._tool_results import handoff_message
+from teams.memory._base import Memory
+from teams.model_context import ChatCompletionContext, UnboundedChatCompletionContext
+from teams.models._client import ChatCompletionClient
+from teams.models._conversation import (
     ImageWatch,
     assistant_message,
     close_calls,
@@ -23,41 +46,14 @@ from teams._transcript import (
     instructions,
     open_calls,
 )
-from teams._turn import MESSAGE_TYPES, Item, Suspended, Turn
-from teams.agents._assistant_config import AssistantAgentConfig, constructor_arguments
-from teams.agents._assistant_tools import AgentTools, ToolFunction
-from teams.agents._assistant_words import SummaryFormatter, Words
-from teams.agents._base import BaseChatAgent
-from teams.agents._tool_answers import handoff_message
-from teams.agents._tool_batch import ToolBatch
-from teams.base import Handoff, Response
-from teams.core import CancellationToken, Component
-from teams.memory import Memory
-from teams.messages import (
-    BaseAgentEvent,
-    BaseChatMessage,
-    HandoffMessage,
-    MemoryQueryEvent,
-    MessageFactory,
-    ModelClientStreamingChunkEvent,
-    ThoughtEvent,
-    ToolCallExecutionEvent,
-    ToolCallRequestEvent,
-    ToolCallSummaryMessage,
-)
-from teams.model_context import ChatCompletionContext, UnboundedChatCompletionContext
-from teams.models import (
-    ChatCompletionClient,
-    CreateResult,
-    FunctionExecutionResultMessage,
-    LLMMessage,
-)
+from teams.models._types import CreateResult, FunctionExecutionResultMessage, LLMMessage
 from teams.state import AssistantAgentState
-from teams.tools import BaseTool, Workbench
+from teams.tools._base import BaseTool
+from teams.tools._workbench import Workbench
 from teams.utils import remove_images
 
 if TYPE_CHECKING:
-    from teams._snapshot import SnapshotReader, SnapshotWriter
+    from teams._snapshot.snapshot import SnapshotReader, SnapshotWriter
 
 Output = BaseAgentEvent | BaseChatMessage | Response | Suspended
 

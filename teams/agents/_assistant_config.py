@@ -4,13 +4,14 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel
 
-from teams.base import Handoff
-from teams.core import ComponentModel
-from teams.memory import Memory
-from teams.messages import StructuredMessageFactory
+from teams._components.component import ComponentModel
+from teams._contract.agent import Handoff
+from teams._messages.factory import StructuredMessageFactory
+from teams.memory._base import Memory
 from teams.model_context import ChatCompletionContext
-from teams.models import ChatCompletionClient
-from teams.tools import BaseTool, Workbench
+from teams.models._client import ChatCompletionClient
+from teams.tools._base import BaseTool
+from teams.tools._workbench import Workbench
 
 
 class AssistantAgentConfig(BaseModel, defer_build=True):

@@ -8,23 +8,17 @@ from contextlib import aclosing
 from itertools import chain
 from typing import Any, cast
 
-from teams._hooks import ToolCall
-from teams._merge import Emit
-from teams._turn import Item
+from teams._base.cancellation import CancellationToken
+from teams._contract.agent import Handoff
+from teams._contract.turn_record import Item
+from teams._messages.base import BaseAgentEvent, BaseChatMessage
+from teams._run.hooks import InputRequired, ToolCall
+from teams._run.merge import Emit
 from teams.agents._tool_states import ToolStates
-from teams.base import Handoff, InputRequired
-from teams.core import CancellationToken
-from teams.messages import BaseAgentEvent, BaseChatMessage
-from teams.models import ChatCompletionClient
-from teams.tools import (
-    BaseTool,
-    StreamWorkbench,
-    ToolResult,
-    ToolSchema,
-    Workbench,
-)
-from teams.tools._base import NO_TRAITS, ToolTraits
-from teams.tools._workbench import text_result
+from teams.models._client import ChatCompletionClient
+from teams.tools._base import NO_TRAITS, BaseTool, ToolTraits
+from teams.tools._schema import ToolSchema
+from teams.tools._workbench import StreamWorkbench, ToolResult, Workbench, text_result
 
 ToolFunction = Callable[..., Any] | Callable[..., Awaitable[Any]]
 
@@ -142,7 +136,9 @@ def _workbenches(
         return tuple(workbench) if isinstance(workbench, Sequence) else (workbench,)
     if not own:
         return ()
-    from teams.tools import StaticStreamWorkbench  # who has no tools does not pay for it
+    from teams.tools._static_workbench import (
+        StaticStreamWorkbench,  # who has no tools does not pay for it
+    )
 
     return (StaticStreamWorkbench(own),)
 
@@ -173,7 +169,7 @@ def _as_tool(tool: BaseTool[Any, Any] | ToolFunction) -> BaseTool[Any, Any]:
     if isinstance(tool, BaseTool):
         return cast("BaseTool[Any, Any]", tool)
     if callable(tool):
-        from teams.tools import FunctionTool  # who has no functions does not pay for it
+        from teams.tools._function import FunctionTool  # who has no functions does not pay for it
 
         return FunctionTool(tool, description=tool.__doc__ or "")
     raise ValueError(f"A tool must be a BaseTool or a function, found {type(tool).__name__}.")

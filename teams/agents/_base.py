@@ -10,18 +10,21 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from pydantic import BaseModel
 
-from teams._hooks import InputRequired
-from teams._scope import RunStream
-from teams._task import Task, task_messages
-from teams._tracing import trace_agent
-from teams._turn import Suspended
-from teams.base import ChatAgent, Response, TaskResult
-from teams.core import CancellationToken, ComponentBase, ComponentType
-from teams.messages import BaseAgentEvent, BaseChatMessage, ModelClientStreamingChunkEvent
+from teams._base.cancellation import CancellationToken
+from teams._components.component import ComponentBase, ComponentType
+from teams._contract.agent import ChatAgent, Response
+from teams._contract.team import TaskResult
+from teams._contract.turn_record import Suspended
+from teams._messages.base import BaseAgentEvent, BaseChatMessage
+from teams._messages.events import ModelClientStreamingChunkEvent
+from teams._run.hooks import InputRequired
+from teams._run.run_stream import RunStream
+from teams._run.task import Task, task_messages
+from teams._run.tracing import trace_agent
 from teams.state import BaseState
 
 if TYPE_CHECKING:
-    from teams._snapshot import SnapshotReader, SnapshotWriter
+    from teams._snapshot.snapshot import SnapshotReader, SnapshotWriter
 
 
 class BaseChatAgent(ChatAgent, ABC, ComponentBase[BaseModel]):

@@ -6,10 +6,10 @@ from typing import Annotated
 
 from pydantic import BaseModel
 
+from teams._components.component import ComponentModel
 from teams.code_executor import CodeExecutor
-from teams.core import ComponentModel
 from teams.model_context import ChatCompletionContext
-from teams.models import ChatCompletionClient
+from teams.models._client import ChatCompletionClient
 
 
 class CodeExecutorAgentConfig(BaseModel, defer_build=True):

@@ -6,38 +6,37 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
-from teams._context_state import read_context, write_context
-from teams._hooks import AGENT_PATH, InputRequired
-from teams._ids import new_id
-from teams._merge import bounded
-from teams._messages.events import stream_chunk
-from teams._nesting import asked_by, stream_asked_by
-from teams._turn import Suspended
-from teams.agents._approval import ApprovalFuncType
+from teams._base.cancellation import CancellationToken
+from teams._base.ids import new_id
+from teams._components.component import Component
+from teams._contract.agent import Response
+from teams._contract.approval import ApprovalFuncType
+from teams._contract.turn_record import Suspended
+from teams._messages.base import BaseAgentEvent, BaseChatMessage
+from teams._messages.chat import HandoffMessage, TextMessage
+from teams._messages.events import (
+    CodeExecutionEvent,
+    CodeGenerationEvent,
+    ModelClientStreamingChunkEvent,
+    ThoughtEvent,
+    stream_chunk,
+)
+from teams._messages.factory import MessageFactory
+from teams._run.hooks import AGENT_PATH, InputRequired
+from teams._run.merge import bounded
+from teams._run.nesting import asked_by, stream_asked_by
+from teams._snapshot.context import read_context, write_context
 from teams.agents._base import BaseChatAgent
 from teams.agents._code_blocks import account, find_code_blocks
 from teams.agents._code_config import CodeExecutorAgentConfig
 from teams.agents._code_retry import RetryDecision, consider_prompt, read_decision
 from teams.agents._code_run import CodeRun
 from teams.agents._code_turn import CodeTurn
-from teams.base import Response
 from teams.code_executor import CodeExecutor, CodeResult
-from teams.core import CancellationToken, Component
-from teams.messages import (
-    BaseAgentEvent,
-    BaseChatMessage,
-    CodeExecutionEvent,
-    CodeGenerationEvent,
-    HandoffMessage,
-    MessageFactory,
-    ModelClientStreamingChunkEvent,
-    TextMessage,
-    ThoughtEvent,
-)
 from teams.model_context import ChatCompletionContext, UnboundedChatCompletionContext
-from teams.models import (
+from teams.models._client import ChatCompletionClient
+from teams.models._types import (
     AssistantMessage,
-    ChatCompletionClient,
     CreateResult,
     LLMMessage,
     RequestUsage,
@@ -48,7 +47,7 @@ from teams.state import BaseState
 from teams.utils import remove_images
 
 if TYPE_CHECKING:
-    from teams._snapshot import SnapshotReader, SnapshotWriter
+    from teams._snapshot.snapshot import SnapshotReader, SnapshotWriter
 
 INTERRUPTED = "The execution of the code was interrupted; whether it took effect is not known."
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import BaseModel
 
-from teams._json_text import extract_json_from_str
+from teams._base.json_text import extract_json_from_str
 
 CONSIDER = """\
 The code failed, see the result above. You have {left} left. Is another one worth it? Answer with \

@@ -8,7 +8,14 @@ from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from teams._hooks import (
+from teams._base.cancellation import CancellationToken
+from teams._contract.approval import (
+    ApprovalFuncType,
+    ApprovalRequest,
+    ApprovalResponse,
+    SyncApprovalFunc,
+)
+from teams._run.hooks import (
     AGENT_PATH,
     CURRENT_CALL,
     InputRequired,
@@ -16,20 +23,12 @@ from teams._hooks import (
     ToolCall,
     current_hooks,
 )
-from teams._tracing import trace_tool
-from teams.agents._approval import (
-    ApprovalFuncType,
-    ApprovalRequest,
-    ApprovalResponse,
-    SyncApprovalFunc,
-)
+from teams._run.tracing import trace_tool
 from teams.agents._code_turn import CodeTurn
 from teams.code_executor import EXECUTE_CODE, CodeBlock, CodeExecutor, CodeResult
-from teams.core import CancellationToken
 from teams.model_context import ChatCompletionContext
-from teams.tools import ToolResult
 from teams.tools._threads import in_daemon_thread
-from teams.tools._workbench import text_result
+from teams.tools._workbench import ToolResult, text_result
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from teams._ids import new_id
-from teams._turn import Item
+from teams._base.ids import new_id
+from teams._contract.turn_record import Item
+from teams._messages.base import BaseChatMessage
 from teams.code_executor import CodeBlock
-from teams.messages import BaseChatMessage
 
 CodePhase = Literal["write", "run", "consider", "reflect", "done"]
 

@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, overload
 
 from pydantic import BaseModel
 
-from teams._nesting import under
-from teams._turn import Suspended
+from teams._base.cancellation import CancellationToken
+from teams._components.component import Component, ComponentModel
+from teams._contract.agent import ChatAgent, Response
+from teams._contract.turn_record import Suspended
+from teams._messages.base import BaseAgentEvent, BaseChatMessage
+from teams._run.nesting import under
 from teams.agents._base import BaseChatAgent
-from teams.base import ChatAgent, Response
-from teams.core import CancellationToken, Component, ComponentModel
-from teams.messages import BaseAgentEvent, BaseChatMessage
 
 if TYPE_CHECKING:
-    from teams._snapshot import SnapshotReader, SnapshotWriter
+    from teams._snapshot.snapshot import SnapshotReader, SnapshotWriter
 
 
 class PerSourceFilter(BaseModel, defer_build=True):

@@ -9,31 +9,24 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, cast
 
 from pydantic import BaseModel
 
-from teams._context_state import read_context, write_context
-from teams._nesting import ResumableTeam, asked_by, under
-from teams._turn import Item, Suspended
+from teams._base.cancellation import CancellationToken
+from teams._components.component import Component, ComponentModel
+from teams._contract.agent import Response
+from teams._contract.team import TaskResult, Team
+from teams._contract.turn_record import Item, Suspended
+from teams._messages.base import BaseAgentEvent, BaseChatMessage
+from teams._messages.chat import HandoffMessage, TextMessage
+from teams._messages.factory import MessageFactory
+from teams._run.nesting import ResumableTeam, asked_by, under
+from teams._snapshot.context import read_context, write_context
 from teams.agents._base import BaseChatAgent
-from teams.base import Response, TaskResult, Team
-from teams.core import CancellationToken, Component, ComponentModel
-from teams.messages import (
-    BaseAgentEvent,
-    BaseChatMessage,
-    HandoffMessage,
-    MessageFactory,
-    TextMessage,
-)
 from teams.model_context import ChatCompletionContext, UnboundedChatCompletionContext
-from teams.models import (
-    AssistantMessage,
-    ChatCompletionClient,
-    LLMMessage,
-    SystemMessage,
-    UserMessage,
-)
+from teams.models._client import ChatCompletionClient
+from teams.models._types import AssistantMessage, LLMMessage, SystemMessage, UserMessage
 from teams.state import SocietyOfMindAgentState
 
 if TYPE_CHECKING:
-    from teams._snapshot import SnapshotReader, SnapshotWriter
+    from teams._snapshot.snapshot import SnapshotReader, SnapshotWriter
 
 DEFAULT_DESCRIPTION = "An agent that uses an inner team of agents to generate responses."
 DEFAULT_INSTRUCTION = (

@@ -7,7 +7,10 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 
-from teams._hooks import (
+from teams._base.cancellation import CancellationToken
+from teams._contract.turn_record import Item, Turn
+from teams._messages.events import ModelClientStreamingChunkEvent
+from teams._run.hooks import (
     AGENT_PATH,
     CURRENT_CALL,
     InputRequired,
@@ -15,15 +18,11 @@ from teams._hooks import (
     ToolCall,
     current_hooks,
 )
-from teams._merge import Emit, Job, is_being_cancelled, merge
-from teams._tracing import trace_tool
-from teams._turn import Item, Turn
+from teams._run.merge import Emit, Job, is_being_cancelled, merge
+from teams._run.tracing import trace_tool
 from teams.agents._assistant_tools import AgentTools
-from teams.core import CancellationToken
-from teams.messages import ModelClientStreamingChunkEvent
-from teams.models import FunctionExecutionResult
-from teams.tools import ToolResult
-from teams.tools._workbench import text_result
+from teams.models._types import FunctionExecutionResult
+from teams.tools._workbench import ToolResult, text_result
 
 
 class _Gate:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from teams._nesting import ResumableTool
-from teams.messages import BaseAgentEvent, BaseChatMessage
-from teams.tools import BaseTool, Workbench
+from teams._messages.base import BaseAgentEvent, BaseChatMessage
+from teams._run.nesting import ResumableTool
+from teams.tools._base import BaseTool
+from teams.tools._workbench import Workbench
 
 if TYPE_CHECKING:
-    from teams._snapshot import SnapshotReader, SnapshotWriter
+    from teams._snapshot.snapshot import SnapshotReader, SnapshotWriter
 
 
 class ToolStates:
@@ -66,6 +67,8 @@ class ToolStates:
 
 
 def _tools(workbench: Workbench) -> Sequence[BaseTool[Any, Any]]:
-    from teams.tools import StaticWorkbench  # who has no tools does not pay for it
+    from teams.tools._static_workbench import (
+        StaticWorkbench,  # who has no tools does not pay for it
+    )
 
     return workbench.tools if isinstance(workbench, StaticWorkbench) else ()

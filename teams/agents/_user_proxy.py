@@ -9,20 +9,16 @@ from uuid import uuid4
 
 from pydantic import BaseModel
 
-from teams._cancellation import cancellable
-from teams._hooks import AGENT_PATH, InputRequired, current_hooks
-from teams._merge import bounded
-from teams._turn import Suspended
+from teams._base.cancellation import CancellationToken, cancellable
+from teams._components.component import Component
+from teams._contract.agent import Response
+from teams._contract.turn_record import Suspended
+from teams._messages.base import BaseAgentEvent, BaseChatMessage
+from teams._messages.chat import HandoffMessage, TextMessage
+from teams._messages.events import UserInputRequestedEvent
+from teams._run.hooks import AGENT_PATH, InputRequired, current_hooks
+from teams._run.merge import bounded
 from teams.agents._base import BaseChatAgent
-from teams.base import Response
-from teams.core import CancellationToken, Component
-from teams.messages import (
-    BaseAgentEvent,
-    BaseChatMessage,
-    HandoffMessage,
-    TextMessage,
-    UserInputRequestedEvent,
-)
 from teams.state import BaseState
 from teams.tools._threads import in_daemon_thread
 

@@ -7,7 +7,7 @@ from typing import Any, Self, TypeVar
 from pydantic import BaseModel
 from typing_extensions import override
 
-from teams._component import Component
+from teams._components.component import Component
 from teams.core import CacheStore
 
 try:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 from uuid import uuid4
 
-from teams._cancellation import CancellationToken, cancellable
+from teams._base.cancellation import CancellationToken, cancellable
 from teams.code_executor import CodeBlock, CodeExecutor, CodeResult
 from teams.code_executors._functions import (
     GivenFunction,

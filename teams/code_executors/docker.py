@@ -13,8 +13,8 @@ from uuid import uuid4
 from pydantic import BaseModel
 from typing_extensions import override
 
-from teams._component import Component
-from teams._merge import GRACE
+from teams._components.component import Component
+from teams._run.merge import GRACE
 from teams.code_executor import CodeResult
 from teams.code_executors._command_line import CommandLineCodeExecutor
 from teams.code_executors._container import (

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 from pydantic import BaseModel
 from typing_extensions import override
 
-from teams._component import Component
+from teams._components.component import Component
 from teams.code_executor import CodeResult
 from teams.code_executors._command_line import CommandLineCodeExecutor
 from teams.code_executors._functions import GivenFunction

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from teams._exports import lazy_exports
+from teams._base.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
     from teams.memory._base import (

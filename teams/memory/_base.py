@@ -6,9 +6,9 @@ from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, field_validator, model_validator
 
-from teams._cancellation import CancellationToken
-from teams._component import ComponentBase
-from teams._image import Image
+from teams._base.cancellation import CancellationToken
+from teams._base.image import Image
+from teams._components.component import ComponentBase
 from teams.model_context import ChatCompletionContext
 
 

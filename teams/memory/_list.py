@@ -8,11 +8,11 @@ from typing import Any
 from pydantic import BaseModel
 from typing_extensions import override
 
-from teams._cancellation import CancellationToken
-from teams._component import Component
+from teams._base.cancellation import CancellationToken
+from teams._components.component import Component
 from teams.memory._base import Memory, MemoryContent, MemoryQueryResult, UpdateContextResult
 from teams.model_context import ChatCompletionContext
-from teams.models import SystemMessage
+from teams.models._types import SystemMessage
 
 
 class ListMemoryConfig(BaseModel, defer_build=True):

@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel
 
-from teams._cancellation import CancellationToken
-from teams._component import ComponentBase
+from teams._base.cancellation import CancellationToken
+from teams._components.component import ComponentBase
 from teams.models._info import ModelCapabilities, ModelInfo
 from teams.models._types import CreateResult, LLMMessage, RequestUsage
 from teams.models._watched import watched, watched_stream

@@ -13,8 +13,8 @@ from contextvars import ContextVar
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
-from teams._hooks import current_hooks
 from teams._model_watch import ModelRequest, ModelWatch
+from teams._run.hooks import current_hooks
 from teams.models._types import CreateResult, LLMMessage
 
 if TYPE_CHECKING:

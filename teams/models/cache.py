@@ -13,8 +13,8 @@ from typing import Annotated, Any, TypeAlias, cast
 from pydantic import BaseModel, ValidationError
 from typing_extensions import override
 
-from teams._cancellation import CancellationToken
-from teams._component import Component, ComponentModel, is_component_instance
+from teams._base.cancellation import CancellationToken
+from teams._components.component import Component, ComponentModel, is_component_instance
 from teams.core import CacheStore, InMemoryStore
 from teams.models._client import ChatCompletionClient, ToolChoice
 from teams.models._info import ModelInfo

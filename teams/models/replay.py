@@ -6,7 +6,10 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from teams.core import CancellationToken, Component, FunctionCall, Image
+from teams._base.cancellation import CancellationToken
+from teams._base.image import Image
+from teams._components.component import Component
+from teams.core import FunctionCall
 from teams.models._client import ChatCompletionClient, ToolChoice
 from teams.models._info import ModelCapabilities, ModelFamily, ModelInfo, validate_model_info
 from teams.models._types import (
@@ -15,7 +18,8 @@ from teams.models._types import (
     LLMMessage,
     RequestUsage,
 )
-from teams.tools import Tool, ToolSchema
+from teams.tools._base import Tool
+from teams.tools._schema import ToolSchema
 
 CONTEXT_TOKENS = 10_000
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from teams._exports import lazy_exports
+from teams._base.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
-    from teams.tools._agent_tool import AgentTool
+    from teams._team_tools.agent_tool import AgentTool
+    from teams._team_tools.team_tool import TeamTool
     from teams.tools._base import (
         BaseStreamTool,
         BaseTool,
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from teams.tools._function import FunctionTool
     from teams.tools._schema import ParametersSchema, ToolSchema
     from teams.tools._static_workbench import StaticStreamWorkbench, StaticWorkbench
-    from teams.tools._team_tool import TeamTool
     from teams.tools._workbench import (
         ImageResultContent,
         StreamWorkbench,
@@ -55,7 +55,7 @@ if not TYPE_CHECKING:
     __getattr__, __dir__ = lazy_exports(
         __name__,
         {
-            "teams.tools._agent_tool": ("AgentTool",),
+            "teams._team_tools.agent_tool": ("AgentTool",),
             "teams.tools._base": (
                 "BaseStreamTool",
                 "BaseTool",
@@ -73,7 +73,7 @@ if not TYPE_CHECKING:
                 "StaticStreamWorkbench",
                 "StaticWorkbench",
             ),
-            "teams.tools._team_tool": ("TeamTool",),
+            "teams._team_tools.team_tool": ("TeamTool",),
             "teams.tools._workbench": (
                 "ImageResultContent",
                 "StreamWorkbench",

@@ -14,8 +14,8 @@ from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 from pydantic import BaseModel
 from typing_extensions import override
 
-from teams._cancellation import CancellationToken, cancellable
-from teams._component import ComponentBase
+from teams._base.cancellation import CancellationToken, cancellable
+from teams._components.component import ComponentBase
 from teams.logging import ToolCallEvent, events
 from teams.tools._schema import ToolSchema, tool_schema
 

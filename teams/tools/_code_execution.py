@@ -7,8 +7,8 @@ from typing import Annotated, Self
 from pydantic import BaseModel, Field, model_serializer
 from typing_extensions import override
 
-from teams._cancellation import CancellationToken
-from teams._component import Component, ComponentModel
+from teams._base.cancellation import CancellationToken
+from teams._components.component import Component, ComponentModel
 from teams.code_executor import CodeBlock, CodeExecutor
 from teams.tools._base import BaseTool
 

@@ -11,9 +11,9 @@ from typing import Any, Self
 from pydantic import BaseModel
 from typing_extensions import override
 
-from teams._cancellation import CancellationToken
-from teams._component import Component, tool_override
-from teams._providers import import_attribute
+from teams._base.cancellation import CancellationToken
+from teams._components.component import Component, tool_override
+from teams._components.providers import import_attribute
 from teams.code_executor import Import
 from teams.tools._base import NO_TRAITS, BaseTool, ToolTraits
 from teams.tools._signature import (

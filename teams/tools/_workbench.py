@@ -7,9 +7,9 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, Field
 
-from teams._cancellation import CancellationToken
-from teams._component import ComponentBase
-from teams._image import Image
+from teams._base.cancellation import CancellationToken
+from teams._base.image import Image
+from teams._components.component import ComponentBase
 from teams.tools._base import NO_TRAITS, ToolTraits
 from teams.tools._schema import ToolSchema
 

@@ -8,7 +8,7 @@ import pytest
 
 from adapters.discord.simulator import DiscordSimulator
 from adapters.slack.simulator import SlackSimulator
-from gateway.logging import OWN, log_to
+from gateway.base.logging import OWN, log_to
 from tests.adapters.discord.serving import all_told, said, serving
 from tests.adapters.slack.serving import served
 from tests.gateway.scripted import solo

@@ -15,16 +15,16 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from gateway.access import OperatorsOnly
+from gateway.access.authority import OperatorsOnly
 from gateway.conversation import Author, ConversationKey, InboundMessage
-from gateway.delivery import delivering
+from gateway.delivery.service import delivering
 from gateway.gateway import Gateway
 from gateway.registry import TeamInfo, ToolRule
-from gateway.store import SqliteStore
 from gateway.store.decisions import Accepted
 from gateway.store.records import OutboxRow
-from gateway.store.work import Lease, Recorded
-from gateway.store.work import Record as StoreRecord
+from gateway.store.sqlite.store import SqliteStore
+from gateway.store.turn_records import Lease, Recorded
+from gateway.store.turn_records import Record as StoreRecord
 from teams import DiGraphBuilder, GraphFlow, RoundRobinGroupChat
 from teams.agents import AssistantAgent
 from teams.base import Team, ToolCall

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from gateway.conversation import Author, ConversationKey, InboundMessage
-from gateway.store import SqliteStore
 from gateway.store.decisions import Enqueue, NewThread
+from gateway.store.sqlite.store import SqliteStore
 from tests.chaos.power_cut import Disk
 from tests.chaos.sqlite_layer import watched
 

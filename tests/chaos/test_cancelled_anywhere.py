@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
+from gateway.control.local_client import LocalClient
 from gateway.events import MessageFinished, Notice, ToolFinished, TurnFinished
 from gateway.gateway import Gateway, Limits
-from gateway.local_client import LocalClient
-from gateway.store import SqliteStore
+from gateway.store.sqlite.store import SqliteStore
 from teams import DiGraphBuilder, GraphFlow, RoundRobinGroupChat
 from teams.agents import AssistantAgent
 from teams.base import Team

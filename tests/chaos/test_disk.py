@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from gateway.access import OperatorsOnly
+from gateway.access.authority import OperatorsOnly
+from gateway.control.local_client import LocalClient
 from gateway.conversation import Author, ConversationKey, InboundMessage
-from gateway.delivery import delivering
+from gateway.delivery.service import delivering
 from gateway.errors import GatewayError
 from gateway.events import MessageFinished, SessionEvent, TurnFinished
 from gateway.gateway import Gateway
-from gateway.local_client import LocalClient
-from gateway.store import SqliteStore
+from gateway.store.sqlite.store import SqliteStore
 from tests.chaos.sqlite_layer import OK, dynamic, watched
 from tests.fakes.scripted_surface import Board, SteppedClock, Surface
 from tests.gateway.scripted import Door, ScriptedTeams, calls, model, of, solo, until

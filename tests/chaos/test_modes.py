@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
-from gateway.access import Allowed, OperatorsOnly
+from gateway.access.authority import Allowed, OperatorsOnly
 from gateway.conversation import Author, ConversationKey, InboundMessage
 from gateway.errors import GatewayError, StoreUnwritable
 from gateway.events import MessageJoined, SessionEvent, TurnFinished, TurnStarted
 from gateway.gateway import Gateway, Limits
 from gateway.registry import ToolRule
-from gateway.store import SqliteStore
+from gateway.store.sqlite.store import SqliteStore
 from teams import RoundRobinGroupChat
 from teams.agents import AssistantAgent
 from tests.gateway.scripted import Door, ScriptedTeams, calls, model

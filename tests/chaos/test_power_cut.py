@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.store import SqliteStore
+from gateway.store.sqlite.store import SqliteStore
 from tests.chaos.process import ROOT
 from tests.chaos.sqlite_layer import dynamic
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from gateway.access import Allowed, OperatorsOnly
+from gateway.access.authority import Allowed, OperatorsOnly
 from gateway.client import Answer
 from gateway.conversation import Author, Click, ConversationKey, InboundMessage
 from gateway.errors import GatewayError
@@ -27,7 +27,7 @@ from gateway.events import (
 )
 from gateway.gateway import Gateway, Limits
 from gateway.registry import ToolRule
-from gateway.store import SqliteStore
+from gateway.store.sqlite.store import SqliteStore
 from teams import RoundRobinGroupChat
 from teams.agents import AssistantAgent
 from teams.base import Team

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from teams import BaseGroupChat
-from teams._hooks import NextCall
+from teams._run.hooks import NextCall
 from teams.agents import AssistantAgent, UserProxyAgent
 from teams.base import InputRequired, TaskResult, ToolCall, run_hooks
 from teams.core import CancellationToken

@@ -17,7 +17,7 @@ from pydantic import Field, SecretStr
 
 import adapters
 from gateway.adapter import AuthError
-from gateway.config import Section
+from gateway.config.table import Section
 from gateway.gateway import Gateway
 
 Script = Callable[[Gateway], Awaitable[None]]

@@ -10,15 +10,15 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from adapters.discord import inbound as discord
-from adapters.discord import interactions as discord_interactions
 from adapters.discord.custom_ids import parse_action as discord_action
+from adapters.discord.inbound import parse_interactions as discord_interactions
+from adapters.discord.inbound import parse_messages as discord
 from adapters.slack import Config
-from adapters.slack.actions import parse_action as slack_action
-from adapters.slack.client import Workspace
-from adapters.slack.inbound.values import Draft
-from adapters.slack.inbox import parse as slack_parse
-from adapters.slack.text import neutral as slack_neutral
+from adapters.slack.action_ids import parse_action as slack_action
+from adapters.slack.connection.bolt_app import parse as slack_parse
+from adapters.slack.connection.clients import Workspace
+from adapters.slack.inbound.parsed import Draft
+from adapters.slack.outbound.text import neutral as slack_neutral
 from gateway.render.split import split
 from tests.fuzz.targets import EDITS, JSON, MARKS, TARGETS, Edit, Target, edited
 

@@ -22,20 +22,23 @@ from zlib import crc32
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from gateway.access import RoutedAccess
+from gateway.access.authority import RoutedAccess
+from gateway.app.load import load_config
+from gateway.base.redaction import Redaction
 from gateway.client import Answer
-from gateway.commands import parse_command
-from gateway.config import Config, ConfigError, Route, load_config
+from gateway.config.expressions import ExpressionError, parse
+from gateway.config.problems import ConfigError
+from gateway.config.root import Config
+from gateway.config.routes import Route
 from gateway.config.validation import validate
+from gateway.content.untrusted import fenced, genuine
 from gateway.conversation import Author, Click, ConversationKey, InboundMessage, Quote, order_key
 from gateway.events import load_event
-from gateway.expressions import ExpressionError, parse
-from gateway.policy import decide
-from gateway.redaction import Redaction
+from gateway.inbound.commands import parse_command
+from gateway.inbound.policy import decide
 from gateway.render import outbound
 from gateway.render.sanitize import sanitize, visible
 from gateway.store.decisions import Cancel, Change, Ignore, Refuse, Say, Situation
-from gateway.untrusted import fenced, genuine
 from teams import RoundRobinGroupChat
 from teams.agents import AssistantAgent
 from teams.base import Team

@@ -7,14 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from gateway.access import OperatorsOnly
+from gateway.access.authority import OperatorsOnly
 from gateway.conversation import Author, ConversationKey, InboundMessage
-from gateway.delivery import delivering
+from gateway.delivery.service import delivering
 from gateway.events import SessionEvent
 from gateway.gateway import Gateway
-from gateway.store import SqliteStore
 from gateway.store.decisions import NewThread
-from gateway.store.rows import add_events
+from gateway.store.sqlite.store import SqliteStore
+from gateway.store.units.rows import add_events
 from gateway.surface import TextSurface
 from tests.fakes.scripted_surface import SteppedClock
 from tests.gateway.scripted import ScriptedTeams, solo

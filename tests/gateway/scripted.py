@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any, cast
 
 from gateway.client import Client
+from gateway.control.local_client import LocalClient
 from gateway.conversation import Author
 from gateway.events import SessionEvent, TurnFinished
 from gateway.gateway import Gateway
-from gateway.local_client import LocalClient
 from gateway.registry import TeamInfo, ToolRule
-from gateway.store import SqliteStore
+from gateway.store.sqlite.store import SqliteStore
 from teams import RoundRobinGroupChat
 from teams.agents import AssistantAgent
 from teams.base import Team, ToolCall

@@ -5,9 +5,12 @@ from typing import Any
 
 import pytest
 
-from gateway.access import Allowed, Denied, RoutedAccess
+from gateway.access.authority import Allowed, Denied, RoutedAccess
+from gateway.app.operator import pair, people_table, unpair
 from gateway.client import Answer
-from gateway.config import Limits, Route
+from gateway.config.routes import Route
+from gateway.config.settings import Limits
+from gateway.control.local_client import LocalClient
 from gateway.conversation import (
     LOCAL_OPERATOR,
     Attachment,
@@ -19,13 +22,11 @@ from gateway.conversation import (
 )
 from gateway.events import InputRequested, Notice
 from gateway.gateway import Gateway
-from gateway.local_client import LocalClient
-from gateway.overview import pair, people_table, unpair
-from gateway.policy import BOT_MESSAGES, NOT_ALLOWED
+from gateway.inbound.policy import BOT_MESSAGES, NOT_ALLOWED
 from gateway.registry import ToolRule
-from gateway.store import SqliteStore
 from gateway.store.decisions import PersonLimits
 from gateway.store.records import Request
+from gateway.store.sqlite.store import SqliteStore
 from teams.models.replay import ReplayChatCompletionClient
 from tests.fakes.hand_clock import HandClock
 from tests.gateway.scripted import (

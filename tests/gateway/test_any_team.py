@@ -9,8 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gateway.config import ConfigError, load_config
-from gateway.team_factory import TeamFactory
+from gateway.app.load import load_config
+from gateway.config.problems import ConfigError
+from gateway.factory.teams import TeamFactory
 from teams.base import Team
 from tests.gateway.test_config import as_toml
 

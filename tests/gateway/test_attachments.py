@@ -8,14 +8,14 @@ import time
 
 import pytest
 
-from gateway.access import Allowed, OperatorsOnly
-from gateway.config import Attachments
+from gateway.access.authority import Allowed, OperatorsOnly
+from gateway.config.settings import Attachments
+from gateway.content.images import MOST_SEGMENTS, ImageHead, image_head
+from gateway.control.local_client import LocalClient
 from gateway.conversation import Attachment, Author, ConversationKey, InboundMessage
 from gateway.gateway import Gateway, Limits
-from gateway.images import MOST_SEGMENTS, ImageHead, image_head
-from gateway.local_client import LocalClient
-from gateway.store import SqliteStore
-from gateway.store.versions import migrations
+from gateway.store.sqlite.migrate import migrations
+from gateway.store.sqlite.store import SqliteStore
 from teams.messages import MultiModalMessage
 from tests.gateway.scripted import ScriptedTeams, ends, model, solo, until
 

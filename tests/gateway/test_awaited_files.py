@@ -5,8 +5,9 @@ import sqlite3
 
 import pytest
 
-from gateway.access import Allowed, OperatorsOnly
-from gateway.config import Attachments
+from gateway.access.authority import Allowed, OperatorsOnly
+from gateway.config.settings import Attachments
+from gateway.control.local_client import LocalClient
 from gateway.conversation import (
     AWAITED_SECONDS,
     Attachment,
@@ -18,9 +19,8 @@ from gateway.conversation import (
 )
 from gateway.events import Notice, TurnStarted
 from gateway.gateway import Gateway, Limits
-from gateway.local_client import LocalClient
-from gateway.store import SqliteStore
-from gateway.store.work import Later, Work
+from gateway.store.sqlite.store import SqliteStore
+from gateway.store.turn_records import Later, Work
 from tests.gateway.scripted import ScriptedTeams, calls, ends, model, solo, until
 from tests.gateway.test_attachments import png
 

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from gateway.app import own_gateway
+from gateway.app.assemble import own_gateway
+from gateway.app.load import load_config
 from gateway.client import Client
-from gateway.config import load_config
 from gateway.events import MessageFinished, Notice, SessionEvent, ToolFinished, TurnFinished
-from gateway.store.sqlite import SqliteStore
+from gateway.store.sqlite.store import SqliteStore
 from tests.fakes.openai_script import Call, Fail, Fault, Reply, Request
 from tests.fakes.openai_server import FakeOpenAI
 

@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
-from gateway import budgets
-from gateway.access import Allowed, OperatorsOnly
-from gateway.config import Budget, Price
+from gateway.access.authority import Allowed, OperatorsOnly
+from gateway.budgets import ledger as budgets
+from gateway.config.budgets import Budget, Price
+from gateway.control.local_client import LocalClient
 from gateway.conversation import Author, ConversationKey, InboundMessage
 from gateway.events import InputRequested, MessageFinished, Notice, TurnFinished
 from gateway.gateway import Gateway, Limits
-from gateway.local_client import LocalClient
 from gateway.registry import ToolRule
-from gateway.store import SqliteStore
 from gateway.store.records import Used
+from gateway.store.sqlite.store import SqliteStore
 from teams import DiGraphBuilder, GraphFlow
 from teams.agents import AssistantAgent
 from teams.base import ChatAgent

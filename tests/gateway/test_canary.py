@@ -7,16 +7,18 @@ from typing import Any
 
 import pytest
 
-from gateway.access import RoutedAccess
-from gateway.config import Attachments, Budget, Route
+from gateway.access.authority import RoutedAccess
+from gateway.base.logging import OWN, log_to
+from gateway.base.redaction import REDACTION
+from gateway.config.budgets import Budget
+from gateway.config.routes import Route
+from gateway.config.settings import Attachments
+from gateway.control.local_client import LocalClient
 from gateway.conversation import Attachment, Author, ConversationKey, InboundMessage
 from gateway.errors import StoreFull
 from gateway.events import Notice, dump_event
 from gateway.gateway import Gateway, Limits
-from gateway.local_client import LocalClient
-from gateway.logging import OWN, log_to
-from gateway.redaction import REDACTION
-from gateway.store import SqliteStore
+from gateway.store.sqlite.store import SqliteStore
 from gateway.surface import Rejected, Unclear, Unreachable
 from teams.models import (
     BadCredentials,

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from gateway.check import Finding, check_config
-from gateway.config import load_config
+from gateway.app.check import Finding, check_config
+from gateway.app.load import load_config
 from tests.fakes.openai_script import Reply
 from tests.fakes.openai_server import FakeOpenAI
 

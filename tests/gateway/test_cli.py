@@ -18,8 +18,9 @@ from textwrap import dedent
 import pytest
 from click.testing import CliRunner, Result
 
+from gateway.app.load import load_config
 from gateway.cli import main
-from gateway.config import Config, load_config
+from gateway.config.root import Config
 from gateway.events import load_event
 from teams import RoundRobinGroupChat
 from teams.agents import AssistantAgent

@@ -8,19 +8,19 @@ from typing import Any
 
 import pytest
 
-from gateway import deadlines
-from gateway.access import RoutedAccess
-from gateway.config import Route
+from gateway.access.authority import RoutedAccess
+from gateway.config.routes import Route
+from gateway.control.local_client import LocalClient
 from gateway.conversation import Author, ConversationKey, InboundMessage
 from gateway.events import HumanText, InputRequested, InputResolved, MessageFinished, TurnStarted
 from gateway.gateway import Gateway, Limits
-from gateway.local_client import LocalClient
-from gateway.policy import BOT_MESSAGES, NOT_ALLOWED, TELL_AGAIN
+from gateway.inbound.policy import BOT_MESSAGES, NOT_ALLOWED, TELL_AGAIN
 from gateway.registry import ToolRule
-from gateway.store import SqliteStore
-from gateway.store.requests import EXPIRED, EXPIRED_QUESTION
-from gateway.store.work import Settled
-from gateway.upkeep import DOUBT, Trust
+from gateway.runtime.housekeeping import DOUBT, Trust
+from gateway.sessions import expiry as deadlines
+from gateway.store.sqlite.store import SqliteStore
+from gateway.store.turn_records import Settled
+from gateway.store.units.requests import EXPIRED, EXPIRED_QUESTION
 from teams import RoundRobinGroupChat
 from teams.agents import AssistantAgent, UserProxyAgent
 from teams.conditions import MaxMessageTermination

@@ -6,7 +6,7 @@ import pytest
 
 from gateway.closing import ClosingTeams
 from gateway.gateway import Limits
-from gateway.live_team import LiveTeam
+from gateway.sessions.live_team import LiveTeam
 from teams import RoundRobinGroupChat
 from teams.agents import AssistantAgent, CodeExecutorAgent
 from teams.base import Response

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from gateway.conditions import build_condition
-from gateway.expressions import ExpressionError
+from gateway.config.expressions import ExpressionError
+from gateway.factory.conditions import build_condition
 from teams.base import TerminationCondition
 from teams.messages import BaseChatMessage, HandoffMessage, TextMessage
 

@@ -9,17 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateway.config import (
-    AssistantConfig,
-    ComponentTeam,
-    Config,
-    ConfigError,
-    LoadedConfig,
-    RoundRobinTeam,
-    SwarmTeam,
-    ToolConfig,
-    load_config,
-)
+from gateway.app.load import LoadedConfig, load_config
+from gateway.config.agent_parts import ToolConfig
+from gateway.config.agents import AssistantConfig
+from gateway.config.problems import ConfigError
+from gateway.config.root import Config
+from gateway.config.teams import ComponentTeam, RoundRobinTeam, SwarmTeam
 
 pytestmark = pytest.mark.usefixtures("fresh_imports")
 

@@ -7,20 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from gateway.config import (
+from gateway.app.load import load_config
+from gateway.config.agent_parts import (
     BufferedContextConfig,
-    CodeExecutorConfig,
-    Config,
-    ConfigError,
     DockerExecutorConfig,
-    GraphTeam,
     LocalExecutorConfig,
-    MagenticOneTeam,
-    MessageFilterConfig,
-    RoundRobinTeam,
-    SelectorTeam,
-    load_config,
 )
+from gateway.config.agents import CodeExecutorConfig, MessageFilterConfig
+from gateway.config.problems import ConfigError
+from gateway.config.root import Config
+from gateway.config.teams import GraphTeam, MagenticOneTeam, RoundRobinTeam, SelectorTeam
 
 pytestmark = pytest.mark.usefixtures("fresh_imports")
 

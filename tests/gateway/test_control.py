@@ -7,12 +7,12 @@ from contextlib import aclosing
 import pytest
 
 from gateway.client import Answer
-from gateway.control import NAME, SocketClient
+from gateway.control.socket_server import NAME, SocketClient
 from gateway.errors import Closing, GatewayError, NotFound, StoreInUse
 from gateway.events import InputRequested, ToolFinished
 from gateway.gateway import Gateway
 from gateway.registry import ToolRule
-from gateway.store import SqliteStore
+from gateway.store.sqlite.store import SqliteStore
 from tests.gateway.scripted import (
     Door,
     ScriptedTeams,
@@ -163,7 +163,7 @@ async def test_the_socket_is_the_owners_alone_also_where_the_path_is_too_long_fo
 
 SECOND = """
 import asyncio, pathlib, sys
-from gateway.control import SocketClient
+from gateway.control.socket_client import SocketClient
 
 async def main():
     client = await SocketClient.connect(pathlib.Path(sys.argv[1]))
@@ -193,7 +193,7 @@ async def test_a_second_process_talks_to_the_team(tmp_path):
 OWNER = """
 import asyncio, pathlib, sys
 from gateway.errors import StoreInUse
-from gateway.store import SqliteStore
+from gateway.store.sqlite.store import SqliteStore
 
 async def main():
     try:

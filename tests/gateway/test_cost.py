@@ -8,9 +8,9 @@ import pytest
 
 from benchmarks.gateway.teams import DoNothing
 from gateway.events import MessageFinished, SessionEvent, TextDelta, ThreadRenamed
-from gateway.live_team import LiveTeam
-from gateway.store import SqliteStore
+from gateway.sessions.live_team import LiveTeam
 from gateway.store.records import Checkpoint
+from gateway.store.sqlite.store import SqliteStore
 from teams import RoundRobinGroupChat
 from teams.agents import AssistantAgent
 from teams.conditions import MaxMessageTermination
@@ -153,7 +153,7 @@ async def test_chunks_are_never_rows(tmp_path):
 
 
 async def test_a_long_chain_of_deltas_is_folded_into_a_snapshot_and_loads_the_same(monkeypatch):
-    monkeypatch.setattr("gateway.live_team.CHAIN", 0)
+    monkeypatch.setattr("gateway.sessions.live_team.CHAIN", 0)
 
     def make() -> Any:
         return solo(*[SAYING] * 60, messages=1)

@@ -5,8 +5,9 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from gateway.access import OperatorsOnly
+from gateway.access.authority import OperatorsOnly
 from gateway.client import Answer
+from gateway.control.local_client import LocalClient
 from gateway.conversation import ConversationKey
 from gateway.delivery.view import View
 from gateway.events import (
@@ -29,9 +30,8 @@ from gateway.events import (
     TurnStarted,
 )
 from gateway.gateway import Gateway
-from gateway.local_client import LocalClient
 from gateway.registry import ToolRule
-from gateway.store import SqliteStore
+from gateway.store.sqlite.store import SqliteStore
 from gateway.surface import Card, Document, Line, Speech, TextLimits
 from tests.fakes.scripted_model import ScriptedModel
 from tests.fakes.scripted_surface import Board, EditingSurface, PlainSurface, Surface

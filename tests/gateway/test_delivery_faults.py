@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from gateway.adapter import AuthError
+from gateway.app.operator import owner_status
 from gateway.conversation import ConversationKey
-from gateway.delivery import delivering
+from gateway.delivery.service import delivering
 from gateway.events import FileMade, HumanText, InputResolved, TurnFinished
 from gateway.gateway import Gateway
-from gateway.overview import owner_status
-from gateway.store import SqliteStore
+from gateway.store.sqlite.store import SqliteStore
 from gateway.surface import (
     Card,
     MessageGone,

@@ -1,7 +1,7 @@
 import asyncio
 from contextlib import asynccontextmanager
 
-from gateway.dispatch import LocalDispatcher
+from gateway.sessions.dispatcher import LocalDispatcher
 
 
 class Lanes:

@@ -7,8 +7,8 @@ from types import ModuleType
 
 import pytest
 
-from gateway.config import load_config
-from gateway.exit_codes import ExitCode
+from gateway.app.load import load_config
+from gateway.base.exit_codes import ExitCode
 
 pytestmark = pytest.mark.usefixtures("fresh_imports")
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from gateway.access import Allowed, OperatorsOnly
+from gateway.access.authority import Allowed, OperatorsOnly
+from gateway.control.local_client import LocalClient
 from gateway.conversation import Attachment, Author, AwaitedFile, ConversationKey, InboundMessage
 from gateway.events import (
     MessageFinished,
@@ -13,8 +14,7 @@ from gateway.events import (
     TurnStarted,
 )
 from gateway.gateway import Gateway
-from gateway.local_client import LocalClient
-from gateway.store import SqliteStore
+from gateway.store.sqlite.store import SqliteStore
 from tests.gateway.scripted import Door, ScriptedTeams, calls, ends, model, of, solo, until
 
 ANN, BOB = Author(id="x:ann", name="Ann"), Author(id="x:bob", name="Bob")

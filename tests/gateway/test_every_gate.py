@@ -10,16 +10,16 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from gateway.access import Allowed, OperatorsOnly
+from gateway.access.authority import Allowed, OperatorsOnly
+from gateway.app.load import load_config
 from gateway.client import Answer
-from gateway.config import load_config
+from gateway.control.local_client import LocalClient
 from gateway.conversation import LOCAL_OPERATOR, Author, ConversationKey, InboundMessage, Quote
 from gateway.events import InputRequested, MessageFinished, ToolFinished
+from gateway.factory.teams import TeamFactory
 from gateway.gateway import Gateway
-from gateway.local_client import LocalClient
 from gateway.registry import ToolAction, ToolRule
-from gateway.store import SqliteStore
-from gateway.team_factory import TeamFactory
+from gateway.store.sqlite.store import SqliteStore
 from teams import RoundRobinGroupChat
 from teams.agents import AssistantAgent, CodeExecutorAgent, SocietyOfMindAgent
 from teams.base import Team

@@ -1,5 +1,6 @@
 from typing import Any
 
+from gateway.app.export import markdown
 from gateway.client import ThreadInfo
 from gateway.events import (
     HandedOff,
@@ -15,7 +16,6 @@ from gateway.events import (
     TurnFinished,
     TurnStarted,
 )
-from gateway.export import markdown
 
 THREAD = ThreadInfo(id="t", title="A\ntitle", team="demo", state="idle", updated_at=0.0)
 EXPECTED = """\

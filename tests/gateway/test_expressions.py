@@ -6,7 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.expressions import AllOf, AnyOf, Condition, Expression, ExpressionError, Value, parse
+from gateway.config.expressions import (
+    AllOf,
+    AnyOf,
+    Condition,
+    Expression,
+    ExpressionError,
+    Value,
+    parse,
+)
 
 
 def outline(tree: Expression) -> object:

@@ -3,6 +3,7 @@ from contextlib import aclosing
 
 import pytest
 
+from gateway.control.local_client import LocalClient
 from gateway.conversation import Author, ConversationKey, InboundMessage
 from gateway.errors import Closing, NotFound, StoreFull
 from gateway.events import (
@@ -18,9 +19,8 @@ from gateway.events import (
     TurnStarted,
 )
 from gateway.gateway import Gateway, Limits
-from gateway.local_client import LocalClient
-from gateway.store import SqliteStore
 from gateway.store.records import Thread
+from gateway.store.sqlite.store import SqliteStore
 from teams.base import Team
 from teams.models import RateLimited
 from tests.gateway.scripted import (

@@ -11,15 +11,15 @@ from contextlib import asynccontextmanager
 import aiohttp
 import pytest
 
-from gateway.config import load_config
-from gateway.exit_codes import ExitCode
+from gateway.app.load import load_config
+from gateway.app.serve import until_signal
+from gateway.base.exit_codes import ExitCode
+from gateway.base.logging import JsonFormatter, WorkingOn
+from gateway.base.metrics import STALE, Vitals
+from gateway.control.health import METRICS_TYPE, PortTaken, serve_health
+from gateway.control.local_client import LocalClient
 from gateway.gateway import Gateway, Limits
-from gateway.health import METRICS_TYPE, PortTaken, serve_health
-from gateway.local_client import LocalClient
-from gateway.logging import JsonFormatter, WorkingOn
-from gateway.serve import until_signal
-from gateway.store import SqliteStore
-from gateway.vitals import STALE, Vitals
+from gateway.store.sqlite.store import SqliteStore
 from tests.fakes.scripted_platform import Platform, installed
 from tests.gateway.scripted import Door, ScriptedTeams, calls, model, solo, turn
 

@@ -3,8 +3,9 @@ import json
 
 import pytest
 
-from gateway.access import Allowed, OperatorsOnly
+from gateway.access.authority import Allowed, OperatorsOnly
 from gateway.client import Answer
+from gateway.control.local_client import LocalClient
 from gateway.conversation import Author, Click, ConversationKey, InboundMessage
 from gateway.events import (
     HandedOff,
@@ -19,10 +20,9 @@ from gateway.events import (
 )
 from gateway.gateway import Gateway
 from gateway.human_tools import ask_human
-from gateway.local_client import LocalClient
-from gateway.policy import WAITS_FOR_APPROVAL
+from gateway.inbound.policy import WAITS_FOR_APPROVAL
 from gateway.registry import ToolRule
-from gateway.store import SqliteStore
+from gateway.store.sqlite.store import SqliteStore
 from teams import RoundRobinGroupChat, Swarm
 from teams.agents import AssistantAgent, UserProxyAgent
 from teams.conditions import HandoffTermination, TextMentionTermination

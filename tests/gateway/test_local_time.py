@@ -4,16 +4,16 @@ from datetime import UTC, datetime
 
 import pytest
 
-from gateway.config import Budget
+from gateway.app.operator import audit_table, owner_status
+from gateway.config.budgets import Budget
+from gateway.control.local_client import LocalClient
 from gateway.conversation import Author, ConversationKey, InboundMessage
 from gateway.events import TurnStarted
 from gateway.gateway import Gateway, Limits
-from gateway.local_client import LocalClient
 from gateway.local_time import local_time
-from gateway.overview import audit_table, owner_status
 from gateway.replay import Replay
-from gateway.store import SqliteStore
 from gateway.store.records import AuditRow
+from gateway.store.sqlite.store import SqliteStore
 from tests.gateway.scripted import ScriptedTeams, ends, solo, until
 
 NOON = datetime(2026, 7, 1, 12, 0, tzinfo=UTC).timestamp()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.logging import log_to
+from gateway.base.logging import log_to
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a disk that is full")

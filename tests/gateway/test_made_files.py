@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from gateway.config import Attachments
+from gateway.config.settings import Attachments
 from gateway.events import FileMade, InputRequested, Notice, TurnFinished
 from gateway.gateway import Limits
-from gateway.made_files import MOST_SEEN, MadeFiles
 from gateway.registry import ToolRule
+from gateway.sessions.output_files import MOST_SEEN, MadeFiles
 from tests.gateway.scripted import ScriptedTeams, calls, ends, kinds, of, opened, solo, turn, until
 
 
@@ -154,7 +154,7 @@ async def test_after_a_clock_that_went_back_files_are_told_of_again(tmp_path):
 
 
 async def test_an_enormous_folder_is_looked_through_only_so_far(tmp_path, monkeypatch):
-    monkeypatch.setattr("gateway.made_files.MOST_SEEN", 50)
+    monkeypatch.setattr("gateway.sessions.output_files.MOST_SEEN", 50)
     for number in range(200):
         (tmp_path / f"{number}.txt").touch()
     events, _ = await MadeFiles(tmp_path, 0, largest=100).look("t", "u")

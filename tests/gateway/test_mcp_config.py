@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from gateway.config import load_config
+from gateway.app.load import load_config
+from gateway.base.redaction import secrets_of
 from gateway.config.problems import ConfigError
+from gateway.control.local_client import LocalClient
 from gateway.events import MessageFinished
+from gateway.factory.teams import TeamFactory
 from gateway.gateway import Gateway
-from gateway.local_client import LocalClient
-from gateway.redaction import secrets_of
-from gateway.store import SqliteStore
-from gateway.team_factory import TeamFactory
+from gateway.store.sqlite.store import SqliteStore
 from tests.fakes.openai_script import Call, Reply
 from tests.fakes.openai_server import FakeOpenAI
 from tests.gateway.scripted import of, turn

@@ -3,12 +3,12 @@
 import gc
 import tracemalloc
 
-from gateway.access import Allowed, OperatorsOnly
+from gateway.access.authority import Allowed, OperatorsOnly
+from gateway.control.local_client import LocalClient
 from gateway.conversation import Author, ConversationKey, InboundMessage
 from gateway.gateway import Gateway, Limits
-from gateway.local_client import LocalClient
-from gateway.store import SqliteStore
 from gateway.store.decisions import PersonLimits
+from gateway.store.sqlite.store import SqliteStore
 from tests.gateway.scripted import ScriptedTeams, ends, solo, until
 
 LIVE = 5

@@ -10,10 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from gateway.access import Allowed, OperatorsOnly, RoutedAccess
+from gateway.access.authority import Allowed, OperatorsOnly, RoutedAccess
+from gateway.base.logging import log_to
 from gateway.client import Answer
-from gateway.config import Budget, Route
-from gateway.control import SocketClient
+from gateway.config.budgets import Budget
+from gateway.config.routes import Route
+from gateway.control.local_client import LocalClient
+from gateway.control.socket_server import SocketClient
 from gateway.conversation import (
     LOCAL_OPERATOR,
     Attachment,
@@ -23,14 +26,12 @@ from gateway.conversation import (
     InboundMessage,
     Quote,
 )
-from gateway.delivery import delivering
+from gateway.delivery.service import delivering
 from gateway.events import InputRequested, TurnFinished
 from gateway.gateway import Gateway, Limits
-from gateway.local_client import LocalClient
-from gateway.logging import log_to
-from gateway.policy import NOT_YOURS_ALONE
+from gateway.inbound.policy import NOT_YOURS_ALONE
 from gateway.registry import ToolRule
-from gateway.store import SqliteStore
+from gateway.store.sqlite.store import SqliteStore
 from teams import RoundRobinGroupChat
 from teams.agents import BaseChatAgent
 from teams.base import Response

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from gateway.access import Allowed, OperatorsOnly
+from gateway.access.authority import Allowed, OperatorsOnly
 from gateway.client import Answer
-from gateway.commands import command_infos, parse_command
 from gateway.conversation import LOCAL_OPERATOR, Author, Click, ConversationKey, InboundMessage
 from gateway.events import RequestKind
-from gateway.policy import (
+from gateway.inbound.commands import command_infos, parse_command
+from gateway.inbound.policy import (
     FULL,
     MODE_NOT_YOURS,
     NOT_ALLOWED,

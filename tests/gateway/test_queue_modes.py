@@ -4,8 +4,9 @@ import asyncio
 
 import pytest
 
-from gateway.access import Allowed, OperatorsOnly
+from gateway.access.authority import Allowed, OperatorsOnly
 from gateway.client import Answer
+from gateway.control.local_client import LocalClient
 from gateway.conversation import Author, ConversationKey, InboundMessage, Quote
 from gateway.events import (
     InputRequested,
@@ -19,10 +20,9 @@ from gateway.events import (
     TurnStarted,
 )
 from gateway.gateway import Gateway, Limits
-from gateway.local_client import LocalClient
-from gateway.policy import FULL, MODE_NOT_YOURS
+from gateway.inbound.policy import FULL, MODE_NOT_YOURS
 from gateway.registry import ToolRule
-from gateway.store import SqliteStore
+from gateway.store.sqlite.store import SqliteStore
 from teams import RoundRobinGroupChat, Swarm
 from teams.agents import AssistantAgent
 from teams.conditions import HandoffTermination, MaxMessageTermination

@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import SecretStr
 
-from gateway.config import ModelConfig, load_config
-from gateway.logging import OWN, log_to
-from gateway.redaction import HIDDEN, REDACTION, Redaction, secrets_of, secrets_of_environment
+from gateway.app.load import load_config
+from gateway.base.logging import OWN, log_to
+from gateway.base.redaction import HIDDEN, REDACTION, Redaction, secrets_of, secrets_of_environment
+from gateway.config.models import ModelConfig
 
 SECRET = "correct horse/battery+staple"
 

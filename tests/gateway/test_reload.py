@@ -8,18 +8,20 @@ from pathlib import Path
 
 import pytest
 
-from gateway.config import Config, ConfigError, LoadedConfig, load_config
-from gateway.config.changes import changes
-from gateway.control import SocketClient
+from gateway.app.config_diff import changes
+from gateway.app.load import LoadedConfig, load_config
+from gateway.app.operator import reload
+from gateway.app.serve import NotServable, served, until_signal
+from gateway.base.exit_codes import ExitCode
+from gateway.config.problems import ConfigError
+from gateway.config.root import Config
+from gateway.control.local_client import LocalClient
+from gateway.control.socket_server import SocketClient
 from gateway.conversation import Author, ConversationKey, InboundMessage
 from gateway.errors import Closing, GatewayError
 from gateway.events import MessageFinished, Notice
-from gateway.exit_codes import ExitCode
-from gateway.local_client import LocalClient
-from gateway.overview import reload
-from gateway.serve import NotServable, served, until_signal
-from gateway.store import SqliteStore
-from gateway.succession import GOES_ON
+from gateway.sessions.team_change import GOES_ON
+from gateway.store.sqlite.store import SqliteStore
 from tests.fakes.scripted_platform import Platform, installed
 from tests.gateway.scripted import ends, of, opened, solo, turn, until
 

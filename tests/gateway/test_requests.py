@@ -6,10 +6,11 @@ from zlib import crc32
 
 import pytest
 
-from gateway import deadlines
-from gateway.access import Allowed, OperatorsOnly, RoutedAccess
+from gateway.access.authority import Allowed, OperatorsOnly, RoutedAccess
+from gateway.app.operator import audit_table
 from gateway.client import Answer
-from gateway.control import SocketClient
+from gateway.control.local_client import LocalClient
+from gateway.control.socket_server import SocketClient
 from gateway.conversation import Author, Click, ConversationKey, InboundMessage
 from gateway.events import (
     InputReminded,
@@ -20,11 +21,10 @@ from gateway.events import (
     ToolFinished,
 )
 from gateway.gateway import Gateway, Limits
-from gateway.local_client import LocalClient
-from gateway.overview import audit_table
 from gateway.registry import ToolRule
-from gateway.store import SqliteStore
-from gateway.store.requests import EXPIRED, EXPIRED_QUESTION, UNANSWERED
+from gateway.sessions import expiry as deadlines
+from gateway.store.sqlite.store import SqliteStore
+from gateway.store.units.requests import EXPIRED, EXPIRED_QUESTION, UNANSWERED
 from teams import RoundRobinGroupChat
 from teams.agents import AssistantAgent, UserProxyAgent
 from teams.conditions import TextMentionTermination

@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from gateway.base.exit_codes import ExitCode
 from gateway.cli import main
-from gateway.control import SocketClient
+from gateway.control.socket_server import SocketClient
 from gateway.conversation import LOCAL_OPERATOR, Author, ConversationKey, InboundMessage
 from gateway.errors import GatewayError, StoreInUse
-from gateway.exit_codes import ExitCode
 from gateway.gateway import Gateway
-from gateway.store import SqliteStore
+from gateway.store.sqlite.store import SqliteStore
 from tests.fakes.scripted_platform import Platform, installed
 from tests.gateway.scripted import ScriptedTeams, solo
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from gateway.control.local_client import LocalClient
 from gateway.errors import Fenced, StoreFull
 from gateway.events import (
     MessageFinished,
@@ -16,11 +17,10 @@ from gateway.events import (
     TurnStarted,
 )
 from gateway.gateway import Gateway, Limits
-from gateway.local_client import LocalClient
 from gateway.registry import ToolRule
-from gateway.store import SqliteStore
-from gateway.store.turns import INTERRUPTED, PARKED
-from gateway.store.work import MAX_RESUMES, Record, Work
+from gateway.store.sqlite.store import SqliteStore
+from gateway.store.turn_records import MAX_RESUMES, Record, Work
+from gateway.store.units.turns import INTERRUPTED, PARKED
 from teams import RoundRobinGroupChat
 from teams.agents import AssistantAgent
 from tests.gateway.scripted import (
@@ -355,7 +355,7 @@ class FullOnce(SqliteStore):
 async def test_a_message_that_found_no_room_while_the_next_agent_was_asked_is_said_anew(
     tmp_path, monkeypatch
 ):
-    monkeypatch.setattr("gateway.session.FIRST_RETRY", 0.01)
+    monkeypatch.setattr("gateway.sessions.lanes.FIRST_RETRY", 0.01)
     door = Door()  # nobody opens it: the run must not wait for who stands there
     first, second = model("one", "one"), model("two", "two")
 

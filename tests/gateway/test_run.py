@@ -9,7 +9,10 @@ from typing import Any
 
 import pytest
 
-from gateway.ask import Asker, question, understand
+from gateway.app.ask import Asker, question, understand
+from gateway.app.run import Task, run_task
+from gateway.app.run_output import JsonOutput, Output, TextOutput
+from gateway.base.exit_codes import ExitCode
 from gateway.client import Answer, Receipt, ThreadInfo
 from gateway.errors import Closing, GatewayError
 from gateway.events import (
@@ -27,9 +30,6 @@ from gateway.events import (
     TurnFinished,
     TurnStarted,
 )
-from gateway.exit_codes import ExitCode
-from gateway.run import Task, run_task
-from gateway.run_output import JsonOutput, Output, TextOutput
 from tests.fakes.scripted_client import ScriptedClient
 
 

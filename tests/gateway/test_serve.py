@@ -8,14 +8,15 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from gateway.app.load import LoadedConfig, load_config
+from gateway.app.serve import NotServable, check_servable, run_adapters, served
+from gateway.base.exit_codes import ExitCode
 from gateway.cli import main
-from gateway.config import ConfigError, LoadedConfig, load_config
+from gateway.config.problems import ConfigError
 from gateway.conversation import Author, ConversationKey, InboundMessage
-from gateway.exit_codes import ExitCode
+from gateway.factory.teams import TeamBuildError
 from gateway.gateway import Gateway
-from gateway.serve import NotServable, check_servable, run_adapters, served
-from gateway.store import SqliteStore
-from gateway.team_factory import TeamBuildError
+from gateway.store.sqlite.store import SqliteStore
 from tests.fakes.scripted_platform import Platform, installed
 
 pytestmark = pytest.mark.usefixtures("fresh_imports")

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from gateway.base.exit_codes import ExitCode
 from gateway.cli import main
 from gateway.conversation import Author, ConversationKey, InboundMessage
-from gateway.exit_codes import ExitCode
 from gateway.gateway import Gateway, Receipt
 from tests.fakes.scripted_platform import Platform, installed
 

@@ -4,9 +4,9 @@ import zlib
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gateway.content.task import speaker_line, task_of
 from gateway.conversation import Author, ConversationKey
-from gateway.store.work import QueuedMessage
-from gateway.task import speaker_line, task_of
+from gateway.store.turn_records import QueuedMessage
 from teams.messages import HandoffMessage, MultiModalMessage, TextMessage
 
 KEY = ConversationKey(platform="slack", channel="C")

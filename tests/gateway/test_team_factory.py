@@ -7,10 +7,10 @@ from textwrap import dedent
 
 import pytest
 
-from gateway.config import load_config
+from gateway.app.load import load_config
 from gateway.conversation import LOCAL_OPERATOR
-from gateway.isolation import model_clients, owned
-from gateway.team_factory import TeamBuildError, TeamFactory
+from gateway.factory.ownership import model_clients, owned
+from gateway.factory.teams import TeamBuildError, TeamFactory
 from teams.base import TaskResult, Team, ToolCall
 from teams.messages import ModelClientStreamingChunkEvent
 

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from gateway.check import dump_team
-from gateway.config import load_config
-from gateway.team_factory import TeamFactory
+from gateway.app.check import dump_team
+from gateway.app.load import load_config
+from gateway.factory.teams import TeamFactory
 from teams.base import run_hooks
 from teams.core import CancellationToken
 from teams.messages import BaseAgentEvent, BaseChatMessage

@@ -6,11 +6,12 @@ import pytest
 from click.testing import CliRunner
 from pydantic import SecretStr
 
+from gateway.app.load import load_config
+from gateway.base.exit_codes import ExitCode
 from gateway.cli import main
-from gateway.config import ConfigError, load_config
-from gateway.exit_codes import ExitCode
-from gateway.store import SqliteStore
-from gateway.token_store import TokenStore, WrongKey, keys_of, new_key
+from gateway.config.problems import ConfigError
+from gateway.store.sqlite.store import SqliteStore
+from gateway.store.tokens import TokenStore, WrongKey, keys_of, new_key
 
 CANARY = "xoxb-canary-1234567890"
 

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
+from gateway.app.load import load_config
 from gateway.client import Answer
-from gateway.config import load_config
+from gateway.control.local_client import LocalClient
 from gateway.events import InputRequested, MessageFinished, ToolFinished
+from gateway.factory.teams import TeamFactory
 from gateway.gateway import Gateway
-from gateway.local_client import LocalClient
-from gateway.store.sqlite import SqliteStore
-from gateway.team_factory import TeamFactory
+from gateway.store.sqlite.store import SqliteStore
 from tests.gateway.scripted import ends, of, turn, until
 
 pytestmark = pytest.mark.usefixtures("fresh_imports")

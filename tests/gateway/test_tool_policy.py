@@ -2,10 +2,10 @@
 
 import pytest
 
-from gateway.config import Policies
+from gateway.access.tool_policy import tool_rule
+from gateway.config.policies import Policies
 from gateway.conversation import LOCAL_OPERATOR, Author
 from gateway.registry import ToolRule
-from gateway.tool_policy import tool_rule
 from teams.base import ToolCall
 from teams.code_executor import EXECUTE_CODE
 

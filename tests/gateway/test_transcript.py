@@ -10,8 +10,8 @@ from gateway.events import (
     Thought,
     Usage,
 )
+from gateway.sessions.event_mapper import Transcript
 from gateway.store.records import OpenMessage
-from gateway.transcript import Transcript
 from teams.base import Handoff
 from teams.core import FunctionCall
 from teams.messages import (

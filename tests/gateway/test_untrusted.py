@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gateway.content.task import speaker_line, task_of
+from gateway.content.untrusted import LONGEST_QUOTE, fenced, genuine, new_mark
 from gateway.conversation import Author, ConversationKey, Quote
-from gateway.store.work import QueuedMessage
-from gateway.task import speaker_line, task_of
-from gateway.untrusted import LONGEST_QUOTE, fenced, genuine, new_mark
+from gateway.store.turn_records import QueuedMessage
 from teams.messages import HandoffMessage, MultiModalMessage, TextMessage
 from teams.models import UserMessage
 

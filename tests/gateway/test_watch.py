@@ -6,8 +6,8 @@ from typing import Any, cast
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.bus import FEED, Feed, LocalBus
 from gateway.events import MessageFinished, Notice, SessionEvent, TextDelta
+from gateway.sessions.event_bus import FEED, Feed, LocalBus
 from gateway.store.protocols import SessionReader
 from gateway.watch import watch
 

@@ -585,7 +585,7 @@ async def test_leaving_the_run_keeps_the_one_inside_as_it_stands():
 async def test_a_call_whose_run_was_left_for_good_does_not_hold_others_for_ever(
     monkeypatch: pytest.MonkeyPatch,
 ):
-    monkeypatch.setattr("teams.tools._task_runner.PATIENCE", 0.02)
+    monkeypatch.setattr("teams._team_tools.task_runner.PATIENCE", 0.02)
     shared = AssistantAgent(
         "helper", ScriptedModel(["one ", "two"], "one two", "three"), model_client_stream=True
     )

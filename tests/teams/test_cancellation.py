@@ -8,7 +8,7 @@ import weakref
 
 import pytest
 
-from teams._cancellation import cancellable
+from teams._base.cancellation import cancellable
 from teams.core import CancellationToken
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import pytest
 from pydantic import BaseModel, ValidationError
 
-from teams._providers import is_foreign, known_providers, resolve_provider
+from teams._components.providers import is_foreign, known_providers, resolve_provider
 from teams.core import (
     Component,
     ComponentBase,
@@ -201,7 +201,7 @@ def test_what_has_no_config_schema_is_no_component_and_refuses_to_dump():
     [
         "os.system",
         "builtins.eval",
-        "teams._providers.import_attribute",
+        "teams._components.providers.import_attribute",
         "teams.tools.in_daemon_thread",
         "autogen_ext.models.openai.os",
         "tests.teams.test_component.Leaf",

@@ -5,12 +5,12 @@ from __future__ import annotations
 import logging
 from typing import Any
 
-from adapters.slack.calls import Calls
+from adapters.slack.connection.web_api import Calls
 from adapters.slack.inbound import modals
-from adapters.slack.inbound.drafts import Drafts
+from adapters.slack.inbound.enrich import Drafts
+from adapters.slack.inbound.parsed import Draft, WantsModal
 from adapters.slack.inbound.payload import text_at
 from adapters.slack.inbound.text import escaped
-from adapters.slack.inbound.values import Draft, WantsModal
 from gateway.errors import GatewayError, NotFound
 from gateway.gateway import Gateway
 

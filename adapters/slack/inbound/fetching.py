@@ -8,7 +8,7 @@ from collections.abc import Coroutine
 from typing import Any, Protocol
 
 from adapters.slack.inbound.files import Files, remote
-from adapters.slack.inbound.values import PLATFORM
+from adapters.slack.inbound.parsed import PLATFORM
 from gateway.errors import StoreFull, StoreUnwritable
 from gateway.gateway import Gateway
 from gateway.store.decisions import Awaiting

@@ -15,13 +15,13 @@ from urllib.parse import urlsplit
 
 import aiohttp
 
-from adapters.slack.calls import Calls
 from adapters.slack.config import Config
-from adapters.slack.inbound.events import remote_file
+from adapters.slack.connection.web_api import Calls
+from adapters.slack.inbound.parse_events import remote_file
+from adapters.slack.inbound.parsed import RemoteFile
 from adapters.slack.inbound.payload import table_at
-from adapters.slack.inbound.values import RemoteFile
-from gateway.attachments import MB
 from gateway.config.settings import Attachments
+from gateway.content.attachments import MB
 from gateway.conversation import Attachment, AwaitedFile, MissingFile
 from gateway.errors import GatewayError
 

@@ -10,10 +10,10 @@ from urllib.parse import urlsplit
 
 import aiohttp
 
-from adapters.slack.calls import Calls
 from adapters.slack.config import Config
-from adapters.slack.inbound.values import Draft
-from adapters.slack.text import own
+from adapters.slack.connection.web_api import Calls
+from adapters.slack.inbound.parsed import Draft
+from adapters.slack.outbound.text import own
 from gateway.errors import GatewayError
 from gateway.surface import RateLimited
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import logging
 from dataclasses import replace
 
-from adapters.slack.calls import Calls
+from adapters.slack.connection.web_api import Calls
 from adapters.slack.inbound.catch_up import UNSTORED
-from adapters.slack.inbound.drafts import Drafts
+from adapters.slack.inbound.enrich import Drafts
+from adapters.slack.inbound.parsed import Draft
 from adapters.slack.inbound.text import escaped
-from adapters.slack.inbound.values import Draft
 from gateway.conversation import InboundMessage
 from gateway.errors import GatewayError
 from gateway.gateway import Gateway

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from adapters.terminal.widgets.composer import Composer, Purpose
 
 if TYPE_CHECKING:
-    from adapters.terminal.guard import Clock, TypingGuard
     from adapters.terminal.items import RequestItem
+    from adapters.terminal.key_guard import Clock, TypingGuard
     from adapters.terminal.widgets.request_card import RequestCard
 
 

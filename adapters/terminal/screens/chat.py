@@ -17,13 +17,13 @@ from textual.containers import Horizontal, Vertical
 from textual.screen import Screen
 
 from adapters.terminal.commands import Commands
-from adapters.terminal.guard import TypingGuard
+from adapters.terminal.errors import told
 from adapters.terminal.history import History
-from adapters.terminal.pace import Pace
+from adapters.terminal.key_guard import TypingGuard
+from adapters.terminal.redraw_pace import Pace
+from adapters.terminal.screens.actions import Doing
 from adapters.terminal.screens.answering import Answering
-from adapters.terminal.screens.doing import Doing
-from adapters.terminal.screens.picture import SECOND_PRESS, Picture
-from adapters.terminal.trouble import told
+from adapters.terminal.screens.thread_view import SECOND_PRESS, Picture
 from adapters.terminal.widgets.composer import Composer
 from adapters.terminal.widgets.palette import Palette
 from adapters.terminal.widgets.request_card import RequestCard

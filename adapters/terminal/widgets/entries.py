@@ -14,7 +14,7 @@ from textual.content import Content
 from textual.message import Message
 from textual.widgets import Markdown, Static
 
-from adapters.terminal.fold import drawable
+from adapters.terminal.drawable import drawable
 from adapters.terminal.items import (
     Agent,
     AgentItem,

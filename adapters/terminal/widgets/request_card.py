@@ -12,11 +12,11 @@ from textual.content import Content
 from textual.message import Message
 from textual.widgets import Static
 
-from adapters.terminal.guard import SECOND_THOUGHT, Clock, TypingGuard
+from adapters.terminal.key_guard import SECOND_THOUGHT, Clock, TypingGuard
 
 if TYPE_CHECKING:
-    from adapters.terminal.guard import Timer
     from adapters.terminal.items import RequestItem
+    from adapters.terminal.key_guard import Timer
 
 Choice: TypeAlias = Literal["approve", "approve_always", "deny", "text"]
 KEYS: dict[str, Choice] = {"y": "approve", "a": "approve_always", "n": "deny"}

@@ -13,14 +13,14 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias, cast
 
 from teams.core import FunctionCall
-from teams.models import (
+from teams.models._errors import BadAnswer, ModelRefused, ModelUnreachable
+from teams.models._types import (
     ChatCompletionTokenLogprob,
     CreateResult,
     FinishReasons,
     RequestUsage,
     TopLogprob,
 )
-from teams.models._errors import BadAnswer, ModelRefused, ModelUnreachable
 
 Json: TypeAlias = Mapping[str, Any]
 

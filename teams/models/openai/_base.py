@@ -12,29 +12,21 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel
 
-from teams._cancellation import cancellable
-from teams._scope import RunStream
-from teams._tracing import trace_model, trace_model_stream
-from teams.core import CancellationToken
+from teams._base.cancellation import CancellationToken, cancellable
+from teams._run.run_stream import RunStream
+from teams._run.tracing import trace_model, trace_model_stream
 from teams.logging import LLMCallEvent, LLMStreamEndEvent, LLMStreamStartEvent, events
-from teams.models import (
-    ChatCompletionClient,
-    CreateResult,
-    LLMMessage,
-    ModelCapabilities,
-    ModelFamily,
-    ModelInfo,
-    RequestUsage,
-    validate_model_info,
-)
-from teams.models._client import ToolChoice
+from teams.models._client import ChatCompletionClient, ToolChoice
 from teams.models._errors import ModelError, ModelTimeout
+from teams.models._info import ModelCapabilities, ModelFamily, ModelInfo, validate_model_info
+from teams.models._types import CreateResult, LLMMessage, RequestUsage
 from teams.models.openai._answer import Answer, read_completion
 from teams.models.openai._catalog import key_variable, known_model
 from teams.models.openai._failures import Place
 from teams.models.openai._request import Dialect, Wire, response_format, tool_arguments
 from teams.models.openai._tokens import request_tokens
-from teams.tools import Tool, ToolSchema
+from teams.tools._base import Tool
+from teams.tools._schema import ToolSchema
 
 if TYPE_CHECKING:
     from openai import AsyncAzureOpenAI, AsyncOpenAI

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from teams.models import ModelFamily, ModelInfo
+from teams.models._info import ModelFamily, ModelInfo
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from pydantic import SecretStr
 
-from teams.core import Component
+from teams._components.component import Component
 from teams.models._errors import BadCredentials
 from teams.models.openai._base import DEADLINE_SECONDS, NO_KEY, BaseOpenAIChatCompletionClient
 from teams.models.openai._catalog import key_variable, provider_of

@@ -8,8 +8,8 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, SecretStr
 from typing_extensions import TypedDict
 
-from teams.core import ComponentModel
-from teams.models import ModelCapabilities, ModelInfo
+from teams._components.component import ComponentModel
+from teams.models._info import ModelCapabilities, ModelInfo
 
 ReasoningEffort = Literal["none", "minimal", "low", "medium", "high", "xhigh"]
 

@@ -9,18 +9,19 @@ from typing import Any, TypeAlias, assert_never
 
 from pydantic import BaseModel
 
-from teams.core import FunctionCall, Image
-from teams.models import (
+from teams._base.image import Image
+from teams.core import FunctionCall
+from teams.models._client import ToolChoice
+from teams.models._info import ModelFamily, ModelInfo
+from teams.models._types import (
     AssistantMessage,
     FunctionExecutionResultMessage,
     LLMMessage,
-    ModelFamily,
-    ModelInfo,
     SystemMessage,
     UserMessage,
 )
-from teams.models._client import ToolChoice
-from teams.tools import Tool, ToolSchema
+from teams.tools._base import Tool
+from teams.tools._schema import ToolSchema
 
 Wire: TypeAlias = dict[str, Any]
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 from pydantic import BaseModel
 from typing_extensions import override
 
-from teams._cancellation import CancellationToken, cancellable
-from teams._component import Component
-from teams._schema import schema_to_pydantic_model
+from teams._base.cancellation import CancellationToken, cancellable
+from teams._components.component import Component
+from teams._components.json_schema import schema_to_pydantic_model
 from teams.tools._base import BaseTool
 from teams.tools._schema import ToolSchema
 from teams.tools._workbench import ToolResult

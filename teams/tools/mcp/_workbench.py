@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import BaseModel
 from typing_extensions import override
 
-from teams._cancellation import CancellationToken, cancellable
-from teams._component import Component
-from teams._image import Image
+from teams._base.cancellation import CancellationToken, cancellable
+from teams._base.image import Image
+from teams._components.component import Component
 from teams.tools._schema import ParametersSchema, ToolSchema
 from teams.tools._workbench import (
     ImageResultContent,

@@ -13,11 +13,11 @@ from pathlib import Path
 from pydantic import SecretStr
 
 from adapters.discord import Config, build
-from gateway.access import RoutedAccess
-from gateway.config import Route
+from gateway.access.authority import RoutedAccess
+from gateway.config.routes import Route
 from gateway.gateway import Gateway
 from gateway.registry import ToolRule
-from gateway.store import SqliteStore
+from gateway.store.sqlite.store import SqliteStore
 from teams.base import Team
 from tests.fakes.scripted_model import ScriptedModel
 from tests.gateway.scripted import ScriptedTeams, calls, solo

@@ -14,10 +14,10 @@ from pydantic import SecretStr
 from adapters.discord import Config
 from adapters.discord.adapter import DiscordAdapter
 from adapters.discord.simulator import Channel, DiscordSimulator, Interaction, Message
-from gateway.access import RoutedAccess
-from gateway.config import Route
+from gateway.access.authority import RoutedAccess
+from gateway.config.routes import Route
 from gateway.gateway import Gateway
-from gateway.store import SqliteStore
+from gateway.store.sqlite.store import SqliteStore
 from teams.base import Team
 from tests.gateway.scripted import ScriptedTeams
 

@@ -5,7 +5,7 @@ from pydantic import SecretStr
 import adapters.discord
 from adapters.discord import check
 from adapters.discord.simulator import DiscordSimulator
-from gateway.config import Route
+from gateway.config.routes import Route
 from tests.adapters.discord.serving import config_of
 
 

@@ -8,14 +8,15 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from adapters.discord import Config, build, events
-from adapters.discord.connection import Connection, client_of
+from adapters.discord import Config, build
+from adapters.discord.connection import event_queue as events
+from adapters.discord.connection.connection import Connection, client_of
 from adapters.discord.simulator import DiscordSimulator, Fails, Refuses
-from gateway.access import RoutedAccess
+from gateway.access.authority import RoutedAccess
 from gateway.adapter import AuthError
-from gateway.config import Route
+from gateway.config.routes import Route
 from gateway.gateway import Gateway
-from gateway.store import SqliteStore
+from gateway.store.sqlite.store import SqliteStore
 from tests.adapters.discord.serving import (
     all_told,
     config_of,

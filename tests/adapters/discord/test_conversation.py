@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from adapters.discord.simulator import DiscordSimulator, Fails, MessageFlag
-from gateway.config import Route
+from gateway.config.routes import Route
 from teams import Swarm
 from teams.agents import AssistantAgent
 from teams.base import Handoff

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from adapters.discord import adapter, events
+from adapters.discord import adapter
+from adapters.discord.connection import event_queue as events
 from adapters.discord.simulator import DiscordSimulator, Slow
 from tests.adapters.discord.serving import all_told, said, serving, thread_of
 from tests.chaos.sqlite_layer import OK, watched

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from adapters.discord.simulator import DiscordSimulator
-from gateway.config import load_config
+from gateway.app.load import load_config
 from tests.adapters.discord.serving import said
 
 PAGE = (Path(__file__).parents[3] / "docs" / "discord.md").read_text(encoding="utf-8")

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from adapters.discord import events
-from adapters.discord.events import Events
-from adapters.discord.inbound import Payload
+from adapters.discord.connection import event_queue as events
+from adapters.discord.connection.event_queue import Events
+from adapters.discord.inbound.parse_messages import Payload
 from gateway.errors import GatewayError
 
 NEAR, FAR = str(2 << 22), str(3 << 22)

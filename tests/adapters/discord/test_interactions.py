@@ -7,12 +7,12 @@ from pathlib import Path
 from pydantic import SecretStr
 
 from adapters.discord.commands import payloads, sync
-from adapters.discord.rest import Rest
+from adapters.discord.connection.rest import Rest
 from adapters.discord.simulator import Channel, DiscordSimulator, Message, Refuses, Slow
-from gateway.commands import command_infos
-from gateway.config import Route
+from gateway.config.routes import Route
+from gateway.inbound.commands import command_infos
 from gateway.registry import ToolRule
-from gateway.store import SqliteStore
+from gateway.store.sqlite.store import SqliteStore
 from teams import RoundRobinGroupChat
 from teams.agents import AssistantAgent, UserProxyAgent
 from teams.conditions import MaxMessageTermination

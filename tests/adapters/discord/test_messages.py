@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from adapters.discord.simulator import DiscordSimulator, Fails
-from gateway.config import Attachments, Route
+from gateway.config.routes import Route
+from gateway.config.settings import Attachments
 from gateway.gateway import Limits
 from tests.adapters.discord.serving import (
     EVERYWHERE,

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from adapters.discord.simulator import DiscordSimulator, Person
-from gateway.config import Route
+from gateway.config.routes import Route
 from gateway.gateway import Gateway
 from tests.adapters.discord.serving import all_told, own, response_of, said, serving, taken
 from tests.adapters.discord.test_connection import noted

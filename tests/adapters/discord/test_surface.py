@@ -10,17 +10,17 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from adapters.discord.rest import Rest
+from adapters.discord.connection.rest import Rest
+from adapters.discord.outbound.surface import NONCE_SECONDS, DiscordSurface
 from adapters.discord.simulator import Cut, DiscordSimulator, Fails, Message, TooMany
 from adapters.discord.simulator.components import walk
-from adapters.discord.surface import NONCE_SECONDS, DiscordSurface
 from adapters.discord.threads import Spots
-from gateway.access import OperatorsOnly
+from gateway.access.authority import OperatorsOnly
 from gateway.conversation import Author, ConversationKey, InboundMessage
-from gateway.delivery import delivering
+from gateway.delivery.service import delivering
 from gateway.events import InputRequested
 from gateway.gateway import Gateway
-from gateway.store import SqliteStore
+from gateway.store.sqlite.store import SqliteStore
 from gateway.surface import Activity, Card, Document, Line, Part, Place, Speech
 from tests.adapters.discord.serving import own, said, thread_of
 from tests.contract.text_surface import Seen, TextSurfaceContract

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from adapters.discord.payloads import length
+from adapters.discord.outbound.payloads import length
+from adapters.discord.outbound.surface import LIMITS
+from adapters.discord.outbound.tables import WIDTH, readable
 from adapters.discord.simulator import DiscordSimulator
-from adapters.discord.surface import LIMITS
-from adapters.discord.tables import WIDTH, readable
 from gateway.render.split import split
 from tests.adapters.discord.serving import all_told, said, serving
 from tests.fakes.scripted_model import ScriptedModel

@@ -12,13 +12,14 @@ from typing import Any
 from adapters.slack import Config
 from adapters.slack.adapter import SlackAdapter
 from adapters.slack.simulator import SlackSimulator
-from gateway.access import RoutedAccess
-from gateway.config import Limits, Route
+from gateway.access.authority import RoutedAccess
+from gateway.config.routes import Route
+from gateway.config.settings import Limits
 from gateway.gateway import Gateway
 from gateway.gateway import Limits as Bounds
 from gateway.registry import ToolRule
-from gateway.store import SqliteStore
-from gateway.token_store import TokenStore
+from gateway.store.sqlite.store import SqliteStore
+from gateway.store.tokens import TokenStore
 from teams.base import Team
 from teams.models.replay import ReplayChatCompletionClient
 from tests.gateway.scripted import ScriptedTeams, model, solo

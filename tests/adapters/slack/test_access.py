@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from adapters.slack.actions import action_id
-from adapters.slack.blocks import feedback_block
+from adapters.slack.action_ids import action_id
 from adapters.slack.inbound.catch_up import NOTHING
-from adapters.slack.inbound.intake import NOTED, REFUSED
-from adapters.slack.inbound.interactions import ASK_TEAM
+from adapters.slack.inbound.handler import NOTED, REFUSED
+from adapters.slack.inbound.parse_interactions import ASK_TEAM
+from adapters.slack.outbound.blocks import feedback_block
 from adapters.slack.simulator import Person, SlackSimulator
 from adapters.slack.simulator.state import Message
-from gateway.policy import NOT_ALLOWED
+from gateway.inbound.policy import NOT_ALLOWED
 from gateway.registry import ToolRule
 from tests.adapters.slack.serving import Served, served
 from tests.gateway.scripted import calls, solo

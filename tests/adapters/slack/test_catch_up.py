@@ -8,7 +8,7 @@ import pytest
 
 from adapters.slack.simulator import AppSettings, Limited, Shown, SlackSimulator
 from adapters.slack.simulator.state import Message
-from gateway.overview import owner_status
+from gateway.app.operator import owner_status
 from tests.adapters.slack.serving import served
 
 

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from adapters.slack import Config, adapter, sockets
+from adapters.slack import Config, adapter
 from adapters.slack.adapter import SlackAdapter
+from adapters.slack.connection import socket_mode as sockets
 from adapters.slack.simulator import (
     Fault,
     Garbled,
@@ -23,7 +24,7 @@ from adapters.slack.simulator import (
 )
 from gateway.adapter import AuthError
 from gateway.gateway import Gateway
-from gateway.store import SqliteStore
+from gateway.store.sqlite.store import SqliteStore
 from tests.adapters.slack.serving import config_of, connected, served
 from tests.gateway.scripted import ScriptedTeams, solo
 

@@ -13,8 +13,8 @@ import pytest
 
 from adapters.slack.simulator import SlackSimulator
 from adapters.slack.simulator.clock import RealClock
-from gateway.config import load_config
-from gateway.token_store import new_key
+from gateway.app.load import load_config
+from gateway.store.tokens import new_key
 from tests.adapters.slack.process import Shell
 from tests.adapters.slack.test_http import free_port
 

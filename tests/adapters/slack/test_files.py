@@ -10,10 +10,10 @@ import pytest
 from aiohttp import web
 
 from adapters.slack import Config
-from adapters.slack.calls import Calls
-from adapters.slack.client import SlackClients, Workspace
+from adapters.slack.connection.clients import SlackClients, Workspace
+from adapters.slack.connection.web_api import Calls
 from adapters.slack.inbound.files import Files
-from adapters.slack.inbound.values import RemoteFile
+from adapters.slack.inbound.parsed import RemoteFile
 from gateway.config.settings import Attachments
 from gateway.conversation import MissingFile
 

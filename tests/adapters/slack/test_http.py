@@ -21,7 +21,7 @@ from adapters.slack.adapter import SlackAdapter
 from adapters.slack.simulator import Refused, SlackSimulator
 from gateway.errors import GatewayError
 from gateway.gateway import Gateway
-from gateway.store import SqliteStore
+from gateway.store.sqlite.store import SqliteStore
 from tests.adapters.slack.serving import Served, config_of, served
 from tests.gateway.scripted import ScriptedTeams, solo
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from adapters.slack.inbound.interactions import ASK_TEAM
+from adapters.slack.inbound.parse_interactions import ASK_TEAM
 from adapters.slack.simulator import AppSettings, Limited, SlackSimulator
+from gateway.app.operator import owner_status, transcript
 from gateway.conversation import ConversationKey
-from gateway.overview import owner_status, transcript
 from tests.adapters.slack.serving import EVERYWHERE, served
 
 KEY = ConversationKey(platform="slack", workspace="T0HOME", channel="C0GENERAL")

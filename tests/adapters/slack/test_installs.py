@@ -14,10 +14,10 @@ import aiohttp
 import pytest
 from pydantic import SecretStr
 
-from adapters.slack.oauth import States
+from adapters.slack.connection.oauth import States
 from adapters.slack.simulator import SlackSimulator
-from gateway.store import SqliteStore
-from gateway.token_store import TokenStore, new_key
+from gateway.store.sqlite.store import SqliteStore
+from gateway.store.tokens import TokenStore, new_key
 from tests.adapters.slack.serving import Served, served
 from tests.adapters.slack.test_http import free_port
 from tests.fakes.hand_clock import HandClock

@@ -7,12 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adapters.slack.client import Workspace
-from adapters.slack.inbound.events import parse_event
-from adapters.slack.inbound.interactions import ASK_TEAM, parse_command, parse_interaction
+from adapters.slack.connection.clients import Workspace
 from adapters.slack.inbound.modals import BLOCK, CALLBACK, INPUT, ModalPlace
-from adapters.slack.inbound.text import as_command, escaped, plain
-from adapters.slack.inbound.values import (
+from adapters.slack.inbound.parse_events import parse_event
+from adapters.slack.inbound.parse_interactions import ASK_TEAM, parse_command, parse_interaction
+from adapters.slack.inbound.parsed import (
     Chosen,
     Draft,
     HomeOpened,
@@ -26,6 +25,7 @@ from adapters.slack.inbound.values import (
     WantsMissed,
     WantsModal,
 )
+from adapters.slack.inbound.text import as_command, escaped, plain
 from gateway.client import Answer
 from gateway.conversation import Author, Click, ConversationKey, InboundMessage, order_key
 

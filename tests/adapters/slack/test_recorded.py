@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from adapters.slack import Config
-from adapters.slack.client import Workspace
-from adapters.slack.inbound.payload import bot_user_of, enterprise_of, team_of
-from adapters.slack.inbound.values import (
+from adapters.slack.connection.bolt_app import parse
+from adapters.slack.connection.clients import Workspace
+from adapters.slack.inbound.parsed import (
     Draft,
     HomeOpened,
     Ignored,
@@ -19,7 +19,7 @@ from adapters.slack.inbound.values import (
     SlashCommand,
     Uninstalled,
 )
-from adapters.slack.inbox import parse
+from adapters.slack.inbound.payload import bot_user_of, enterprise_of, team_of
 
 SAMPLES = Path(__file__).parents[2] / "data" / "slack" / "samples"
 

@@ -12,8 +12,10 @@ from click.testing import CliRunner
 from adapters.slack import Config, check
 from adapters.slack.manifest import events_of, manifest_of, scopes_of
 from adapters.slack.simulator import SlackSimulator
+from gateway.app.load import load_config
 from gateway.cli import main
-from gateway.config import ConfigError, Route, load_config
+from gateway.config.problems import ConfigError
+from gateway.config.routes import Route
 from tests.adapters.slack.serving import config_of, served
 
 TOKENS = 'bot_token = "xoxb-1"\napp_token = "xapp-1"\n'

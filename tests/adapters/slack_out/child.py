@@ -13,16 +13,16 @@ from pathlib import Path
 
 from pydantic import SecretStr
 
-from adapters.slack.client import SlackClients
 from adapters.slack.config import Config
+from adapters.slack.connection.clients import SlackClients
+from adapters.slack.outbound.surface import SlackSurface
 from adapters.slack.simulator import HOME
-from adapters.slack.surface import SlackSurface
-from gateway.access import OperatorsOnly
+from gateway.access.authority import OperatorsOnly
 from gateway.conversation import Author, ConversationKey, InboundMessage
-from gateway.delivery import delivering
+from gateway.delivery.service import delivering
 from gateway.gateway import Gateway, Limits
 from gateway.registry import ToolRule
-from gateway.store import SqliteStore
+from gateway.store.sqlite.store import SqliteStore
 from teams import RoundRobinGroupChat
 from teams.agents import AssistantAgent
 from teams.base import Team

@@ -8,17 +8,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from adapters.slack.client import SlackClients
-from adapters.slack.clock import Clock, sleep
+from adapters.slack.connection.clients import SlackClients
+from adapters.slack.connection.clock import Clock, sleep
+from adapters.slack.outbound.surface import SlackSurface
 from adapters.slack.simulator import HOME, Person, Shown, SlackSimulator, VirtualClock
 from adapters.slack.simulator.state import Message
-from adapters.slack.surface import SlackSurface
-from gateway.access import OperatorsOnly
+from gateway.access.authority import OperatorsOnly
 from gateway.conversation import Author, ConversationKey, InboundMessage
-from gateway.delivery import delivering
+from gateway.delivery.service import delivering
 from gateway.gateway import Gateway, Limits
 from gateway.registry import ToolRule
-from gateway.store import SqliteStore
+from gateway.store.sqlite.store import SqliteStore
 from teams import Swarm
 from teams.agents import AssistantAgent
 from teams.base import Team

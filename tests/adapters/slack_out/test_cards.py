@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from slack_sdk.models.blocks import Block
 
-from adapters.slack.actions import Action, parse_action
+from adapters.slack.action_ids import Action, parse_action
 from adapters.slack.simulator import Refused, Reset
 from gateway.events import InputRequested
 from gateway.surface import Card, Document, Line, Rejected, Unclear, Unreachable

@@ -3,7 +3,7 @@
 from typing import cast
 
 from gateway.delivery.clock import SystemClock
-from gateway.delivery.sending import Later, Sender, Sent
+from gateway.delivery.sender import Later, Sender, Sent
 from gateway.store.protocols import SessionStore
 from gateway.store.records import OutboxRow
 from tests.adapters.slack_out.desk import Desk, says

@@ -5,7 +5,16 @@ from collections.abc import Awaitable
 
 import pytest
 
-from adapters.slack.pacing import APPEND, POST, STOP, UPDATE, Bucket, Caller, Pacer, Rate
+from adapters.slack.outbound.rate_limits import (
+    APPEND,
+    POST,
+    STOP,
+    UPDATE,
+    Bucket,
+    Caller,
+    Pacer,
+    Rate,
+)
 from gateway.surface import RateLimited
 from tests.fakes.hand_clock import HandClock
 

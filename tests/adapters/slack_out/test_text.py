@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from adapters.slack.text import cut, length, neutral, opening, settled
+from adapters.slack.outbound.text import cut, length, neutral, opening, settled
 
 HOSTS = {"docs.example"}
 TEXTS = {

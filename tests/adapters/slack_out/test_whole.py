@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from adapters.slack.clock import sleep
+from adapters.slack.connection.clock import sleep
 from adapters.slack.simulator import Limited, Refused, Shown, SlackSimulator
 from gateway.client import Answer
 from gateway.conversation import Click

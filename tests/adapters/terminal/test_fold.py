@@ -2,7 +2,7 @@
 
 import pytest
 
-from adapters.terminal.fold import MOST_LINES, drawable
+from adapters.terminal.drawable import MOST_LINES, drawable
 
 ROWS = "".join(f"line {number}\n" for number in range(MOST_LINES + 50))
 TABLE = "| a | b |\n|---|---|\n" + "| 1 | 2 |\n" * (MOST_LINES + 50)

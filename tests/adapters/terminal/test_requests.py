@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from adapters.terminal.guard import INERT, QUIET, SECOND_THOUGHT
+from adapters.terminal.key_guard import INERT, QUIET, SECOND_THOUGHT
 from gateway import events
 from gateway.client import Answer
 from gateway.errors import StoreFull

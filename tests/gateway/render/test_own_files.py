@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.render.own_files import NotOwnFile, read_own_file
+from gateway.delivery.own_files import NotOwnFile, read_own_file
 
 
 @pytest.fixture

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from gateway.conversation import Attachment, Author, ConversationKey, InboundMessage, order_key
 from gateway.errors import NotFound
 from gateway.events import Notice
-from gateway.store import SqliteStore
 from gateway.store.decisions import Enqueue, NewThread, Refuse, SetMode
-from gateway.store.work import Record, TurnEnd, Work
+from gateway.store.sqlite.store import SqliteStore
+from gateway.store.turn_records import Record, TurnEnd, Work
 
 KEY = ConversationKey(platform="x", root="1")
 ANN, BOB = Author(id="ann", name="Ann"), Author(id="bob", name="Bob")

@@ -2,9 +2,9 @@
 
 import sqlite3
 
-from gateway.store import SqliteStore
-from gateway.store.versions import migrations
-from gateway.store.work import Work
+from gateway.store.sqlite.migrate import migrations
+from gateway.store.sqlite.store import SqliteStore
+from gateway.store.turn_records import Work
 
 
 async def test_messages_of_an_older_format_that_came_with_files_are_known_as_such(tmp_path):

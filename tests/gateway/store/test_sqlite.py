@@ -16,9 +16,9 @@ from gateway.errors import (
     StoreTooNew,
     StoreUnwritable,
 )
-from gateway.store import SqliteStore, temporary_store
 from gateway.store.decisions import NewThread
-from gateway.store.versions import migrations
+from gateway.store.sqlite.migrate import migrations
+from gateway.store.sqlite.store import SqliteStore, temporary_store
 
 NEW = NewThread(id="t1", team="demo", definition="d")
 KEY = ConversationKey.local("t1")
@@ -186,7 +186,7 @@ async def test_threads_are_found_by_title_and_text_whatever_the_case(tmp_path):
 
 LEFT_OPEN = """
 import asyncio, pathlib, sys
-from gateway.store import SqliteStore
+from gateway.store.sqlite.store import SqliteStore
 
 async def main():
     await SqliteStore(pathlib.Path(sys.argv[1])).own().__aenter__()

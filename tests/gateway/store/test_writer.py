@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from gateway.errors import Closing, StoreFull, StoreUnwritable
-from gateway.store.writer import GROUP, Writer
+from gateway.store.sqlite.writer import GROUP, Writer
 
 
 @pytest.fixture

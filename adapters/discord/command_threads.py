@@ -1,0 +1,104 @@
+"""Conversations that a command began: they are taken before Discord has a message they hang on.
+
+Such a conversation is known by its command. The answer to the command becomes the message on which
+it hangs; where there is none, because the process ended before it could answer, the bot says itself
+what was asked.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+from adapters.discord.connection.rest import Rest
+from adapters.discord.outbound.payloads import Message
+from adapters.discord.state import PLATFORM, Kept
+from gateway.conversation import ConversationKey
+from gateway.errors import GatewayError
+from gateway.render.outbound import markdown
+
+LOG = logging.getLogger("adapters.discord")
+
+PREFIX = "ask-"
+MARK = "asked"
+LOOKED_AT = 100
+"""Messages after the command that are looked through for its answer."""
+OPENING = "-# This was asked with a command:\n> {title}"
+
+
+def root_of_command(interaction: str) -> str:
+    """The root of the conversation that a command begins."""
+    return f"{PREFIX}{interaction}"
+
+
+def is_asked(key: ConversationKey) -> bool:
+    """Whether a command began the conversation."""
+    return key.root.startswith(PREFIX)
+
+
+class Asked:
+    """Knows the message on which such a conversation hangs."""
+
+    def __init__(self, rest: Rest, kept: Kept) -> None:
+        self._rest = rest
+        self._kept = kept
+        self._messages: dict[str, str] = {}
+        self._roots: dict[str, str] = {}
+
+    def load(self, root: str, message: str) -> None:
+        """Remember what an earlier run has kept."""
+        self._messages[root] = message
+        self._roots[message] = root
+
+    def root_at(self, message: str) -> str | None:
+        """The root of the conversation that hangs on a message, None for any other message."""
+        return self._roots.get(message)
+
+    def known(self, key: ConversationKey) -> str:
+        """The message on which a conversation hangs, "" for one of which that is not known."""
+        return self._messages.get(key.root, "")
+
+    async def hang(self, key: ConversationKey, message: str) -> None:
+        """The conversation hangs on this message."""
+        self.load(key.root, message)
+        try:
+            await self._kept.mark(PLATFORM, f"{MARK}:{key.root}", message, of=key)
+        except GatewayError as error:  # it can be found again
+            LOG.warning("where a conversation stands is not noted: %s", error)
+
+    async def message(self, key: ConversationKey) -> str:
+        """The message on which it hangs, posted if need be. Raises what a call raises."""
+        if known := self.known(key):
+            return known
+        opening = OPENING.format(title=markdown(await self.title(key)))
+        message = await self._answered(key, opening) or await self._open(key, opening)
+        await self.hang(key, message)
+        return message
+
+    async def title(self, key: ConversationKey) -> str:
+        """What was asked, in a line."""
+        thread = await self._kept.thread_at(key)
+        return thread.title if thread else ""
+
+    async def _answered(self, key: ConversationKey, opening: str) -> str | None:
+        command = key.root.removeprefix(PREFIX)
+        page: list[Mapping[str, Any]] = await self._rest.call(
+            "GET",
+            f"/channels/{key.channel}/messages",
+            query={"after": command, "limit": str(LOOKED_AT)},
+        )
+        for message in page:
+            began = (message.get("interaction_metadata") or {}).get("id")
+            if command == began or (message.get("content") == opening and _is_bot(message)):
+                return str(message["id"])
+        return None
+
+    async def _open(self, key: ConversationKey, opening: str) -> str:
+        body = Message(content=opening).body(nonce=f"a{key.root.removeprefix(PREFIX)}")
+        posted = await self._rest.call("POST", f"/channels/{key.channel}/messages", json=body)
+        return str(posted["id"])
+
+
+def _is_bot(message: Mapping[str, Any]) -> bool:
+    return bool(message["author"].get("bot"))

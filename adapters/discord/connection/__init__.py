@@ -1,0 +1,1 @@
+"""The connection to Discord: gateway sessions, REST calls, rate limits."""

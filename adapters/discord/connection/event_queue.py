@@ -1,0 +1,254 @@
+"""The events of the gateway connections, taken in the order of their channels.
+
+Each frame is read on its own: one that can't be read, or fails to be taken, is logged and ends
+nothing. While the store takes nothing, what was said is kept and tried again. What there is no room
+for, or fails for longer, is read from Discord's history when the next connection begins. Of several
+connections (shards) each has its own time until which it heard everything.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import math
+import time
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, cast
+from weakref import WeakValueDictionary
+
+from adapters.discord.inbound.parse_messages import Payload
+from gateway.adapter import AuthError
+from gateway.errors import Closing, GatewayError, NotFound, StoreFull, StoreUnwritable
+from gateway.surface import Rejected
+
+LOG = logging.getLogger("adapters.discord")
+
+DISPATCH = 0
+
+WAITS = (1.0, 3.0, 10.0, 30.0, 60.0)
+"""Seconds before each further try to take an event; the last of them over and over while the store
+takes nothing.
+"""
+HELD = 5_000
+"""Events that are kept at a time, for later tries."""
+AGAIN = frozenset(
+    {
+        "READY",
+        "GUILD_CREATE",
+        "MESSAGE_CREATE",
+        "MESSAGE_UPDATE",
+        "MESSAGE_DELETE",
+        "MESSAGE_DELETE_BULK",
+    }
+)
+"""Events that are worth it: an interaction is over after seconds."""
+
+Work = Callable[[], Coroutine[Any, Any, None]]
+
+
+class Listener(Protocol):
+    """Takes events, each as the object that Discord sent."""
+
+    async def message(self, payload: Payload) -> None:
+        """Somebody wrote something."""
+        ...
+
+    async def edit(self, payload: Payload) -> None:
+        """A message has changed."""
+        ...
+
+    async def removal(self, payload: Payload) -> None:
+        """Messages were deleted."""
+        ...
+
+    async def interaction(self, payload: Payload) -> None:
+        """Somebody did something with a command, a button or a form."""
+        ...
+
+    async def guild(self, payload: Payload, since: float) -> None:
+        """A server can be read; until `since` (seconds since the epoch) it was heard."""
+        ...
+
+    async def ready(self, since: float) -> None:
+        """A connection begins that does not tell what happened since then."""
+        ...
+
+    async def thread(self, payload: Payload) -> None:
+        """A thread has changed."""
+        ...
+
+
+@dataclass(slots=True)
+class _Shard:
+    """What is known of one connection. Times are seconds since the epoch."""
+
+    heard_at: float
+    """Until when everything was heard."""
+    since: float
+    """Until when that was so as the connection began."""
+    live: bool = False
+    """It tells what happens now, and owes nothing of before."""
+    lost: float = math.inf
+    """When the first thing was said that could not be taken."""
+    open: dict[int, float] = field(default_factory=dict[int, float])
+    """What is being taken, with the times from which it would have to be read again."""
+
+    @property
+    def taken_until(self) -> float:
+        """Until when everything was taken that was to be."""
+        return min(self.lost, self.heard_at, *self.open.values())
+
+
+class Events:
+    """Reads frames, and gives what they say to a listener, in tasks of `group`; the Wire of a
+    connection. `heard_at`: until when each of the shards had heard everything.
+    """
+
+    def __init__(
+        self,
+        listener: Listener,
+        group: asyncio.TaskGroup,
+        heard_at: Sequence[float],
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._clock = clock
+        self._listener = listener
+        self._group = group
+        self._shards = [_Shard(at, at) for at in heard_at]
+        self._number = 0
+        self._open = 0
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+
+    @property
+    def taken_until(self) -> tuple[float, ...]:
+        """Until when each shard has taken everything that was to be (seconds since the epoch)."""
+        return tuple(shard.taken_until for shard in self._shards)
+
+    def frame(self, text: str) -> None:
+        """Take a frame."""
+        try:
+            frame = json.loads(text)
+            kind, event, data = frame["op"], frame.get("t"), frame.get("d")
+            shard = self._shard_of(kind, data)
+            if event == "READY" and shard is not None:
+                self._begins(shard)
+            if shard is not None and shard.live:
+                shard.heard_at = self._clock()
+            if shard is not None and kind == DISPATCH and isinstance(data, Mapping):
+                self._dispatch(shard, str(event), cast("Payload", data))
+        except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
+            LOG.warning("a frame of Discord can't be read: %r", error)
+
+    def lost(self, shard: int) -> None:
+        """The connection is gone: what comes next is a greeting, or was said before."""
+        self._shards[shard].live = False
+
+    def resumed(self, shard: int) -> None:
+        """All that was said meanwhile was told."""
+        self._shards[shard].live = True
+        self._shards[shard].heard_at = self._clock()
+
+    def _begins(self, shard: _Shard) -> None:
+        shard.since, shard.lost = shard.taken_until, math.inf
+        shard.live = True
+
+    def _shard_of(self, kind: int, data: Any) -> _Shard | None:
+        """Whose frame it is: of several, only what happens in servers tells; the rest comes over
+        the first. Of an answer to a heartbeat nobody knows.
+        """
+        if len(self._shards) == 1:
+            return self._shards[0]
+        if kind != DISPATCH or not isinstance(data, Mapping):
+            return None
+        told = cast("Payload", data)
+        if "shard" in told:
+            return self._shards[int(told["shard"][0])]
+        guild = told.get("guild_id") or (told.get("id") if "joined_at" in told else None)
+        return self._shards[(int(guild or 0) >> 22) % len(self._shards)]
+
+    def _dispatch(self, shard: _Shard, event: str, data: Payload) -> None:
+        listener = self._listener
+        channel = str(data.get("channel_id", ""))
+        since = shard.since
+        match event:
+            case "MESSAGE_CREATE":
+                self._begin(shard, event, lambda: listener.message(data), channel)
+            case "MESSAGE_UPDATE":
+                self._begin(shard, event, lambda: listener.edit(data), channel)
+            case "MESSAGE_DELETE" | "MESSAGE_DELETE_BULK":
+                self._begin(shard, event, lambda: listener.removal(data), channel)
+            case "INTERACTION_CREATE":
+                self._begin(shard, event, lambda: listener.interaction(data))
+            case "THREAD_UPDATE":
+                self._begin(shard, event, lambda: listener.thread(data))
+            case "READY" if shard is self._shards[0]:  # which tells of direct messages, too
+                self._begin(shard, event, lambda: listener.ready(since), since=since)
+            case "GUILD_CREATE":
+                self._begin(shard, event, lambda: listener.guild(data, since), since=since)
+            case _:
+                return
+
+    def _begin(
+        self,
+        shard: _Shard,
+        event: str,
+        work: Work,
+        channel: str = "",
+        *,
+        since: float | None = None,
+    ) -> None:
+        at = shard.heard_at if since is None else since
+        if event in AGAIN and self._open >= HELD:
+            _lose(shard, event, at)
+            return
+        self._number += 1
+        taking = self._take(shard, event, work, channel, self._number)
+        shard.open[self._number] = at
+        self._open += 1
+        try:
+            self._group.create_task(taking, name=f"takes {event}")
+        except RuntimeError:  # the adapter ends, and the connection does not know of it yet
+            taking.close()
+
+    async def _take(self, shard: _Shard, event: str, work: Work, channel: str, number: int) -> None:
+        try:
+            async with self._locks.setdefault(channel or str(number), asyncio.Lock()):
+                await self._persist(event, work)
+        except AuthError:
+            raise
+        except GatewayError as error:
+            LOG.error("%s was not taken: %s", event, error)  # noqa: TRY400 (the text says it all)
+            if event in AGAIN and not isinstance(error, NotFound | Rejected):
+                _lose(shard, event, shard.open[number])
+        except Exception:  # whatever Discord sends ends no more than its own event
+            LOG.exception("%s can't be read", event)
+        # Not where it was cancelled: then it is read again at the next start.
+        del shard.open[number]
+        self._open -= 1
+
+    async def _persist(self, event: str, work: Work) -> None:
+        """Do the work, again where it failed for now: Discord does not tell an event twice."""
+        tried = 0
+        while True:
+            try:
+                await work()
+            except (AuthError, Closing, NotFound, Rejected):
+                raise
+            except GatewayError as error:
+                refusing = isinstance(error, StoreFull | StoreUnwritable)
+                if event not in AGAIN or (tried >= len(WAITS) and not refusing):
+                    raise
+                wait = WAITS[min(tried, len(WAITS) - 1)]
+                LOG.warning("%s was not taken, again in %g s: %s", event, wait, error)
+                await asyncio.sleep(wait)
+                tried += 1
+            else:
+                return
+
+
+def _lose(shard: _Shard, event: str, at: float) -> None:
+    if shard.lost == math.inf:
+        LOG.error("from %s on, what was said is read with the next connection", event)
+    shard.lost = min(shard.lost, at)

@@ -1,0 +1,260 @@
+"""Discord's REST API, one try at a time: each call ends within its time, and says how.
+
+discord.py's own client sleeps inside a call while a bucket is empty, tries some errors again and
+others not, and ends with its connection. What stands in threads needs an answer now, and goes on
+while the gateway connection is replaced.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from http import HTTPStatus
+from types import TracebackType
+from typing import Any, Self, cast
+
+import aiohttp
+from pydantic import SecretStr
+
+from adapters.discord.connection.rate_limits import Bucket, Buckets, Rank
+from gateway.adapter import AuthError
+from gateway.surface import RateLimited, Rejected, Unclear, Unreachable
+
+LOG = logging.getLogger("adapters.discord")
+
+CALL_SECONDS = 15.0
+RESPOND_SECONDS = 4.0
+PATIENCE = 10.0
+"""Seconds that a call waits for its bucket."""
+
+USER_AGENT = "DiscordBot (https://github.com/Rapptz/discord.py, 2) Parley/0.1"
+"""Discord wants the address of a library; ours is discord.py, whose calls these stand beside."""
+
+UNKNOWN_CHANNEL = 10003
+UNKNOWN_MESSAGE = 10008
+MISSING_ACCESS = 50001
+THREAD_ARCHIVED = 50083
+THREAD_EXISTS = 160004
+OLD_MESSAGE_EDITS = 30046
+
+GONE = frozenset({10003, 10004, 50001, 50013, 50083, 160005, 50007, 50278})
+"""Codes after which nothing can be written at a place: channel or guild unknown, no access, no
+permission, thread archived or locked, person takes no direct messages.
+"""
+
+_MAJOR = re.compile(r"^/(?:(?:channels|guilds)/\d+|webhooks/\d+/[^/]+)(?=/|$)")
+_ID = re.compile(r"/\d{5,20}(?=/|$)")
+
+
+class Refused(Rejected):
+    """Discord answered with an error of the caller's: HTTP status, and Discord's own code."""
+
+    def __init__(self, status: int, code: int, message: str) -> None:
+        super().__init__(f"Discord refused it: {message} ({code or status}).", gone=code in GONE)
+        self.status = status
+        self.code = code
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Upload:
+    """A file to be sent."""
+
+    name: str
+    data: bytes
+
+
+class Rest:
+    """Calls to Discord with a bot's token.
+
+        async with Rest(token, base) as rest:
+            message = await rest.call("POST", f"/channels/{channel}/messages", json={...})
+
+    `call` raises RateLimited, Refused, Unreachable (Discord did not take it), Unclear (nobody
+    knows) and AuthError.
+    """
+
+    def __init__(self, token: SecretStr, base: str, buckets: Buckets | None = None) -> None:
+        self._token = token
+        self._base = base.rstrip("/")
+        self.buckets = buckets or Buckets()
+        self._session: aiohttp.ClientSession | None = None
+
+    async def __aenter__(self) -> Self:
+        self._session = aiohttp.ClientSession(
+            timeout=aiohttp.ClientTimeout(total=CALL_SECONDS), trust_env=True
+        )
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.session.close()
+
+    @property
+    def session(self) -> aiohttp.ClientSession:
+        """The connection pool."""
+        assert self._session is not None, "the client is used before it is entered"
+        return self._session
+
+    def bucket(self, method: str, path: str) -> Bucket:
+        """Where a call counts."""
+        return self.buckets.of(*_route(method, path))
+
+    async def call(
+        self,
+        method: str,
+        path: str,
+        *,
+        json: Any = None,
+        files: Sequence[Upload] = (),
+        rank: Rank = Rank.URGENT,
+        query: Mapping[str, str] | None = None,
+    ) -> Any:
+        """One call; the JSON that came back."""
+        bucket = self.bucket(method, path)
+        if self.buckets.held > PATIENCE:
+            raise RateLimited(self.buckets.held)
+        try:
+            async with asyncio.timeout(PATIENCE) as waiting, bucket.call(rank):
+                await self.buckets.spread()
+                waiting.reschedule(None)
+                return await self._send(method, path, bucket, json, files, query)
+        except TimeoutError as error:
+            raise RateLimited(max(bucket.delay(rank), self.buckets.held, 0.5)) from error
+
+    async def respond(self, path: str, json: Any) -> Any:
+        """Answer an interaction: in no bucket and without waiting, for there are three seconds."""
+        try:
+            async with asyncio.timeout(RESPOND_SECONDS):
+                return await self._send("POST", path, None, json, (), None)
+        except TimeoutError as error:
+            raise _failed("POST", "TimeoutError") from error
+
+    async def fetch(self, url: str, longest: int) -> bytes:
+        """A file of at most `longest` bytes from one of Discord's hosts, without the token.
+
+        Raises Rejected if it is not there, or longer, and Unreachable.
+        """
+        try:
+            async with self.session.get(url, allow_redirects=False) as answer:
+                if answer.status != HTTPStatus.OK:
+                    raise Rejected(f"The file could not be read ({answer.status}).")
+                data = await answer.content.read(longest + 1)
+                while len(data) <= longest and (more := await answer.content.read(longest)):
+                    data += more
+        except (aiohttp.ClientError, OSError, TimeoutError) as error:
+            raise Unreachable("Discord's file host could not be reached.") from error
+        if len(data) > longest:
+            raise Rejected(f"The file is longer than {longest} bytes.")
+        return data
+
+    async def _send(
+        self,
+        method: str,
+        path: str,
+        bucket: Bucket | None,
+        body: Any,
+        files: Sequence[Upload],
+        query: Mapping[str, str] | None,
+    ) -> Any:
+        headers = {"User-Agent": USER_AGENT}
+        if bucket is not None:
+            headers["Authorization"] = f"Bot {self._token.get_secret_value()}"
+        data: Any = None
+        if files:
+            data = _multipart(body, files)
+        elif body is not None:
+            data, headers["Content-Type"] = json.dumps(body), "application/json"
+        try:
+            async with self.session.request(
+                method,
+                self._base + path,
+                data=data,
+                headers=headers,
+                params=query,
+                allow_redirects=False,
+            ) as answer:
+                found = await _json(answer)
+        except aiohttp.ClientConnectorError as error:
+            raise Unreachable("Discord could not be reached.") from error
+        except (aiohttp.ClientError, OSError, TimeoutError) as error:
+            raise _failed(method, f"{type(error).__name__}") from error
+        if bucket is not None and answer.status != HTTPStatus.TOO_MANY_REQUESTS:
+            self.buckets.learn(*_route(method, path), bucket, answer.headers)
+        if answer.ok:
+            return found
+        raise self._error(method, answer, found, bucket)
+
+    def _error(
+        self, method: str, answer: aiohttp.ClientResponse, found: Any, bucket: Bucket | None
+    ) -> Exception:
+        body = cast("dict[str, Any]", found) if isinstance(found, dict) else {}
+        match answer.status:
+            case HTTPStatus.UNAUTHORIZED if bucket is not None:
+                return AuthError("Discord refused the bot's token: make a new one and set it.")
+            case HTTPStatus.TOO_MANY_REQUESTS:
+                return self._limited(answer, body, bucket)
+            case status if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+                return _failed(method, f"status {status}")
+            case status:
+                code = body.get("code")
+                message = str(body.get("message", answer.reason))
+                return Refused(status, code if isinstance(code, int) else 0, message)
+
+    def _limited(
+        self, answer: aiohttp.ClientResponse, body: dict[str, Any], bucket: Bucket | None
+    ) -> RateLimited:
+        told = body.get("retry_after", answer.headers.get("Retry-After", "5"))
+        try:
+            seconds = max(float(told), 0.0)
+        except (TypeError, ValueError):
+            seconds = 5.0
+        everything = body.get("global") or "global" in answer.headers.get("X-RateLimit-Scope", "")
+        # Without Via it is not the API that answers but what stands before it, for the address.
+        if everything or "Via" not in answer.headers:
+            self.buckets.hold_all(seconds)
+        elif bucket is not None:
+            bucket.hold(seconds)
+        LOG.warning("Discord asks to wait for %.2f s", seconds)
+        return RateLimited(seconds)
+
+
+def _failed(method: str, why: str) -> Unclear | Unreachable:
+    """What a call that ended without an answer means: one that may be made twice is not unclear."""
+    if method == "POST":
+        return Unclear(f"Discord did not say whether it took it ({why}).")
+    return Unreachable(f"Discord failed ({why}).")
+
+
+def _route(method: str, path: str) -> tuple[str, str]:
+    """The route without its ids, and what its limits are counted by."""
+    found = _MAJOR.match(path)
+    if found is None:
+        return f"{method} {_ID.sub('/{}', path)}", ""
+    kind = found[0].split("/", 2)[1]
+    return f"{method} /{kind}{_ID.sub('/{}', path[found.end() :])}", found[0]
+
+
+def _multipart(body: Any, files: Sequence[Upload]) -> aiohttp.FormData:
+    form = aiohttp.FormData(quote_fields=False)
+    form.add_field("payload_json", json.dumps(body))
+    for n, file in enumerate(files):
+        form.add_field(
+            f"files[{n}]", file.data, filename=file.name, content_type="application/octet-stream"
+        )
+    return form
+
+
+async def _json(answer: aiohttp.ClientResponse) -> Any:
+    text = await answer.text(errors="replace")
+    try:
+        return json.loads(text) if text else None
+    except ValueError:
+        return None

@@ -1,0 +1,1 @@
+"""Discord events on their way in: parsed, given files, caught up with."""

@@ -1,0 +1,213 @@
+"""What was said while nobody listened: read from Discord's history, taken like anything else.
+
+What is a quarter of an hour old or less is answered, the messages of one person in a row as one.
+What is older waits below a button: an answer out of the blue, hours later, helps nobody.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from adapters.discord.channels import Channel
+from adapters.discord.connection.rest import Refused, Rest
+from adapters.discord.custom_ids import Action
+from adapters.discord.inbound.messages import FRESH, Hearing, said_at
+from adapters.discord.inbound.parse_messages import Me, Said, parse_message
+from adapters.discord.outbound.payloads import Message
+from adapters.discord.outbound.surface import snowflake
+from gateway.conversation import Author, InboundMessage
+from gateway.errors import GatewayError
+from gateway.inbound.policy import NOT_ALLOWED
+
+LOG = logging.getLogger("adapters.discord")
+
+OLDEST = 86_400.0
+MOST_MISSED = 50
+PAGE = 100
+PAGES = 5
+OVERLAP = 60.0
+"""Seconds before the gap that are read again: what was under way then may not have been taken."""
+READS = 4
+"""Channels that are read at a time."""
+
+TEXT_CHANNELS = frozenset({0, 1, 5, 10, 11, 12})
+MISSED = "I was away and have missed this."
+GONE = "That message is not there any more."
+TAKEN = "The team answers."
+MORE = "More was said than can be read; what the team is still to answer, say again."
+
+
+@dataclass(slots=True)
+class _Found:
+    """A message to be taken, and the ones it is made of."""
+
+    message: InboundMessage
+    said: list[Said] = field(default_factory=list[Said])
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """What stands in a channel from the message `first` on, before the message `end`."""
+
+    channel: str
+    guild: str
+    first: str
+    end: str
+
+
+class CatchUp:
+    """Reads the channels in which something was said since a time (seconds since the epoch)."""
+
+    def __init__(
+        self, rest: Rest, hearing: Hearing, clock: Callable[[], float] = time.time
+    ) -> None:
+        self._clock = clock
+        self._rest = rest
+        self._hearing = hearing
+        self._reading = asyncio.Semaphore(READS)
+
+    async def read(self, channels: Iterable[tuple[Channel, str]], since: float, me: Me) -> None:
+        """Take what was missed in these channels; each with the id of its last message."""
+        since = max(since, self._clock() - OLDEST)
+        for channel, last in channels:
+            if channel.type in TEXT_CHANNELS and (
+                not last or int(last) > snowflake(since - OVERLAP)
+            ):
+                await self._read(channel, since, me)
+
+    async def _read(self, channel: Channel, since: float, me: Me) -> None:
+        try:
+            async with self._reading:
+                page = await self._history(channel, since - OVERLAP)
+        except Refused as error:
+            LOG.info("channel %s can't be caught up with: %s", channel.id, error)
+            return
+        said = list(_parsed(page, channel.guild, me))
+        now = self._clock()
+        fresh = [each for each in said if now - said_at(each) <= FRESH]
+        old = [each for each in said if now - said_at(each) > FRESH]
+        for found in await self._meant(fresh, me):
+            LOG.info("a message of channel %s is taken late", channel.id)
+            await self._hearing.take(found.message, found.said[-1], me)
+        await self._offer((await self._meant(old, me, files=False))[-MOST_MISSED:])
+
+    async def _history(self, channel: Channel, since: float) -> list[Mapping[str, Any]]:
+        """What was said there since then, in order; of too much, the newest."""
+        after, found = snowflake(since), list[Mapping[str, Any]]()
+        query = {"limit": str(PAGE)}
+        for _ in range(PAGES):
+            page = await self._rest.call("GET", f"/channels/{channel.id}/messages", query=query)
+            found += (each for each in page if int(each["id"]) > after)
+            oldest = min((int(each["id"]) for each in page), default=after)
+            if len(page) < PAGE or oldest <= after:
+                break
+            query["before"] = str(oldest)
+        else:
+            LOG.warning("channel %s: only the newest of what was missed is read", channel.id)
+        return sorted(found, key=lambda message: int(message["id"]))
+
+    async def _meant(self, said: Sequence[Said], me: Me, *, files: bool = True) -> list[_Found]:
+        """What of it is meant for the team, with what one person says in a row put together."""
+        found: list[_Found] = []
+        for each in said:
+            message = await self._hearing.meant(each, me, files=files)
+            if message is None or await self._hearing.took(message):
+                continue
+            last = found[-1] if found else None
+            if last and _together(last.message, message):
+                last.message = _joined(last.message, message)
+                last.said.append(each)
+            else:
+                found.append(_Found(message, [each]))
+        return found
+
+    async def _offer(self, missed: Sequence[_Found]) -> None:
+        """A button below what was missed, one for each conversation; none for who may not write."""
+        offered: set[str] = set()
+        for found in missed:
+            first = found.said[0]
+            if str(found.message.key) in offered or not await self._hearing.may(found.message):
+                continue
+            offered.add(str(found.message.key))
+            try:
+                await self._post_offer(first)
+            except GatewayError as error:
+                LOG.info("that something was missed can't be told: %s", error)
+
+    async def _post_offer(self, first: Said) -> None:
+        action = Action(kind="missed", what=first.id)
+        button = {"type": 2, "style": 1, "label": "Answer now", "custom_id": str(action)}
+        row = {"type": 1, "components": [button]}
+        offer = Message(content=MISSED, components=(row,))
+        await self._rest.call(
+            "POST",
+            f"/channels/{first.channel}/messages",
+            json=offer.body(nonce=f"m{first.id}", below=first.id),
+        )
+
+    async def answer(self, gap: Gap, author: Author, me: Me) -> str:
+        """Take what was missed, for somebody who may write there; what they are told."""
+        try:
+            found, whole = await self._between(gap)
+        except (Refused, ValueError):
+            return GONE
+        missed = list(_parsed(found, gap.guild, me))
+        if not missed or missed[0].id != gap.first:
+            return GONE
+        key, _ = await self._hearing.where(missed[0])
+        if not await self._hearing.may(
+            InboundMessage(key=key, author=author, direct=not gap.guild)
+        ):
+            return NOT_ALLOWED
+        taken = 0
+        for said in missed:
+            if (await self._hearing.where(said))[0] == key:
+                receipt = await self._hearing.hear(said, me)
+                taken += receipt is not None and receipt.outcome != "refused"
+        told = TAKEN if taken == 1 else f"The team answers {taken} messages."
+        return told if whole else f"{told} {MORE}"
+
+    async def _between(self, gap: Gap) -> tuple[list[Mapping[str, Any]], bool]:
+        """The messages of a gap, in order, and whether those are all."""
+        found: list[Mapping[str, Any]] = []
+        after, end = int(gap.first) - 1, int(gap.end)
+        for _ in range(PAGES):
+            query = {"after": str(after), "limit": str(PAGE)}
+            page = await self._rest.call("GET", f"/channels/{gap.channel}/messages", query=query)
+            page.sort(key=lambda message: int(message["id"]))
+            found += (each for each in page if int(each["id"]) < end)
+            if len(page) < PAGE or int(page[-1]["id"]) >= end:
+                return found, True
+            after = int(page[-1]["id"])
+        return found, False
+
+
+def _parsed(page: Sequence[Mapping[str, Any]], guild: str, me: Me) -> Iterable[Said]:
+    for payload in page:
+        try:
+            said = parse_message({**payload, "guild_id": guild}, me)
+        except (KeyError, TypeError, ValueError) as error:
+            LOG.warning("a message can't be read: %r", error)
+        else:
+            if said is not None:
+                yield said
+
+
+def _together(one: InboundMessage, other: InboundMessage) -> bool:
+    plain = not (one.reply_to or other.reply_to) and not other.text.startswith("/")
+    return plain and (one.key, one.author.id) == (other.key, other.author.id)
+
+
+def _joined(one: InboundMessage, other: InboundMessage) -> InboundMessage:
+    return replace(
+        one,
+        text=f"{one.text}\n\n{other.text}",
+        dedupe=(*one.dedupe, *other.dedupe),
+        attachments=(*one.attachments, *other.attachments),
+        quotes=(*one.quotes, *other.quotes),
+    )

@@ -1,0 +1,95 @@
+"""Files that came with a message: read from Discord's own hosts alone, within bounds."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from urllib.parse import parse_qs, urlsplit
+
+from adapters.discord.connection.rest import Rest
+from adapters.discord.inbound.parse_messages import FileRef
+from gateway.config.settings import Attachments
+from gateway.content.attachments import MB
+from gateway.conversation import Attachment
+from gateway.errors import GatewayError
+from gateway.render.outbound import label
+from gateway.surface import Rejected
+
+LOG = logging.getLogger("adapters.discord")
+
+HOSTS = frozenset({"cdn.discordapp.com", "media.discordapp.net"})
+MOST_FILES = 10
+
+Refetch = Callable[[], Awaitable[Sequence[FileRef]]]
+"""Asks Discord for the files' addresses anew: they hold for about a day."""
+
+
+class Files:
+    """Reads files. `limits` say which are worth it: the others are left to the gateway, which
+    refuses them in words. A simulator's API has its files where it has everything else.
+    """
+
+    def __init__(self, rest: Rest, api: str, limits: Callable[[], Attachments]) -> None:
+        host = urlsplit(api)
+        self._own = host.netloc if host.hostname != "discord.com" else ""
+        self._rest = rest
+        self._limits = limits
+
+    async def read(
+        self, files: Sequence[FileRef], again: Refetch
+    ) -> tuple[tuple[Attachment, ...], list[str]]:
+        """The files that can be had, and a sentence about each other one."""
+        taken: list[Attachment] = []
+        told: list[str] = []
+        for n, file in enumerate(files):
+            try:
+                if n >= MOST_FILES:
+                    raise Rejected(f"only {MOST_FILES} files are taken")
+                taken.append(await self._read(file, again))
+            except GatewayError as error:
+                LOG.info("a file was not read: %s", error)
+                told.append(f"[The file {label(file.name, 80)!r} was not taken: {error}]")
+        return tuple(taken), told
+
+    async def _read(self, file: FileRef, again: Refetch) -> Attachment:
+        most = int(self._limits().file_mb * MB)
+        if file.size > most:
+            return Attachment(
+                name=file.name, media_type=file.media_type, data=b"", left_out=file.size
+            )
+        data = await self._fetch(file, most, again)
+        return Attachment(name=file.name, media_type=file.media_type, data=data)
+
+    async def _fetch(self, file: FileRef, most: int, again: Refetch) -> bytes:
+        self._check(file.url)
+        if not expired(file.url):
+            try:
+                return await self._rest.fetch(file.url, most)
+            except GatewayError as error:
+                LOG.debug("asking for the file's address anew: %s", error)
+        fresh = next((each for each in await again() if each.id == file.id), file)
+        self._check(fresh.url)
+        return await self._rest.fetch(fresh.url, most)
+
+    def _check(self, url: str) -> None:
+        if not self._is_theirs(url):
+            raise Rejected("it does not lie on Discord's own hosts.")
+
+    def _is_theirs(self, url: str) -> bool:
+        try:
+            parts = urlsplit(url)
+        except ValueError:
+            return False
+        if self._own and parts.netloc == self._own:
+            return parts.scheme in ("http", "https")
+        return parts.scheme == "https" and parts.netloc in HOSTS
+
+
+def expired(url: str) -> bool:
+    """Whether an address has signed itself out; `ex` is its end, in hexadecimal seconds."""
+    ends = parse_qs(urlsplit(url).query).get("ex", [""])[0]
+    try:
+        return bool(ends) and int(ends, 16) < time.time()
+    except ValueError:
+        return False

@@ -1,0 +1,305 @@
+"""From what was said on Discord to what the gateway takes: who, where, with which files."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from time import monotonic
+
+from adapters.discord.bounded_cache import Recent
+from adapters.discord.channels import Channels, conversation
+from adapters.discord.connection.rest import Rest
+from adapters.discord.inbound.files import Files
+from adapters.discord.inbound.parse_messages import (
+    FileRef,
+    Foreign,
+    Me,
+    Removed,
+    Said,
+    Sender,
+    parse_files,
+    parse_history,
+    readable,
+)
+from adapters.discord.inbound.people import People
+from adapters.discord.outbound.payloads import CONTENT, Message, clip
+from adapters.discord.outbound.surface import DISCORD_EPOCH
+from adapters.discord.threads import Spots
+from gateway.adapter import AuthError
+from gateway.client import Receipt
+from gateway.conversation import Author, ConversationKey, InboundMessage, Quote, order_key
+from gateway.errors import GatewayError
+from gateway.gateway import Gateway
+from gateway.inbound.policy import NOT_ALLOWED, TELL_AGAIN
+
+LOG = logging.getLogger("adapters.discord")
+
+SITE = "https://discord.com/channels"
+FRESH = 900.0
+"""Seconds for which a message is answered of itself, also where an edit calls the team."""
+EARLIER = 50
+"""Messages of a thread that are read when the team is called there."""
+EARLIER_SECONDS = 5.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Knowledge:
+    """What hearing needs to know of Discord. `roles` gives a role's name, "" for an unknown one."""
+
+    rest: Rest
+    spots: Spots
+    channels: Channels
+    people: People
+    files: Files
+    roles: Callable[[str], str]
+
+
+class Hearing:
+    """Hands what was said to the gateway, if it is meant for the team."""
+
+    def __init__(self, gateway: Gateway, knowledge: Knowledge) -> None:
+        self._gateway = gateway
+        self._known = knowledge
+        self._told = Recent[float](1_000)
+        self._ours = Recent[bool](10_000)
+
+    async def hear(self, said: Said, me: Me) -> Receipt | None:
+        """Take a message; None if it was not meant for the team. Raises GatewayError."""
+        message = await self.meant(said, me)
+        if message is None:
+            self._gateway.vitals.ignored["not addressed"] += 1
+            return None
+        return await self.take(message, said, me)
+
+    async def meant(self, said: Said, me: Me, *, files: bool = True) -> InboundMessage | None:
+        """The message, with its `files`, if it is meant for the team. Raises GatewayError."""
+        if not (said.text.strip() or said.files or said.foreign):
+            return None
+        key, in_thread = await self.where(said)
+        author = await self._known.people.author(said.sender, said.guild)
+        going_on = await self._goes_on(said, key, in_thread=in_thread)
+        direct = not said.guild
+        if not self._gateway.addressed(
+            key, author, direct=direct, mentioned=said.mentioned, in_thread=going_on
+        ):
+            return None
+        message = await self._message(said, key, author, me)
+        if files and await self._gateway.may(message):  # nobody else makes the bot read files
+            message = await self._with_what_came(message, said)
+        return message
+
+    async def may(self, message: InboundMessage) -> bool:
+        """Whether its author may write there."""
+        return await self._gateway.may(message)
+
+    async def took(self, message: InboundMessage) -> bool:
+        """Whether it was taken before."""
+        return bool(await self._gateway.store.taken(message.dedupe))
+
+    async def take(self, message: InboundMessage, said: Said, me: Me) -> Receipt:
+        """Hand in a message; `said` is the last that it is made of."""
+        message = await self._with_what_was_said(message, said, me)
+        if message.direct:
+            self._known.spots.hears_direct(message.key.channel)
+        elif message.key.channel == said.channel:
+            self._known.spots.begins(message.key, message.text, said.sender.id)
+        receipt = await self.accept(message)
+        await self._reply(receipt, said)
+        return receipt
+
+    async def accept(self, message: InboundMessage) -> Receipt:
+        """Hand something in that may begin or end a conversation."""
+        receipt = await self._gateway.accept(message)
+        if receipt.thread:
+            self._ours.put(str(message.key), True)
+            if message.direct:
+                await self._known.spots.keep_direct(message.key, receipt.thread)
+        return receipt
+
+    async def hear_edit(self, said: Said, me: Me) -> None:
+        """Take the new text of a message, which may be the first that calls the team."""
+        if not said.edited:
+            return
+        key, _ = await self.where(said)
+        created, edit = _created(key, said.id), key.dedupe("edit", said.id, said.edited)
+        known = await self._gateway.store.taken((created, edit))
+        if created not in known and _calls_late(said):
+            await self.hear(said, me)
+        if created not in known or edit in known:
+            return
+        author = await self._known.people.author(said.sender, said.guild)
+        message = await self._message(said, key, author, me)
+        message = replace(message, event="edit", dedupe=(edit,))
+        if await self._gateway.may(message):
+            message = await self._with_what_came(message, said)
+        await self._gateway.accept(message)
+
+    async def hear_removal(self, removed: Removed) -> None:
+        """Take that messages are gone."""
+        for message in removed.ids:
+            key, _ = await conversation(
+                self._known.channels, self._known.spots, removed.channel, removed.guild, message
+            )
+            if await self._gateway.store.taken((_created(key, message),)):
+                await self.take_removal(key, message)
+
+    async def take_removal(self, key: ConversationKey, message: str) -> None:
+        """Take that a message of a conversation is gone. Raises GatewayError."""
+        await self._gateway.accept(
+            InboundMessage(
+                key=key,
+                author=Author(id=""),
+                event="delete",
+                direct=not key.workspace,
+                dedupe=(key.dedupe("delete", message),),
+                message_id=message,
+            )
+        )
+
+    async def where(self, said: Said) -> tuple[ConversationKey, bool]:
+        """The conversation in which it was said, and whether that stands in a thread."""
+        return await conversation(
+            self._known.channels,
+            self._known.spots,
+            said.channel,
+            said.guild,
+            said.chain or said.id,
+        )
+
+    async def _goes_on(self, said: Said, key: ConversationKey, *, in_thread: bool) -> bool:
+        """Whether the bot takes part in what it was said in."""
+        if said.answers or not in_thread:
+            return bool(said.answers)
+        known = self._ours.get(str(key))
+        if known is None:
+            known = await self._gateway.store.thread_at(key) is not None
+            if self._ours.get(str(key)) is None:  # it may have begun meanwhile
+                self._ours.put(str(key), known)
+        return known
+
+    async def _message(
+        self, said: Said, key: ConversationKey, author: Author, me: Me
+    ) -> InboundMessage:
+        text = readable(said, me, self._known.channels.name, self._known.roles)
+        return InboundMessage(
+            key=key,
+            author=author,
+            direct=not said.guild,
+            text=text,
+            dedupe=(_created(key, said.id),),
+            message_id=said.id,
+            order_key=order_key(said.id),
+            reply_to=said.request or said.answers,
+            link=f"{SITE}/{said.guild or '@me'}/{said.channel}/{said.id}",
+            quotes=tuple([await self.quote(each, key, said.guild) for each in said.foreign]),
+        )
+
+    async def quote(self, foreign: Foreign, key: ConversationKey, guild: str) -> Quote:
+        """What somebody else says, as data."""
+        if foreign.forward:
+            return Quote(text=foreign.text, kind="forward")
+        if foreign.sender is None:
+            return Quote(text=foreign.text)
+        verified = await self._may(foreign.sender, key, guild)
+        return Quote(text=foreign.text, author=foreign.sender.name, verified=verified)
+
+    async def _may(self, sender: Sender, key: ConversationKey, guild: str) -> bool:
+        """Whether somebody may write there themselves; not if Discord can't say who they are."""
+        try:
+            author = await self._known.people.author(sender, guild)
+        except AuthError:
+            raise
+        except GatewayError as error:
+            LOG.info("who user %s is can't be asked: %s", sender.id, error)
+            return False
+        return await self._gateway.may(InboundMessage(key=key, author=author, direct=not guild))
+
+    async def _with_what_came(self, message: InboundMessage, said: Said) -> InboundMessage:
+        """The message with its files, and a word about those that are not taken."""
+        if not said.files:
+            return message
+        files, told = await self._known.files.read(said.files, lambda: self._again(said))
+        text = "\n".join(filter(None, (message.text, *told)))
+        return replace(message, attachments=files, text=text)
+
+    async def _with_what_was_said(
+        self, message: InboundMessage, said: Said, me: Me
+    ) -> InboundMessage:
+        """The message that calls the team into a thread, with what people had said there, as far
+        as it can be read now.
+        """
+        key = message.key
+        in_thread = bool(said.guild) and key.channel != said.channel
+        if not in_thread or message.text.startswith("/") or not await self._gateway.may(message):
+            return message
+        if await self._gateway.store.thread_at(key) is not None:
+            return message
+        path = f"/channels/{said.channel}/messages"
+        query = {"before": message.message_id, "limit": str(EARLIER)}
+        try:
+            async with asyncio.timeout(EARLIER_SECONDS):
+                found = await self._known.rest.call("GET", path, query=query)
+                parsed = parse_history(found, said.guild, me)
+                earlier = [await self._history(one, key, me) for one in parsed if one.text]
+        except AuthError:
+            raise
+        except (TimeoutError, GatewayError) as error:
+            LOG.info("what was said in thread %s is not read: %r", said.channel, error)
+            return message
+        return replace(message, quotes=(*earlier, *message.quotes))
+
+    async def _history(self, said: Said, key: ConversationKey, me: Me) -> Quote:
+        text = readable(said, me, self._known.channels.name, self._known.roles)
+        quote = await self.quote(Foreign(text=text, sender=said.sender), key, said.guild)
+        return replace(quote, kind="history")
+
+    def _told_lately(self, said: Said) -> bool:
+        """Whether somebody was refused in a channel already: there, each message begins anew."""
+        where, now = f"{said.channel}/{said.sender.id}", monotonic()
+        told = self._told.get(where)
+        if told is not None and now - told < TELL_AGAIN:
+            return True
+        self._told.put(where, now)
+        return False
+
+    async def _again(self, said: Said) -> Sequence[FileRef]:
+        path = f"/channels/{said.channel}/messages/{said.id}"
+        found = await self._known.rest.call("GET", path)
+        others = [found.get("referenced_message") or {}]
+        others += [each.get("message", {}) for each in found.get("message_snapshots") or ()]
+        return [file for each in (found, *others) for file in parse_files(each)]
+
+    async def _reply(self, receipt: Receipt, said: Said) -> None:
+        """What is for the sender alone: a refusal in a direct message, others below their own."""
+        refused = receipt.reply == NOT_ALLOWED
+        if not receipt.reply or (refused and self._told_lately(said)):
+            return
+        channel, below, message = (
+            said.channel,
+            said.id,
+            Message(content=clip(receipt.reply, CONTENT)),
+        )
+        if refused and said.guild:
+            direct = {"recipient_id": said.sender.id}
+            opened = await self._known.rest.call("POST", "/users/@me/channels", json=direct)
+            channel, below = opened["id"], ""
+        body = message.body(nonce=f"r{said.id}", below=below)
+        await self._known.rest.call("POST", f"/channels/{channel}/messages", json=body)
+
+
+def said_at(said: Said) -> float:
+    """When it was said, in seconds since the epoch: its id tells."""
+    return (int(said.id) >> 22) / 1000 + DISCORD_EPOCH
+
+
+def _created(key: ConversationKey, message: str) -> str:
+    return key.dedupe("create", message)
+
+
+def _calls_late(said: Said) -> bool:
+    """Whether an edit mentions the bot soon enough to be what its author forgot."""
+    edited_at = datetime.fromisoformat(said.edited).timestamp()
+    return said.mentioned and edited_at - said_at(said) <= FRESH

@@ -1,0 +1,110 @@
+"""Edits and deletions while nobody listened: what was taken, compared with what Discord has."""
+
+from __future__ import annotations
+
+import logging
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from adapters.discord.connection.rest import UNKNOWN_MESSAGE, Refused, Rest
+from adapters.discord.inbound.messages import Hearing
+from adapters.discord.inbound.parse_messages import Me, parse_message
+from adapters.discord.state import PLATFORM
+from gateway.store.protocols import SessionStore
+from gateway.store.records import SaidLately
+
+LOG = logging.getLogger("adapters.discord")
+
+KNOWN_FOR = 86_400.0
+"""Seconds before the gap from which on threads are looked at."""
+READS = 40
+"""Calls in all for one server, or for all direct messages."""
+PAGE = 100
+
+Payload = Mapping[str, Any]
+
+
+class Changes:
+    """Compares what was taken lately with what Discord has."""
+
+    def __init__(self, rest: Rest, store: SessionStore, hearing: Hearing) -> None:
+        self._rest = rest
+        self._store = store
+        self._hearing = hearing
+
+    async def read(self, guild: str, since: float, me: Me) -> None:
+        """Take what was edited and deleted in a server, "" for direct messages, as far as that is
+        to be found within some calls.
+
+        Raises GatewayError where it can't be taken.
+        """
+        places: defaultdict[str, list[SaidLately]] = defaultdict(list)
+        for said in await self._there(guild, since):
+            if channel := _channel_in(said.link):
+                places[channel].append(said)
+        left = READS
+        # What was said last is at the end, and comes first.
+        for channel, known in reversed(places.items()):
+            left = await self._compare(channel, guild, known, me, left)
+        if left <= 0:
+            LOG.warning("not all that may have been edited or deleted was looked at")
+
+    async def _there(self, guild: str, since: float) -> list[SaidLately]:
+        """What was said lately, without that of which it is known that it is gone."""
+        found = await self._store.said_lately(PLATFORM, guild, since - KNOWN_FOR)
+        gone = {said.key.dedupe("delete", said.message_id): said for said in found}
+        known = await self._store.taken(gone)
+        return [said for key, said in gone.items() if key not in known]
+
+    async def _compare(
+        self, channel: str, guild: str, known: Sequence[SaidLately], me: Me, left: int
+    ) -> int:
+        """Look at a channel with that many calls; how many are left."""
+        if left <= 0:
+            return left
+        try:
+            page = await self._page(channel, known)
+            left -= 1
+            for message in page.values():
+                await self._changed(message, guild, me)
+            for said in reversed(known):
+                if said.message_id not in page and left > 0:
+                    left -= 1
+                    await self._look_at(channel, said, guild, me)
+        except Refused as error:
+            LOG.info("channel %s can't be compared: %s", channel, error)
+        return left
+
+    async def _page(self, channel: str, known: Iterable[SaidLately]) -> dict[str, Payload]:
+        """Those of the known messages that stand among the newest up to the last of them."""
+        ids = {said.message_id for said in known}
+        before = str(max(map(int, ids)) + 1)
+        page: list[Payload] = await self._rest.call(
+            "GET",
+            f"/channels/{channel}/messages",
+            query={"before": before, "limit": str(PAGE)},
+        )
+        return {str(each["id"]): each for each in page if str(each["id"]) in ids}
+
+    async def _look_at(self, channel: str, said: SaidLately, guild: str, me: Me) -> None:
+        """One that was not on the page: it is older, or gone, or the bot may not see it."""
+        try:
+            path = f"/channels/{channel}/messages/{said.message_id}"
+            await self._changed(await self._rest.call("GET", path), guild, me)
+        except Refused as error:
+            if error.code != UNKNOWN_MESSAGE:
+                raise
+            await self._hearing.take_removal(said.key, said.message_id)
+
+    async def _changed(self, message: Payload, guild: str, me: Me) -> None:
+        if message.get("edited_timestamp") is None:
+            return
+        said = parse_message({**message, "guild_id": guild}, me)
+        if said is not None:
+            await self._hearing.hear_edit(said, me)
+
+
+def _channel_in(link: str) -> str:
+    """The channel of a message's link, "" for what has none: a command."""
+    return link.rpartition("/")[0].rpartition("/")[2]

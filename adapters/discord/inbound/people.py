@@ -1,0 +1,82 @@
+"""Who writes: people of Discord as the gateway's authority judges them.
+
+Members of a server with their roles as groups; who has not passed its screening, or was let into a
+voice channel only, is a guest, who has left it is external. In direct messages nobody has roles:
+somebody counts as what they are in the servers that the bot is in, with all roles they have there;
+who is in none is external.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from http import HTTPStatus
+from time import monotonic
+
+from adapters.discord.bounded_cache import Recent
+from adapters.discord.connection.rest import Refused, Rest
+from adapters.discord.inbound.parse_messages import Sender, parse_sender
+from gateway.conversation import Author, AuthorKind
+
+KNOWN_SECONDS = 300.0
+MOST_GUILDS = 25
+
+
+class People:
+    """Looks up what an event does not tell of its sender. `guilds` are those that the bot is in."""
+
+    def __init__(self, rest: Rest, guilds: Callable[[], Iterable[str]]) -> None:
+        self._rest = rest
+        self._guilds = guilds
+        self._known = Recent[tuple[float, Sender | None]](10_000)
+
+    async def author(self, sender: Sender, guild: str) -> Author:
+        """The sender, as they are in this guild; "" for direct messages.
+
+        Raises what a call raises.
+        """
+        if sender.bot:
+            return as_author(sender, "bot")
+        if guild:
+            if sender.roles is None:
+                member = await self._member(guild, sender.id)
+                if member is None:
+                    return as_author(sender, "external")
+                sender = member
+            return as_author(sender, "guest" if sender.guest else "member")
+        return await self._anywhere(sender)
+
+    async def _anywhere(self, sender: Sender) -> Author:
+        guilds = list(self._guilds())[:MOST_GUILDS]
+        asked = [await self._member(guild, sender.id) for guild in guilds]
+        found = [member for member in asked if member is not None]
+        members = [member for member in found if not member.guest]
+        if not found:
+            return as_author(sender, "external")
+        kind: AuthorKind = "member" if members else "guest"
+        return as_author(sender, kind, _roles(members or found))
+
+    async def _member(self, guild: str, user: str) -> Sender | None:
+        key = f"{guild}/{user}"
+        known = self._known.get(key)
+        if known is not None and monotonic() - known[0] < KNOWN_SECONDS:
+            return known[1]
+        try:
+            found = await self._rest.call("GET", f"/guilds/{guild}/members/{user}")
+        except Refused as error:
+            if error.status not in (HTTPStatus.NOT_FOUND, HTTPStatus.FORBIDDEN):
+                raise
+            member = None
+        else:
+            member = parse_sender(found["user"], found)
+        self._known.put(key, (monotonic(), member))
+        return member
+
+
+def as_author(sender: Sender, kind: AuthorKind, roles: frozenset[str] | None = None) -> Author:
+    """The sender, as a kind of author."""
+    groups = sender.roles or frozenset[str]() if roles is None else roles
+    return Author(id=f"discord:{sender.id}", name=sender.name, kind=kind, groups=groups)
+
+
+def _roles(members: Sequence[Sender]) -> frozenset[str]:
+    return frozenset(role for member in members for role in member.roles or ())

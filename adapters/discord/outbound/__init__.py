@@ -1,0 +1,1 @@
+"""Threads shown on Discord: the text surface, its payloads and replies."""

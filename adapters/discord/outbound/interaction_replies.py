@@ -1,0 +1,183 @@
+"""Answers to commands, clicks and forms: the first within Discord's three seconds, then the rest.
+
+Whatever somebody did is taken before they are told so, unless that takes too long: then Discord is
+told that it was noticed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Coroutine
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from adapters.discord.connection.rest import Refused, Rest
+from adapters.discord.inbound.parse_interactions import Event
+from adapters.discord.outbound.payloads import CONTENT, SUPPRESS_EMBEDS, Message, clip
+from gateway.adapter import AuthError
+from gateway.errors import GatewayError
+from gateway.surface import RateLimited, Unclear, Unreachable
+
+LOG = logging.getLogger("adapters.discord")
+
+SOON = 1.2
+"""Seconds for which an answer waits for what it says."""
+
+MESSAGE, DEFER, DEFER_UPDATE, MODAL = 4, 5, 6, 9
+"""Discord's kinds of first answers."""
+EPHEMERAL = 1 << 6
+ALREADY_ANSWERED = 40060
+
+NOT_TAKEN = "This could not be taken just now. Please try again."
+
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """What is shown about something that was done; `alone`: to its person alone."""
+
+    text: str
+    alone: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Done(Generic[T]):
+    """Something that was done, before or after Discord was told that it was noticed."""
+
+    result: T | None
+    """None: it was not taken."""
+    late: bool
+    message: str
+    """The one that says that it was noticed."""
+
+
+class Replies:
+    """Answers interactions."""
+
+    def __init__(self, rest: Rest) -> None:
+        self._rest = rest
+
+    async def tell(
+        self, event: Event, work: Coroutine[Any, Any, str], *, update: bool = False
+    ) -> None:
+        """Do the work, and tell its person alone what it returns.
+
+        `update`: with "" there is nothing to be told; the message that was clicked shows it.
+        """
+        done = await self._done(event, work, DEFER_UPDATE if update else DEFER, hidden=True)
+        text = NOT_TAKEN if done.result is None else done.result
+        if not done.late:
+            await (self.say(event, text) if text else self._first(event, DEFER_UPDATE))
+        elif not update:
+            await self.original(event, text)
+        elif text:
+            await self._whisper(event, text)
+
+    async def show(
+        self, event: Event, work: Coroutine[Any, Any, Shown], *, hidden: bool = False
+    ) -> str:
+        """Do the work, and show what it returns, `hidden` to its person alone; the message in which
+        others see that, "" if there is none or it is not known.
+        """
+        done = await self._done(event, work, DEFER, hidden=hidden)
+        shown = done.result or Shown(text=NOT_TAKEN, alone=True)
+        if not done.late:
+            return await self.say(event, shown.text, hidden=hidden or shown.alone)
+        await self.original(event, shown.text)
+        return "" if shown.alone else done.message
+
+    async def _done(
+        self, event: Event, work: Coroutine[Any, Any, T], kind: int, *, hidden: bool
+    ) -> _Done[T]:
+        """Do the work; if that takes long, say meanwhile that it was noticed."""
+        message = ""
+        async with asyncio.TaskGroup() as group:
+            working = group.create_task(_tried(work), name="takes an interaction")
+            await asyncio.wait([working], timeout=SOON)
+            if late := not working.done():
+                message = await self._first(event, kind, _flags(hidden=hidden), told=not hidden)
+        return _Done(working.result(), late, message)
+
+    async def say(self, event: Event, text: str, *, hidden: bool = True) -> str:
+        """Say something as the first answer, `hidden` to its person alone; the message that others
+        see, "" if it is not known.
+        """
+        body = Message(content=clip(text, CONTENT)).body() | _flags(hidden=hidden)
+        return await self._first(event, MESSAGE, body, told=not hidden)
+
+    async def form(self, event: Event, form: dict[str, Any]) -> None:
+        """Show a form, as the first answer."""
+        await self._first(event, MODAL, form)
+
+    async def original(self, event: Event, text: str) -> None:
+        """What stands instead of the first answer."""
+        body = Message(content=clip(text, CONTENT)).body()
+        del body["flags"]
+        await self._after(event, "PATCH", _original(event), body)
+
+    async def _whisper(self, event: Event, text: str) -> None:
+        path = f"/webhooks/{event.application}/{event.token}"
+        body = {**Message(content=clip(text, CONTENT)).body(), "flags": EPHEMERAL}
+        await self._after(event, "POST", path, body)
+
+    async def _first(
+        self, event: Event, kind: int, data: dict[str, Any] | None = None, *, told: bool = False
+    ) -> str:
+        """Answer; the message that this makes, if that is to be `told`, else "".
+
+        Where that fails, its person sees so, and what they did counts nevertheless.
+        """
+        body: dict[str, Any] = {"type": kind}
+        if data is not None and kind != DEFER_UPDATE:
+            body["data"] = data
+        try:
+            made = await self._respond(event, body, told=told)
+        except (RateLimited, Refused, Unclear, Unreachable) as error:
+            LOG.warning("interaction %s: its person is told that it failed: %s", event.id, error)
+            return ""
+        return str((made.get("interaction") or {}).get("response_message_id") or "")
+
+    async def _respond(self, event: Event, body: dict[str, Any], *, told: bool) -> dict[str, Any]:
+        """Answer, and once more if nobody knows whether that arrived."""
+        path = f"/interactions/{event.id}/{event.token}/callback"
+        if told:
+            path += "?with_response=true"
+        try:
+            return await self._rest.respond(path, body) or {}
+        except (Unclear, Unreachable):
+            try:
+                return await self._rest.respond(path, body) or {}
+            except Refused as error:
+                if error.code != ALREADY_ANSWERED:
+                    raise
+                return {}
+
+    async def _after(self, event: Event, method: str, path: str, body: dict[str, Any]) -> None:
+        """What was done stands, whether or not its person can be told."""
+        try:
+            await self._rest.call(method, path, json=body)
+        except AuthError:
+            raise
+        except GatewayError as error:
+            LOG.info("interaction %s: its person could not be told: %s", event.id, error)
+
+
+def _original(event: Event) -> str:
+    return f"/webhooks/{event.application}/{event.token}/messages/@original"
+
+
+def _flags(*, hidden: bool) -> dict[str, Any]:
+    return {"flags": EPHEMERAL if hidden else SUPPRESS_EMBEDS}
+
+
+async def _tried(work: Coroutine[Any, Any, T]) -> T | None:
+    try:
+        return await work
+    except AuthError:
+        raise
+    except GatewayError as error:
+        LOG.error("an interaction was not taken: %s", error)  # noqa: TRY400 (the text says it all)
+        return None

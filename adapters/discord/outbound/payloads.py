@@ -1,0 +1,347 @@
+"""What a part says, as the body of a Discord message. Pure functions over values."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from itertools import takewhile
+from typing import Any
+
+from adapters.discord.connection.rest import Upload
+from adapters.discord.custom_ids import Action
+from gateway.events import InputRequested
+from gateway.render.outbound import label, markdown
+from gateway.render.sanitize import sanitize, visible
+from gateway.render.split import closed
+from gateway.surface import Activity, Card, Document, Line, Part, Speech
+
+CONTENT = 2000
+"""Characters of one message."""
+MESSAGE = 1600
+"""Those of them that an agent's text may have; the others are for its name and its tools."""
+
+SUPPRESS_EMBEDS = 1 << 2
+BUTTONS = 5
+OPTIONS = 25
+ARGUMENTS = 1100
+QUESTION = 1300
+"""Characters of arguments and of a question that a card shows itself; longer ones are a file."""
+
+NAME = 48
+TOOLS, HAND_OFF = 120, 60
+"""Characters of the lines that tell what an agent does."""
+
+CONTINUED = "-# {name}, continued"
+"""Above each further part of what an agent says: others may have written since, and Discord puts
+the bot's name above all of its messages.
+"""
+UNSURE = "-# This may stand here twice."
+RESUMING = "-# \u2026 it was cut off, and is said anew"
+ARROW = "\u2192"
+MARKS = {"running": "\u23f3", "done": "\u2713", "failed": "\u2717", "unknown": "?"}
+LEVELS = {"info": "", "warning": "\u26a0\ufe0f ", "error": "\u274c "}
+
+APART = "]\uff08"
+"""Instead of what begins a link's address, and as long."""
+_MASK_OR_CODE = re.compile(
+    r"(?P<code>(?<![`\\])(?:```(?:[^`]|`(?!``))+```(?!`)|`[^`\n]+`(?!`)))|\]\("
+)
+_MARKDOWN = re.compile(r"([\\*_~`|>\[\]()#-])")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """The body of a message; `files` go with it when it is posted."""
+
+    content: str
+    components: tuple[dict[str, Any], ...] = ()
+    users: tuple[str, ...] = ()
+    """Ids of those whom it may ping; nobody else."""
+    embeds: bool = False
+    files: tuple[Upload, ...] = field(default=(), repr=False)
+
+    def __post_init__(self) -> None:
+        # What is code elsewhere, between tildes or after a fence that three marks have ended, is
+        # text to Discord, and may end up in another message than its fence.
+        object.__setattr__(self, "content", unmasked(self.content))
+
+    def body(self, *, nonce: str = "", below: str = "") -> dict[str, Any]:
+        """As JSON for an edit; for a new message with a `nonce`, which makes it once, and as a
+        reply to the message `below`.
+        """
+        shown: dict[str, Any] = {
+            "content": self.content,
+            "components": list(self.components),
+            "allowed_mentions": {"parse": [], "users": list(self.users), "replied_user": False},
+            "flags": 0 if self.embeds else SUPPRESS_EMBEDS,
+        }
+        if nonce:
+            shown |= {"nonce": nonce, "enforce_nonce": True}
+        if below:
+            shown["message_reference"] = {"message_id": below, "fail_if_not_exists": False}
+        return shown
+
+
+def unmasked(text: str) -> str:
+    """Text in which no address hides behind words, as Discord reads it; its code stays as it is."""
+    return _MASK_OR_CODE.sub(lambda found: found["code"] or APART, text)
+
+
+def length(text: str) -> int:
+    """In UTF-16 units, the largest of the ways in which Discord's clients count."""
+    return len(text.encode("utf-16-le", "replace")) // 2
+
+
+def message_of(part: Part, *, named: bool = True) -> Message:
+    """What a part says. `named`: the message is the bot's, so its text has the agent's name."""
+    match part.content:
+        case Speech() as speech:
+            message = _speech(speech, named=named)
+        case Card() as card:
+            message = _card(card)
+        case Line() as line:
+            message = _line(line)
+        case Document() as document:
+            message = Message(
+                content=clip(document.text, CONTENT - len(UNSURE) - 1),
+                files=(Upload(name=file_name(document.name), data=document.data),),
+            )
+    if not part.unsure:
+        return message
+    return Message(
+        content=f"{message.content}\n{UNSURE}".strip(),
+        components=message.components,
+        users=message.users,
+        files=message.files,
+    )
+
+
+def _speech(speech: Speech, *, named: bool) -> Message:
+    lines: list[str] = []
+    if named:
+        name = f"**{escaped(label(speech.agent, NAME))}**"
+        lines.append(name if speech.first else CONTINUED.format(name=name))
+    come, gone = _hand_offs(speech)
+    if come:
+        lines.append(_small([_told(each) for each in come], HAND_OFF))
+    if tools := [each for each in speech.activity if each.kind == "tool"]:
+        lines.append(_small([f"{MARKS[each.status]} {_told(each)}" for each in tools], TOOLS))
+    if speech.text.strip():
+        lines.append(closed(speech.text) if speech.growing else speech.text)
+    elif speech.growing and not speech.activity:
+        lines.append("-# \u2026")
+    if gone:
+        lines.append(_small([_leaving(each) for each in gone], HAND_OFF))
+    if speech.resuming:
+        lines.append(RESUMING)
+    return Message(content="\n".join(lines) or "-# \u2026")
+
+
+def _hand_offs(speech: Speech) -> tuple[list[Activity], list[Activity]]:
+    """Those that have brought the agent its turn, and those after what it says."""
+    all_of_them = [each for each in speech.activity if each.kind == "handoff"]
+    others = list(takewhile(lambda each: ARROW in each.title, all_of_them))
+    while others and not others[-1].title.endswith(f"{ARROW} {speech.agent}"):
+        others.pop()
+    return others, all_of_them[len(others) :]
+
+
+def _leaving(hand_off: Activity) -> str:
+    told = _told(hand_off)
+    return told if ARROW in told else f"{ARROW} {told}"
+
+
+def _small(told: list[str], longest: int) -> str:
+    """All of it in one line of small text, the newest of it if it is too much."""
+    while len(told) > 1 and len(" \u00b7 ".join(told)) > longest:
+        told = [f"\u2026 {told[1]}", *told[2:]]
+    line = clip(" \u00b7 ".join(told), longest)
+    return f"-# {line}"
+
+
+def _told(activity: Activity) -> str:
+    detail = f" {label(activity.detail, 60)}" if activity.detail else ""
+    return escaped(f"{label(activity.title, 60)}{detail}")
+
+
+def _line(line: Line) -> Message:
+    users = people(line.mentions)
+    text = f"{_pings(users)}-# {LEVELS[line.level]}" + clip(
+        "\n-# ".join(line.text.splitlines()), 1500
+    )
+    action = Action(kind="command", what=line.command)
+    buttons: tuple[dict[str, Any], ...] = ()
+    if line.command and action.fits:
+        buttons = (_row([_button(str(action), line.label or line.command)]),)
+    elif line.command:
+        text += f" (`{line.command}`)"
+    return Message(content=text, components=buttons, users=users)
+
+
+def _card(card: Card) -> Message:
+    request = card.request
+    users = () if card.outcome else people(card.mentions)
+    head = f"{_pings(users)}**{escaped(label(request.agent or 'The team', 64))}** "
+    if card.away:
+        return _away(card, head, users)
+    text, files = _asks(request)
+    text = head + text
+    if request.request_kind == "approval" and (request.tool or request.arguments):
+        shown, files = _arguments(request)
+        text = f"{text}\n{shown}"
+    if card.outcome:
+        by = f" \u2014 {escaped(label(card.by, 64))}" if card.by else ""
+        outcome = clip(markdown(card.outcome), 300)
+        return Message(content=f"{clip(text, 1600)}\n> {outcome}{by}", files=files)
+    return Message(
+        content=clip(text, CONTENT - 100),
+        components=tuple(_form(request)),
+        users=users,
+        files=files,
+    )
+
+
+def _away(card: Card, head: str, users: tuple[str, ...]) -> Message:
+    if card.outcome:
+        return Message(content=f"{head}waited for a decision: {clip(markdown(card.outcome), 300)}")
+    return Message(
+        content=f"{head}waits for a decision in another conversation: {card.link}",
+        components=tuple(_form(card.request)),
+        users=users,
+    )
+
+
+def _asks(request: InputRequested) -> tuple[str, tuple[Upload, ...]]:
+    if request.request_kind == "approval" and request.tool:
+        return f"asks to run `{_code(label(request.tool, 80))}`", ()
+    prompt = markdown(request.prompt)
+    if length(prompt) <= QUESTION:
+        return f"asks:\n{closed(prompt)}", ()
+    file = Upload(name="question.md", data=sanitize(request.prompt).encode("utf-8", "replace"))
+    return f"asks:\n{closed(clip(prompt, QUESTION))}\n-# All of it is in the file below.", (file,)
+
+
+def _arguments(request: InputRequested) -> tuple[str, tuple[Upload, ...]]:
+    """The exact arguments, with what can't be seen in them written out."""
+    text = visible(_pretty(request.arguments))
+    # What the card says already is not said again.
+    told = not request.tool or request.prompt.endswith(f" wants to use {request.tool}.")
+    prompt = "" if told else closed(clip(markdown(request.prompt), 300))
+    if length(text) <= ARGUMENTS and "```" not in text:
+        return f"{prompt}\n```json\n{text}\n```".lstrip(), ()
+    file = Upload(name="arguments.json", data=text.encode("utf-8", "replace"))
+    return f"{prompt}\n-# The arguments are in the file below; read all of it.".lstrip(), (file,)
+
+
+def _pretty(arguments: str) -> str:
+    """Indented, where that changes nothing about what they say."""
+    try:
+        parsed = json.loads(arguments)
+        text = json.dumps(parsed, indent=2, ensure_ascii=False)
+        return text if _pairs(arguments) == _pairs(text) else arguments
+    except (ValueError, RecursionError):
+        return arguments
+
+
+def _pairs(text: str) -> Any:
+    # A key that comes twice must not vanish from what people decide on.
+    return json.loads(text, object_pairs_hook=list, parse_float=str, parse_int=str)
+
+
+def _form(request: InputRequested) -> Iterable[dict[str, Any]]:
+    match request.request_kind:
+        case "approval":
+            buttons = [_button(_id("approve", request), "Approve", style=3)]
+            if request.always:
+                buttons.append(_button(_id("always", request), "Approve for this thread"))
+            buttons.append(_button(_id("deny", request), "Deny", style=4))
+            buttons.append(_button(_id("note", request), "Deny with a note\u2026"))
+            yield _row(buttons)
+        case "choice" if len(request.options) <= BUTTONS:
+            yield _row(
+                [
+                    _button(str(Action(kind="choice", what=request.request, number=n)), option)
+                    for n, option in enumerate(request.options)
+                ]
+            )
+        case "choice":
+            for first in range(0, min(len(request.options), BUTTONS * OPTIONS), OPTIONS):
+                yield _menu(request, first)
+        case "text":
+            yield _row([_button(_id("text", request), "Answer\u2026", style=1)])
+
+
+def _menu(request: InputRequested, first: int) -> dict[str, Any]:
+    options = request.options[first : first + OPTIONS]
+    menu = {
+        "type": 3,
+        "custom_id": str(Action(kind="menu", what=request.request, number=first)),
+        "placeholder": "Choose",
+        "options": [
+            {"label": label(option, 100) or "\u2026", "value": str(first + n)}
+            for n, option in enumerate(options)
+        ],
+    }
+    return _row([menu])
+
+
+def _id(kind: Any, request: InputRequested) -> str:
+    return str(Action(kind=kind, what=request.request))
+
+
+def _button(custom_id: str, text: str, *, style: int = 2) -> dict[str, Any]:
+    return {"type": 2, "style": style, "label": label(text, 80) or "\u2026", "custom_id": custom_id}
+
+
+def _row(components: list[dict[str, Any]]) -> dict[str, Any]:
+    return {"type": 1, "components": components}
+
+
+def modal(action: Action, title: str, asked: str) -> dict[str, Any]:
+    """A form with one long text."""
+    text = {
+        "type": 4,
+        "custom_id": "text",
+        "style": 2,
+        "label": label(asked, 45),
+        "max_length": 4000,
+        "required": action.kind == "text",
+    }
+    return {"custom_id": str(action), "title": label(title, 45), "components": [_row([text])]}
+
+
+def people(ids: Iterable[str]) -> tuple[str, ...]:
+    """Discord's own ids of those of these people who are on Discord."""
+    found = (person.partition(":") for person in ids)
+    own = (rest for platform, _, rest in found if platform == "discord" and rest.isdigit())
+    return tuple(dict.fromkeys(own))[:10]
+
+
+def _pings(users: Iterable[str]) -> str:
+    return "".join(f"<@{user}> " for user in users)
+
+
+def escaped(text: str) -> str:
+    """Plain text, in Markdown."""
+    return _MARKDOWN.sub(r"\\\1", text)
+
+
+def _code(text: str) -> str:
+    return text.replace("`", "\u02cb")
+
+
+def clip(text: str, longest: int) -> str:
+    """At most so many of Discord's characters."""
+    if length(text) <= longest:
+        return text
+    while length(text) > longest - 1:
+        text = text[: len(text) - max((length(text) - longest + 1) // 2, 1)]
+    return f"{text.rstrip()}\u2026"
+
+
+def file_name(name: str) -> str:
+    """A name that leads nowhere and hides no ending."""
+    base = sanitize(name).replace("\\", "/").rpartition("/")[2]
+    return re.sub(r"[^\w.\- ]", "_", base).strip(". ")[:100] or "file"

@@ -1,0 +1,344 @@
+"""Discord as the gateway writes to it: messages, edits, cards and files in threads."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Collection, Mapping
+from types import TracebackType
+from typing import Any, Self
+
+from adapters.discord.bounded_cache import Recent
+from adapters.discord.connection.rate_limits import Rank
+from adapters.discord.connection.rest import (
+    OLD_MESSAGE_EDITS,
+    THREAD_ARCHIVED,
+    UNKNOWN_CHANNEL,
+    UNKNOWN_MESSAGE,
+    Refused,
+    Rest,
+)
+from adapters.discord.outbound.payloads import MESSAGE, Message, length, message_of, people
+from adapters.discord.outbound.tables import readable
+from adapters.discord.outbound.webhooks import Webhooks
+from adapters.discord.state import PLATFORM
+from adapters.discord.threads import LONGEST_NAME, Spot, Spots
+from gateway.adapter import AuthError
+from gateway.errors import GatewayError
+from gateway.render.outbound import label, markdown
+from gateway.surface import (
+    BusyState,
+    Card,
+    MessageGone,
+    Part,
+    Place,
+    RateLimited,
+    Speech,
+    TextLimits,
+    Unclear,
+    Unreachable,
+    Use,
+)
+
+LOG = logging.getLogger("adapters.discord")
+
+LIMITS = TextLimits(message=MESSAGE, messages=3, whole=6000, file=10_000_000, edit_within=3600)
+
+NONCE_SECONDS = 180.0
+"""How long Discord knows the nonce of a message: the same one again makes no second message."""
+TRIES = (0.5, 2.0)
+"""Seconds before each further try of a post that may have arrived."""
+TYPING_SECONDS = 9.0
+"""Discord shows for ten that somebody types."""
+BUSY_SECONDS = 120.0
+LOOKED_AT = 100
+DISCORD_EPOCH = 1_420_070_400.0
+
+
+class DiscordSurface:
+    """A TextSurface that edits, finds, paces, shows that it types, and names threads.
+
+        async with DiscordSurface(rest, spots, user, live_links) as surface: ...
+
+    `user` is the bot's own id; with `webhooks`, agents write under their own names. `clock` gives
+    the seconds since the epoch. Leaving it ends its typing.
+    """
+
+    def __init__(
+        self,
+        rest: Rest,
+        spots: Spots,
+        user: str,
+        live_links: Callable[[], Collection[str]],
+        webhooks: Webhooks | None = None,
+        *,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._clock = clock
+        self._rest = rest
+        self._spots = spots
+        self._user = user
+        self._live_links = live_links
+        self._webhooks = webhooks
+        self._seen = Recent[str](10_000)
+        self._names = Recent[str](1_000)
+        self._busy: dict[str, float] = {}
+        self._group = asyncio.TaskGroup()
+        self._typing: dict[str, asyncio.Task[None]] = {}
+
+    async def __aenter__(self) -> Self:
+        await self._group.__aenter__()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        for task in self._typing.values():
+            task.cancel()
+        await self._group.__aexit__(kind, error, traceback)
+
+    @property
+    def platform(self) -> str:
+        """The `platform` of its conversations' keys."""
+        return PLATFORM
+
+    @property
+    def limits(self) -> TextLimits:
+        """What one message holds."""
+        return LIMITS
+
+    def neutral(self, text: str) -> str:
+        """An agent's text that pings nobody and hides no link, its tables to be read."""
+        return readable(markdown(text, hosts=self._live_links()))
+
+    def length(self, text: str) -> int:
+        """How long Discord takes a text to be, at most."""
+        return length(text)
+
+    def saw(self, nonce: str, message: str) -> None:
+        """A message of the bot's own came in over the gateway."""
+        self._seen.put(nonce, message)
+
+    async def post(self, place: Place, part: Part) -> str:
+        """Write a new message; its id."""
+        return await self._in_place(place, lambda spot: self._post(place, spot, part))
+
+    async def edit(self, place: Place, message: str, part: Part) -> None:
+        """Let a message say this instead."""
+        rank = (
+            Rank.EDIT if isinstance(part.content, Speech) and part.content.growing else Rank.URGENT
+        )
+        named = "/" not in message
+        body = message_of(part, named=named).body()
+
+        async def edit(spot: Spot) -> None:
+            if named:
+                path = f"/channels/{spot.channel}/messages/{message}"
+                await self._rest.call("PATCH", path, json=body, rank=rank)
+            elif not await self._edit_hook(place, spot, message, body, rank):
+                raise MessageGone("The webhook that wrote it is gone.")
+
+        try:
+            await self._in_place(place, edit)
+        except Refused as error:
+            if error.code == UNKNOWN_MESSAGE:
+                raise MessageGone("The message was deleted.") from error
+            if error.code == OLD_MESSAGE_EDITS:
+                raise RateLimited(60.0) from error
+            raise
+
+    async def find(self, place: Place, key: str, since: float) -> str | None:
+        """The id of a message that was posted with this key.
+
+        While Discord knows the nonce, posting it again is as good as finding it.
+        """
+        if seen := self._seen.get(key):
+            return seen
+        if self._webhooks is None and self._clock() - since < NONCE_SECONDS:
+            return None
+        spot = await self._spot(place)
+        messages = await self._rest.call(
+            "GET",
+            f"/channels/{spot.channel}/messages",
+            query={"after": str(snowflake(since - 60)), "limit": str(LOOKED_AT)},
+        )
+        unknown = len(messages) == LOOKED_AT
+        for message in messages:
+            match self._wrote(message, key, since):
+                case True:
+                    return self._id_of(message)
+                case False:
+                    continue
+                case None:
+                    unknown = True
+        if unknown:
+            raise Unclear("Discord does not tell any more which of the messages it was.")
+        return None
+
+    def _wrote(self, message: Mapping[str, Any], key: str, since: float) -> bool | None:
+        """Whether a message of the thread is that part; None if nobody knows any more."""
+        if message["author"]["id"] == self._user:
+            if nonce := str(message.get("nonce") or ""):
+                return nonce == key
+            # While Discord knows the nonce, the same one again makes no second message.
+            return False if self._clock() - since < NONCE_SECONDS else None
+        return self._webhooks.wrote(message, key) if self._webhooks else False
+
+    def _id_of(self, message: Mapping[str, Any]) -> str:
+        own = message["author"]["id"] == self._user
+        return str(message["id"]) if own else f"{message['webhook_id']}/{message['id']}"
+
+    async def ready(self, place: Place, use: Use) -> None:
+        """Wait until a call of this kind may be made."""
+        try:
+            path = await self._path(place, use)
+        except AuthError:
+            raise
+        except GatewayError:
+            return  # the call itself will say what is wrong
+        match use:
+            case "post" | "card":
+                rank = Rank.POST if use == "post" else Rank.URGENT
+                await self._rest.bucket("POST", path).promise(rank)
+            case "edit":
+                await self._rest.bucket("PATCH", path).promise(Rank.EDIT, str(place.key))
+            case "final":
+                await self._rest.bucket("PATCH", path).promise(Rank.URGENT)
+
+    async def _path(self, place: Place, use: Use) -> str:
+        """Where such a call goes, most likely."""
+        spot = await self._spot(place)
+        hook = await self._webhooks.of(place.key) if self._webhooks and use != "card" else None
+        messages = f"/channels/{spot.channel}/messages"
+        if use in ("post", "card"):
+            return hook.path if hook else messages
+        return f"{hook.path}/messages/{_ANY}" if hook else f"{messages}/{_ANY}"
+
+    async def busy(self, place: Place, state: BusyState) -> None:
+        """Type while the team works."""
+        key = str(place.key)
+        if state != "working":
+            self._busy.pop(key, None)
+            if task := self._typing.pop(key, None):
+                task.cancel()
+            return
+        self._busy[key] = asyncio.get_running_loop().time() + BUSY_SECONDS
+        if key not in self._typing:
+            task = self._group.create_task(self._type(place, key), name=f"typing in {key}")
+            self._typing[key] = task
+
+    async def _type(self, place: Place, key: str) -> None:
+        loop = asyncio.get_running_loop()
+        while loop.time() < self._busy.get(key, 0.0):
+            try:
+                spot = await self._spot(place)
+                await self._rest.call("POST", f"/channels/{spot.channel}/typing", rank=Rank.EDIT)
+            except GatewayError as error:
+                LOG.debug("typing is not shown: %s", error)
+            await asyncio.sleep(TYPING_SECONDS)
+        self._busy.pop(key, None)
+        self._typing.pop(key, None)
+
+    async def rename(self, place: Place, title: str) -> None:
+        """Give the thread a title, if it has another one."""
+        name = label(title, LONGEST_NAME)
+        try:
+            spot = await self._spot(place)
+            known = self._names.get(spot.channel) or spot.name
+            if not (spot.thread and name) or known == name:
+                return
+            channel = await self._rest.call("GET", f"/channels/{spot.channel}")
+            # What people have opened and named is theirs.
+            if channel.get("owner_id") == self._user and channel.get("name") != name:
+                await self._rest.call("PATCH", f"/channels/{spot.channel}", json={"name": name})
+            self._names.put(spot.channel, name)
+        except AuthError:
+            raise
+        except GatewayError as error:
+            LOG.info("a thread keeps its name: %s", error)
+
+    async def _spot(self, place: Place) -> Spot:
+        return await self._spots.find(place.key, asker="".join(people([place.asker])))
+
+    async def _in_place(self, place: Place, call: Callable[[Spot], Any]) -> Any:
+        """Make a call where a conversation stands, also where that has changed."""
+        spot = await self._spot(place)
+        try:
+            return await call(spot)
+        except Refused as error:
+            if error.code == THREAD_ARCHIVED:
+                await self._unarchive(spot)
+                return await call(spot)
+            if error.code == UNKNOWN_CHANNEL:
+                self._spots.forget(place.key)
+            raise
+
+    async def _unarchive(self, spot: Spot) -> None:
+        await self._rest.call("PATCH", f"/channels/{spot.channel}", json={"archived": False})
+
+    async def _edit_hook(
+        self, place: Place, spot: Spot, message: str, body: dict[str, Any], rank: Rank
+    ) -> bool:
+        hooks = self._webhooks
+        return hooks is not None and await hooks.edit(place.key, spot, message, body, rank)
+
+    async def _post(self, place: Place, spot: Spot, part: Part) -> str:
+        if self._webhooks and isinstance(part.content, Speech) and not spot.reply_to:
+            hook = await self._webhooks.of(place.key)
+            if hook is not None:
+                message = message_of(part, named=False)
+                return await self._webhooks.post(
+                    hook, place.key, spot, part.key, part.content.agent, message
+                )
+        message = message_of(part)
+        body = message.body(nonce=part.key, below=spot.reply_to)
+        rank = Rank.URGENT if isinstance(part.content, Card) else Rank.POST
+        posted = await self._send(spot, body, message, rank)
+        made = str(posted["id"])
+        self.saw(part.key, made)
+        if not message.files and posted.get("content") != message.content:
+            # An earlier try has arrived, which said less.
+            await self._say_anew(spot, made, message, posted)
+        return made
+
+    async def _send(
+        self, spot: Spot, body: dict[str, Any], message: Message, rank: Rank
+    ) -> Mapping[str, Any]:
+        """Post, again if need be: within seconds the same nonce makes no second message."""
+        path = f"/channels/{spot.channel}/messages"
+        unclear: Unclear | None = None
+        for wait in (0.0, *TRIES):
+            await asyncio.sleep(wait)
+            try:
+                return await self._rest.call(
+                    "POST", path, json=body, files=message.files, rank=rank
+                )
+            except Unclear as error:
+                unclear = error
+            except (Unreachable, RateLimited):
+                if unclear is None:
+                    raise
+        assert unclear is not None
+        raise unclear
+
+    async def _say_anew(
+        self, spot: Spot, made: str, message: Message, posted: Mapping[str, Any]
+    ) -> None:
+        if posted.get("content", "").strip() == message.content.strip():
+            return
+        await self._rest.call(
+            "PATCH", f"/channels/{spot.channel}/messages/{made}", json=message.body()
+        )
+
+
+_ANY = "0" * 18
+"""Stands for any message's id, in a route."""
+
+
+def snowflake(at: float) -> int:
+    """The least id of what was made at a time (seconds since the epoch)."""
+    return max(int((at - DISCORD_EPOCH) * 1000), 0) << 22

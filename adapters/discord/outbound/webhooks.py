@@ -1,0 +1,170 @@
+"""Agents under names of their own: a channel's webhook writes what they say.
+
+Discord knows no nonce of what a webhook writes, so a message is never sent again before it was
+looked up. Where the bot may not manage webhooks, and in direct messages, it writes itself.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from time import monotonic
+from typing import Any
+
+from adapters.discord.bounded_cache import Recent
+from adapters.discord.connection.rate_limits import Rank
+from adapters.discord.connection.rest import Refused, Rest
+from adapters.discord.outbound.payloads import Message
+from adapters.discord.threads import Spot
+from gateway.adapter import AuthError
+from gateway.conversation import ConversationKey
+from gateway.errors import GatewayError
+from gateway.render.outbound import label
+from gateway.surface import Unreachable
+
+LOG = logging.getLogger("adapters.discord")
+
+NAME = "Parley"
+LONGEST_NAME = 80
+AGAIN = 3600.0
+"""Seconds after which a channel is asked again that had refused webhooks."""
+CUT_OFF = "-# The message above can't be changed any more; what it was to say follows anew."
+
+UNKNOWN_WEBHOOK = 10015
+MADE_BY_APPLICATION = 1
+
+_RESERVED = re.compile(r"(?i)(d)(iscord)|(c)(lyde)")
+
+
+@dataclass(frozen=True, slots=True)
+class Hook:
+    """A webhook of ours."""
+
+    id: str
+    token: str
+
+    @property
+    def path(self) -> str:
+        """Where it is called."""
+        return f"/webhooks/{self.id}/{self.token}"
+
+
+class Webhooks:
+    """The webhooks of channels, one in each, made where there is none.
+
+    The ids of messages that they write are `HOOK/MESSAGE`.
+    """
+
+    def __init__(self, rest: Rest, application: str) -> None:
+        self._rest = rest
+        self._application = application
+        self._known = Recent[Hook](1_000)
+        self._refused = Recent[float](1_000)
+        self._sent = Recent[tuple[str, str]](1_000)
+
+    async def of(self, key: ConversationKey) -> Hook | None:
+        """The webhook for a conversation, None where there can be none."""
+        if not key.workspace:
+            return None
+        if hook := self._known.get(key.channel):
+            return hook
+        refused = self._refused.get(key.channel)
+        if refused is not None and monotonic() - refused < AGAIN:
+            return None
+        try:
+            hook = await self._find(key.channel)
+        except Refused as error:
+            LOG.info("no webhook in channel %s: %s", key.channel, error)
+            self._refused.put(key.channel, monotonic())
+            return None
+        self._known.put(key.channel, hook)
+        return hook
+
+    async def post(
+        self, hook: Hook, key: ConversationKey, spot: Spot, part: str, agent: str, message: Message
+    ) -> str:
+        """Write as an agent; the id. Raises Unreachable where no webhook can: the bot is to."""
+        name = user_name(agent)
+        self._sent.put(part, (name, message.content))
+        body = {**message.body(), "username": name}
+        del body["components"]
+        posted = await self._write(hook, key, spot, body)
+        if posted is None and (anew := await self.of(key)) is not None:
+            hook = anew
+            posted = await self._write(hook, key, spot, body)
+        if posted is None:
+            self._refused.put(key.channel, monotonic())
+            raise Unreachable("The webhook is gone.")
+        return f"{hook.id}/{posted['id']}"
+
+    async def _write(
+        self, hook: Hook, key: ConversationKey, spot: Spot, body: dict[str, Any]
+    ) -> Mapping[str, Any] | None:
+        """What was written; None if the webhook is gone."""
+        query = {"wait": "true", **_thread(spot)}
+        try:
+            return await self._rest.call("POST", hook.path, json=body, query=query, rank=Rank.POST)
+        except Refused as error:
+            if error.code != UNKNOWN_WEBHOOK:
+                raise
+            self._known.forget(key.channel)
+            return None
+
+    async def edit(
+        self, key: ConversationKey, spot: Spot, message: str, body: dict[str, Any], rank: Rank
+    ) -> bool:
+        """Let a message say something else; False if its webhook is gone, which is said below."""
+        hook, _, number = message.partition("/")
+        current = await self.of(key)
+        if current is not None and current.id == hook:
+            kept = {name: value for name, value in body.items() if name != "components"}
+            path = f"{current.path}/messages/{number}"
+            try:
+                await self._rest.call("PATCH", path, json=kept, query=_thread(spot), rank=rank)
+            except Refused as error:
+                if error.code != UNKNOWN_WEBHOOK:
+                    raise
+                self._known.forget(key.channel)
+            else:
+                return True
+        await self._tell_cut_off(spot, number)
+        return False
+
+    async def _tell_cut_off(self, spot: Spot, number: str) -> None:
+        """Say that a message, which stays, is not what the agent has said."""
+        body = Message(content=CUT_OFF).body(nonce=f"c{number}")
+        try:
+            await self._rest.call("POST", f"/channels/{spot.channel}/messages", json=body)
+        except AuthError:
+            raise
+        except GatewayError as error:
+            LOG.info("that a message is cut off can't be told: %s", error)
+
+    def wrote(self, message: Mapping[str, Any], part: str) -> bool | None:
+        """Whether this message is that part; None if nobody knows any more."""
+        if message.get("application_id") != self._application or "webhook_id" not in message:
+            return False
+        sent = self._sent.get(part)
+        if sent is None:
+            return None
+        return (message["author"].get("username"), message.get("content")) == sent
+
+    async def _find(self, channel: str) -> Hook:
+        for each in await self._rest.call("GET", f"/channels/{channel}/webhooks"):
+            ours = each.get("application_id") == self._application
+            if ours and each.get("type") == MADE_BY_APPLICATION and each.get("token"):
+                return Hook(str(each["id"]), str(each["token"]))
+        made = await self._rest.call("POST", f"/channels/{channel}/webhooks", json={"name": NAME})
+        return Hook(str(made["id"]), str(made["token"]))
+
+
+def user_name(agent: str) -> str:
+    """The agent's name as Discord takes it for a webhook: without its own name in it."""
+    name = label(agent, LONGEST_NAME) or "agent"
+    return _RESERVED.sub(lambda found: ".".join(filter(None, found.groups())), name)[:LONGEST_NAME]
+
+
+def _thread(spot: Spot) -> dict[str, str]:
+    return {"thread_id": spot.channel} if spot.thread else {}

@@ -1,0 +1,144 @@
+"""What `parley check` finds out about the bot: its token, its intents, and what it may do where."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from adapters.discord.config import Config
+from adapters.discord.connection.rest import Refused, Rest
+from adapters.discord.state import PLATFORM
+from gateway.adapter import Checked
+from gateway.config.routes import ANYWHERE, Route
+from gateway.errors import GatewayError
+
+CONTENT_GRANTED = 1 << 18 | 1 << 19
+"""Flags of an application that may read messages' text, with or without Discord's review."""
+
+ADMINISTRATOR = 1 << 3
+EVERYTHING = (1 << 60) - 1
+
+PERMISSIONS: Mapping[str, int] = {
+    "View Channels": 1 << 10,
+    "Send Messages": 1 << 11,
+    "Attach Files": 1 << 15,
+    "Read Message History": 1 << 16,
+    "Send Messages in Threads": 1 << 38,
+}
+PUBLIC, PRIVATE = ("Create Public Threads", 1 << 35), ("Create Private Threads", 1 << 36)
+WEBHOOKS = ("Manage Webhooks", 1 << 29)
+
+Payload = Mapping[str, Any]
+
+
+def permissions_of(config: Config) -> dict[str, int]:
+    """What the bot has to be allowed, by the names that Discord shows."""
+    wanted = dict(PERMISSIONS)
+    if config.threads == "public":
+        wanted |= [PUBLIC]
+    elif config.threads == "private":
+        wanted |= [PRIVATE]
+    if config.webhooks:
+        wanted |= [WEBHOOKS]
+    return wanted
+
+
+def invite_link(config: Config, application: str) -> str:
+    """The address at which a server's admin lets the bot in."""
+    bits = sum(permissions_of(config).values())
+    return (
+        f"https://discord.com/oauth2/authorize?client_id={application}"
+        f"&scope=bot+applications.commands&permissions={bits}"
+    )
+
+
+async def check(config: Config, routes: Sequence[Route]) -> Checked:
+    """Sign in, and look at each place that a route names."""
+    mine = [route for route in routes if route.adapter == PLATFORM]
+    try:
+        async with Rest(config.token, config.api_url) as rest:
+            user = await rest.call("GET", "/users/@me")
+            application = await rest.call("GET", "/oauth2/applications/@me")
+            problems = _intents(config, application)
+            looking = _Looking(rest, config, str(user["id"]))
+            for route in mine:
+                problems += await looking.at(route)
+    except GatewayError as error:
+        return Checked(text="", problems=(str(error),))
+    link = invite_link(config, str(application["id"]))
+    if problems:
+        problems.append(f"the bot is let in, or allowed more, at {link}")
+    text = f"{user['username']} ({user['id']}); let it in at {link}"
+    return Checked(text=text, problems=tuple(dict.fromkeys(problems)))
+
+
+def _intents(config: Config, application: Payload) -> list[str]:
+    granted = int(application.get("flags") or 0) & CONTENT_GRANTED
+    if granted or not config.message_content:
+        return []
+    return [
+        "Message Content Intent is off: switch it on in the developer portal, page "
+        '"Bot", or set message_content = false'
+    ]
+
+
+@dataclass(slots=True)
+class _Looking:
+    rest: Rest
+    config: Config
+    user: str
+
+    async def at(self, route: Route) -> list[str]:
+        """What is wrong with the places of a route."""
+        problems: list[str] = []
+        if route.workspace and not await self._found(f"/guilds/{route.workspace}"):
+            problems.append(f"the bot is not in the server {route.workspace}")
+        for channel in route.channels:
+            if channel != ANYWHERE:
+                problems += await self._channel(channel)
+        return problems
+
+    async def _channel(self, channel: str) -> list[str]:
+        found = await self._found(f"/channels/{channel}")
+        if found is None:
+            return [f"the bot does not see the channel {channel}"]
+        guild = found.get("guild_id")
+        if not guild:
+            return []
+        roles = await self.rest.call("GET", f"/guilds/{guild}/roles")
+        member = await self.rest.call("GET", f"/guilds/{guild}/members/{self.user}")
+        held = granted(found, str(guild), roles, member, self.user)
+        lacking = [name for name, bit in permissions_of(self.config).items() if not held & bit]
+        if not lacking:
+            return []
+        return [f"in #{found.get('name', channel)} the bot lacks {', '.join(lacking)}"]
+
+    async def _found(self, path: str) -> Payload | None:
+        try:
+            return await self.rest.call("GET", path)
+        except Refused:
+            return None
+
+
+def granted(
+    channel: Payload, guild: str, roles: Sequence[Payload], member: Payload, user: str
+) -> int:
+    """What a member may do in a channel: roles, then what the channel says of everyone, of the
+    roles and of the member.
+    """
+    held = {guild, *map(str, member.get("roles", ()))}
+    base = 0
+    for role in roles:
+        if str(role["id"]) in held:
+            base |= int(role["permissions"])
+    if base & ADMINISTRATOR:
+        return EVERYTHING
+    overwrites = channel.get("permission_overwrites") or ()
+    for group in ({guild}, held - {guild}, {user}):
+        rules = [each for each in overwrites if str(each["id"]) in group]
+        for rule in rules:
+            base &= ~int(rule["deny"])
+        for rule in rules:
+            base |= int(rule["allow"])
+    return base

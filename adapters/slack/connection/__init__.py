@@ -1,0 +1,1 @@
+"""The connection to Slack: sockets, HTTP, clients, installations."""

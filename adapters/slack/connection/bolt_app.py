@@ -1,0 +1,106 @@
+"""The Bolt app: one middleware through which everything goes, and which answers everything.
+
+It returns once what arrived is safely stored, and only then does Slack get its acknowledgement.
+Nothing is left over for which nobody listens, so nothing is delivered again in vain.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
+from typing import Any, cast
+
+from slack_bolt.app.async_app import AsyncApp
+from slack_bolt.authorization import AuthorizeResult
+from slack_bolt.request.async_request import AsyncBoltRequest
+from slack_bolt.response import BoltResponse
+
+from adapters.slack.config import Config
+from adapters.slack.connection.clients import SlackClients, Workspace
+from adapters.slack.inbound.parse_events import RATE_LIMITED, parse_event
+from adapters.slack.inbound.parse_interactions import parse_command, parse_interaction
+from adapters.slack.inbound.parsed import Inbound
+from adapters.slack.inbound.payload import bot_user_of, enterprise_of, team_of, text_at
+from gateway.errors import GatewayError
+from gateway.surface import Rejected
+
+LOG = logging.getLogger("adapters.slack")
+
+Take = Callable[[Inbound], Awaitable[dict[str, Any] | None]]
+
+
+def bolt_app(config: Config, clients: SlackClients, take: Take) -> AsyncApp:
+    """The app that hands everything to `take`; what that raises is no acknowledgement.
+
+    Requests are verified before they get here, from their raw bytes.
+    """
+
+    async def authorize(enterprise_id: str | None, team_id: str | None) -> AuthorizeResult | None:
+        team = team_id or enterprise_id or ""
+        try:
+            client = await clients.of(team, enterprise=enterprise_id or "")
+        except Rejected as error:
+            LOG.warning("something arrived from where the bot is not installed: %s", error)
+            return None
+        me = clients.workspace(team) or Workspace(id=team)
+        return AuthorizeResult(
+            enterprise_id=enterprise_id,
+            team_id=team_id,
+            bot_token=client.token,
+            bot_id=me.bot or None,
+            bot_user_id=me.user or None,
+        )
+
+    app = AsyncApp(
+        name="parley",
+        logger=logging.getLogger("slack_bolt"),
+        client=clients.bare(),
+        authorize=cast("Any", authorize),  # Bolt takes None, too
+        signing_secret="unused",
+        request_verification_enabled=False,
+        ignoring_self_events_enabled=False,
+        attaching_function_token_enabled=False,
+        attaching_conversation_kwargs_enabled=False,
+    )
+
+    @app.use
+    async def inbox(req: AsyncBoltRequest) -> BoltResponse:
+        me = await _me(req.body, clients)
+        answer = await take(parse(req.body, config, me))
+        return BoltResponse(status=200, body=answer or "")
+
+    @app.error
+    async def not_taken(error: Exception) -> BoltResponse:
+        if isinstance(error, GatewayError | TimeoutError):
+            LOG.warning("not taken, Slack delivers it again: %s", error or "it took too long")
+        else:
+            LOG.error("not taken, Slack delivers it again", exc_info=error)
+        return BoltResponse(status=500, body="")
+
+    return app
+
+
+def parse(body: Mapping[str, Any], config: Config, me: Workspace) -> Inbound:
+    """What a payload means to the bot `me`, whatever it is."""
+    if text_at(body, "type") in ("event_callback", RATE_LIMITED):
+        return parse_event(body, me, reactions=config.reactions)
+    if text_at(body, "command"):
+        return parse_command(body, me, config.command)
+    return parse_interaction(body, me)
+
+
+async def _me(body: Mapping[str, Any], clients: SlackClients) -> Workspace:
+    """The bot in the workspace that a payload is from, which an organisation's token may serve."""
+    team = (
+        text_at(body, "view", "app_installed_team_id")
+        or team_of(body)
+        or text_at(body, "team", "id")
+    )
+    try:
+        await clients.of(team, enterprise=enterprise_of(body))
+    except Rejected as error:
+        LOG.info("from where the bot is not installed: %s", error)  # such as that it was thrown out
+    me = clients.workspace(team) or Workspace(id=team)
+    user = bot_user_of(body)
+    return replace(me, user=user) if user else me

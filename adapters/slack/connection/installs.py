@@ -1,0 +1,258 @@
+"""Installations by others: their tokens, encrypted in the store, renewed before they expire.
+
+An organisation may install the app for all its workspaces at once; then one token serves them all.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING, Any, cast
+
+import aiohttp
+from pydantic import SecretStr
+from slack_sdk.errors import SlackApiError, SlackClientError
+
+from adapters.slack.config import Config
+from adapters.slack.connection.clients import Workspace, code_of, whose
+from adapters.slack.inbound.payload import Payload, number_at, text_at
+from gateway.base.redaction import REDACTION
+from gateway.errors import GatewayError
+from gateway.store.tokens import TokenStore
+from gateway.surface import Rejected, Unreachable
+
+if TYPE_CHECKING:
+    from adapters.slack.connection.clients import SlackClients
+
+LOG = logging.getLogger("adapters.slack")
+
+PREFIX = "slack:install:"
+RENEW_BEFORE = 1800.0
+"""Seconds before its end at which a token is renewed; it lives for twelve hours."""
+SECONDS = 15.0
+
+_DEAD = frozenset({"invalid_refresh_token", "token_expired", "token_revoked", "invalid_auth"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Install:
+    """An installation; `id` is that of its workspace or organisation. `expires_at`: seconds since
+    the epoch, 0 for never.
+    """
+
+    id: str
+    token: str = field(repr=False)
+    refresh: str = field(default="", repr=False)
+    expires_at: float = 0.0
+    name: str = ""
+    enterprise: str = ""
+    user: str = ""
+    bot: str = ""
+    handle: str = ""
+    url: str = ""
+    scopes: str = ""
+
+    def workspace(self, team: str) -> Workspace:
+        """What is known of one of its workspaces."""
+        return Workspace(
+            id=team,
+            name=self.name,
+            url=self.url,
+            enterprise=self.enterprise,
+            user=self.user,
+            bot=self.bot,
+            handle=self.handle,
+            scopes=frozenset(filter(None, self.scopes.split(","))),
+            shared=team != self.id,
+        )
+
+
+class Installs:
+    """The installations of the app. `clock` is in seconds since the epoch."""
+
+    def __init__(
+        self, config: Config, tokens: TokenStore, *, clock: Callable[[], float] = time.time
+    ) -> None:
+        self._config = config
+        self._tokens = tokens
+        self._clock = clock
+        self._known: dict[str, Install] = {}
+        self._org_of: dict[str, str] = {}
+        self._renewing = asyncio.Lock()
+
+    async def load(self) -> list[str]:
+        """Read all; the ids of their workspaces and organisations. Raises WrongKey."""
+        names = [name for name in await self._tokens.names() if name.startswith(PREFIX)]
+        ids = [name.removeprefix(PREFIX) for name in names]
+        for ident in ids:
+            await self._find(ident)
+        return ids
+
+    async def current(
+        self, team: str, clients: SlackClients, *, enterprise: str = ""
+    ) -> tuple[Workspace, str]:
+        """A workspace and the token that serves it now; `enterprise` is the organisation that it
+        is known to be of.
+
+        Raises Rejected with `gone` where the bot is not installed (any more), Unreachable if the
+        token has to be renewed and can't be.
+        """
+        install = await self._of(team, enterprise)
+        if install is None:
+            raise Rejected(f"The bot is not installed in the workspace {team}.", gone=True)
+        if self._is_due(install):
+            install = await self._renewed(install.id, clients)
+        return install.workspace(team), install.token
+
+    async def add(self, answer: Payload, clients: SlackClients) -> Install:
+        """Keep what oauth.v2.access has answered. Raises Rejected for a workspace that may not
+        install; its token is given back.
+        """
+        install = self._install_of(answer)
+        allowed = set(self._config.allowed_workspaces)
+        if not allowed & {install.id, install.enterprise}:
+            await self._give_back(install, clients)
+            raise Rejected(
+                f"The workspace {install.id} is not among allowed_workspaces in [adapters.slack]."
+            )
+        install = await self._completed(install, clients)
+        await self._keep(install)
+        return install
+
+    async def _completed(self, install: Install, clients: SlackClients) -> Install:
+        """With what only auth.test tells, as far as it can be asked."""
+        try:
+            about = await whose(clients.bare(install.token))
+        except GatewayError as error:
+            LOG.warning("nothing more is known of %s: %s", install.id, error)
+            return install
+        return replace(
+            install,
+            bot=about.bot,
+            url=about.url,
+            user=install.user or about.user,
+            handle=about.handle,
+        )
+
+    async def forget(self, team: str) -> None:
+        """Let go of a workspace's or an organisation's token."""
+        self._known.pop(team, None)
+        self._org_of.pop(team, None)
+        await self._tokens.delete(_name(team))
+
+    async def _of(self, team: str, enterprise: str) -> Install | None:
+        known = self._org_of.get(team, team)
+        install = self._known.get(known) or await self._find(team)
+        if install is None and enterprise and enterprise != team:
+            install = self._known.get(enterprise) or await self._find(enterprise)
+            if install is not None:
+                await self._tokens.put(_name(team), SecretStr(json.dumps({"org": enterprise})))
+                self._org_of[team] = enterprise
+        return install
+
+    async def _find(self, ident: str) -> Install | None:
+        kept = await self._tokens.get(_name(ident))
+        if kept is None:
+            return None
+        data = cast("dict[str, Any]", json.loads(kept.get_secret_value()))
+        if "org" in data:
+            self._org_of[ident] = str(data["org"])
+            return self._known.get(self._org_of[ident]) or await self._find(self._org_of[ident])
+        return self._know(Install(**data))
+
+    def _know(self, install: Install) -> Install:
+        REDACTION.add([install.token, install.refresh])
+        self._known[install.id] = install
+        return install
+
+    async def _keep(self, install: Install) -> None:
+        REDACTION.add([install.token, install.refresh])
+        await self._tokens.put(_name(install.id), SecretStr(json.dumps(asdict(install))))
+        self._know(install)
+
+    def _is_due(self, install: Install) -> bool:
+        return bool(install.refresh) and install.expires_at - self._clock() < RENEW_BEFORE
+
+    async def _renewed(self, ident: str, clients: SlackClients) -> Install:
+        """With a new token, which is kept before it is used: the old refresh token is void then."""
+        async with self._renewing:
+            install = self._known[ident]
+            if not self._is_due(install):
+                return install  # somebody else was faster
+            try:
+                answer = await self._access(
+                    clients, grant_type="refresh_token", refresh_token=install.refresh
+                )
+            except Unreachable as error:
+                if self._clock() < install.expires_at:
+                    LOG.warning("a token is not renewed yet: %s", error)
+                    return install
+                raise
+            except Rejected:
+                if self._clock() < install.expires_at:
+                    return install
+                raise
+            fresh = self._install_of(answer)
+            install = replace(
+                install, token=fresh.token, refresh=fresh.refresh, expires_at=fresh.expires_at
+            )
+            await self._keep(install)
+            LOG.info("the token of %s was renewed", ident)
+            return install
+
+    async def exchange(self, code: str, redirect: str, clients: SlackClients) -> Install:
+        """Install with the code that Slack has given. Raises Rejected or Unreachable."""
+        answer = await self._access(clients, code=code, redirect_uri=redirect)
+        return await self.add(answer, clients)
+
+    async def _access(self, clients: SlackClients, **arguments: str) -> Payload:
+        secret = self._config.client_secret
+        assert secret is not None  # the config has it beside client_id
+        data = {
+            "client_id": self._config.client_id,
+            "client_secret": secret.get_secret_value(),
+            **arguments,
+        }
+        try:
+            async with asyncio.timeout(SECONDS):
+                # The SDK's own method for this warns of what aiohttp will not have any more.
+                answer = await clients.bare().api_call("oauth.v2.access", data=data)
+        except SlackApiError as error:
+            why = code_of(error)
+            if why in _DEAD:
+                raise Rejected(f"Slack gave no new token ({why}).", gone=True) from error
+            raise Rejected(f"Slack refused the installation ({why}).") from error
+        except (aiohttp.ClientError, SlackClientError, OSError, TimeoutError) as error:
+            raise Unreachable(f"Slack could not be reached ({type(error).__name__}).") from error
+        return cast("Payload", answer.data)
+
+    async def _give_back(self, install: Install, clients: SlackClients) -> None:
+        try:
+            async with asyncio.timeout(SECONDS):
+                await clients.bare(install.token).auth_revoke()
+        except (SlackClientError, aiohttp.ClientError, OSError, TimeoutError) as error:
+            LOG.warning("a token that is not wanted was not revoked (%s)", type(error).__name__)
+
+    def _install_of(self, answer: Payload) -> Install:
+        org = answer.get("is_enterprise_install") is True
+        team, enterprise = text_at(answer, "team", "id"), text_at(answer, "enterprise", "id")
+        life = number_at(answer, "expires_in")
+        name = text_at(answer, "enterprise", "name") if org else text_at(answer, "team", "name")
+        return Install(
+            id=enterprise if org else team,
+            token=text_at(answer, "access_token"),
+            refresh=text_at(answer, "refresh_token"),
+            expires_at=self._clock() + life if life else 0.0,
+            name=name,
+            enterprise=enterprise,
+            user=text_at(answer, "bot_user_id"),
+            scopes=text_at(answer, "scope"),
+        )
+
+
+def _name(ident: str) -> str:
+    return f"{PREFIX}{ident}"

@@ -1,0 +1,135 @@
+"""The two pages of an installation: one leads to Slack, the other takes who comes back."""
+
+from __future__ import annotations
+
+import html
+import logging
+import secrets
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from urllib.parse import urlencode, urljoin
+
+from aiohttp import web
+
+from adapters.slack.config import Config
+from adapters.slack.connection.clients import SlackClients
+from adapters.slack.connection.installs import Install, Installs
+from adapters.slack.manifest import scopes_of
+from gateway.errors import GatewayError
+
+LOG = logging.getLogger("adapters.slack")
+
+INSTALL, REDIRECT = "/slack/install", "/slack/oauth_redirect"
+STATE_SECONDS = 600
+MOST_STATES = 1000
+COOKIE = "parley-slack-state"
+
+_HEADERS = {
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": "default-src 'none'",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+}
+
+
+class States:
+    """Random texts that are good once, for ten minutes. `clock` is in seconds."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._made: OrderedDict[str, float] = OrderedDict()
+
+    def make(self) -> str:
+        """A new one."""
+        state = secrets.token_urlsafe(32)
+        self._made[state] = self._clock()
+        while len(self._made) > MOST_STATES:
+            self._made.popitem(last=False)
+        return state
+
+    def take(self, state: str) -> bool:
+        """Whether it is good; it no longer is after that."""
+        made = self._made.pop(state, None)
+        return made is not None and self._clock() - made <= STATE_SECONDS
+
+
+class OAuth:
+    """Lets people install the app into the workspaces that may. `groups` says whether routes name
+    user groups: nothing is asked for that the app's manifest does not have.
+    """
+
+    def __init__(
+        self,
+        config: Config,
+        installs: Installs,
+        clients: SlackClients,
+        *,
+        installed: Callable[[Install], None],
+        groups: Callable[[], bool],
+        states: States | None = None,
+    ) -> None:
+        self._config = config
+        self._installs = installs
+        self._clients = clients
+        self._installed = installed
+        self._groups = groups
+        self._states = states or States()
+
+    def routes(self) -> list[web.RouteDef]:
+        """The two pages."""
+        return [web.get(INSTALL, self._begin), web.get(REDIRECT, self._end)]
+
+    @property
+    def _redirect(self) -> str:
+        assert self._config.public_url is not None  # the config has it beside client_id
+        return urljoin(self._config.public_url, REDIRECT.lstrip("/"))
+
+    async def _begin(self, request: web.Request) -> web.StreamResponse:
+        state = self._states.make()
+        query = {
+            "client_id": self._config.client_id,
+            "scope": ",".join(scopes_of(self._config, groups=self._groups())),
+            "state": state,
+            "redirect_uri": self._redirect,
+        }
+        address = urljoin(self._config.api_url, "/oauth/v2/authorize")
+        answer = web.Response(
+            status=302, headers={**_HEADERS, "Location": f"{address}?{urlencode(query)}"}
+        )
+        # Only the browser that began it may end it.
+        answer.set_cookie(
+            COOKIE,
+            state,
+            max_age=STATE_SECONDS,
+            httponly=True,
+            samesite="Lax",
+            secure=self._redirect.startswith("https:"),
+            path=REDIRECT,
+        )
+        return answer
+
+    async def _end(self, request: web.Request) -> web.StreamResponse:
+        state, cookie = request.query.get("state", ""), request.cookies.get(COOKIE, "")
+        mine = secrets.compare_digest(state.encode(), cookie.encode())
+        if not (self._states.take(state) and mine):
+            return _page(400, "This link is too old, or was used. Begin again.")
+        if error := request.query.get("error"):
+            return _page(400, f"Nothing was installed ({error[:60]}).")
+        try:
+            install = await self._installs.exchange(
+                request.query.get("code", ""), self._redirect, self._clients
+            )
+        except GatewayError as error:
+            LOG.warning("an installation failed: %s", error)
+            return _page(403, "The app was not installed: the operator's log says why.")
+        LOG.info("installed in %s", install.id)
+        self._installed(install)
+        return _page(200, f"The app is installed in {install.name or install.id}.")
+
+
+def _page(status: int, text: str) -> web.Response:
+    body = f"<!doctype html><title>Parley</title><p>{html.escape(text)}</p>"
+    answer = web.Response(status=status, text=body, content_type="text/html", headers=_HEADERS)
+    answer.del_cookie(COOKIE, path=REDIRECT)
+    return answer

@@ -1,0 +1,294 @@
+"""Socket Mode: two connections that are never both away at once.
+
+A connection ends instead of renewing itself: whoever keeps it opens the next one first, and closes
+the old one then. What keeps it looks at when the last frame arrived, a pong included; that nobody
+writes is not a sign of anything.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import logging
+import random
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any, cast
+
+import aiohttp
+from slack_bolt.adapter.socket_mode.async_internals import run_async_bolt_app, send_async_response
+from slack_bolt.app.async_app import AsyncApp
+from slack_sdk.errors import SlackApiError, SlackClientError
+from slack_sdk.socket_mode.aiohttp import SocketModeClient
+from slack_sdk.socket_mode.async_client import AsyncBaseSocketModeClient
+from slack_sdk.socket_mode.request import SocketModeRequest
+from slack_sdk.web.async_client import AsyncWebClient
+
+from adapters.slack.connection.clients import SDK_LOG, code_of
+from gateway.adapter import AuthError
+from gateway.surface import RateLimited, Unreachable
+
+LOG = logging.getLogger("adapters.slack")
+
+SOCKETS = 2
+PING_EVERY = 10.0
+LOOK_EVERY = 1.0
+"""Seconds between two looks at a connection that says nothing: a reset is not told by the SDK."""
+STALE = 75.0
+"""Seconds without any frame, pongs included, after which a connection counts as deaf."""
+CONNECT_SECONDS = 15.0
+CLOSE_SECONDS = 2.0
+FIRST_WAIT, LONGEST_WAIT = 1.0, 60.0
+AT_ONCE = 64
+"""Envelopes that are worked on at a time; the others wait, and Slack delivers them again."""
+
+_REFUSED = frozenset(
+    {
+        "account_inactive",
+        "invalid_auth",
+        "missing_scope",
+        "not_allowed_token_type",
+        "not_authed",
+        "token_expired",
+        "token_revoked",
+    }
+)
+
+Handler = Callable[[AsyncBaseSocketModeClient, SocketModeRequest], Awaitable[None]]
+
+
+class _Socket(SocketModeClient):
+    """One connection, from its hello to the first sign that it is over."""
+
+    def __init__(
+        self, app_token: str, web: AsyncWebClient, handle: Handler, heard: Callable[[], None]
+    ) -> None:
+        super().__init__(app_token, logger=SDK_LOG, web_client=web, ping_interval=PING_EVERY)
+        self.socket_mode_request_listeners.append(handle)
+        self.greeted = asyncio.Event()
+        self.lost = asyncio.Event()
+        self.reason = ""
+        self._heard = heard
+        self._heard_at = time.monotonic()
+        self._last_pong: float | None = None
+        self._working: set[asyncio.Task[None]] = set()
+        self._places = asyncio.Semaphore(AT_ONCE)
+
+    @property
+    def age(self) -> float:
+        """Seconds since the last frame."""
+        if self.last_ping_pong_time != self._last_pong:
+            self._last_pong = self.last_ping_pong_time
+            self._note()
+        return time.monotonic() - self._heard_at
+
+    async def connect_to_new_endpoint(self, force: bool = False) -> None:
+        """Where the SDK would renew the connection: it is over."""
+        self.reason = self.reason or "closed"
+        self.lost.set()
+
+    async def enqueue_message(self, message: str) -> None:
+        """Take a frame."""
+        self._note()
+        await super().enqueue_message(message)
+
+    async def process_message(self) -> None:
+        """Work on the next frame beside the others, in a task that this connection owns."""
+        raw = str(await self.message_queue.get())
+        message: Any = json.loads(raw) if raw.startswith("{") else {}
+        await self._places.acquire()
+        work = self.run_message_listeners(message, raw)
+        task = asyncio.get_running_loop().create_task(work, name="slack envelope")
+        self._working.add(task)
+        task.add_done_callback(self._done)
+
+    async def run_message_listeners(self, message: dict[str, Any], raw_message: str) -> None:
+        """Greetings and farewells are for the connection; the rest is for the app."""
+        match message.get("type"):
+            case "hello":
+                self.greeted.set()
+            case "disconnect":
+                self.reason = str(message.get("reason", "")) or "asked to"
+                self.lost.set()
+            case _:
+                await super().run_message_listeners(message, raw_message)
+
+    async def finish(self) -> None:
+        """Close it: what is being worked on gets a moment, an unwilling peer gets no more."""
+        self.auto_reconnect_enabled = False
+        try:
+            if self._working:
+                await asyncio.wait(self._working, timeout=CLOSE_SECONDS)
+            with contextlib.suppress(TimeoutError, aiohttp.ClientError, OSError):
+                async with asyncio.timeout(CLOSE_SECONDS):
+                    await self.close()
+        finally:
+            self.closed = True
+            tasks = [self.message_processor, self.current_session_monitor, self.message_receiver]
+            running = [*self._working, *(task for task in tasks if task is not None)]
+            for task in running:
+                task.cancel()
+            await asyncio.gather(*running, return_exceptions=True)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(CLOSE_SECONDS):
+                    await self.aiohttp_client_session.close()
+
+    def _done(self, task: asyncio.Task[None]) -> None:
+        self._working.discard(task)
+        self._places.release()
+
+    def _note(self) -> None:
+        self._heard_at = time.monotonic()
+        self._heard()
+
+
+class Sockets:
+    """The connections of one app. `heard` is called at each frame; `connected` each time a
+    connection stands while there was none.
+    """
+
+    def __init__(
+        self,
+        app: AsyncApp,
+        app_token: str,
+        web: Callable[[], AsyncWebClient],
+        *,
+        heard: Callable[[], None],
+        connected: Callable[[], None],
+    ) -> None:
+        self._app = app
+        self._app_token = app_token
+        self._web = web
+        self._heard = heard
+        self._connected = connected
+        self._live: dict[int, _Socket] = {}
+
+    async def run(self) -> None:
+        """Keep them until cancelled. Raises AuthError."""
+        async with asyncio.TaskGroup() as group:
+            for number in range(SOCKETS):
+                group.create_task(self._keep(number), name=f"slack socket {number}")
+
+    @property
+    def standing(self) -> int:
+        """How many stand."""
+        return sum(not socket.lost.is_set() for socket in self._live.values())
+
+    async def _keep(self, number: int) -> None:
+        failures = 0
+        try:
+            while True:
+                try:
+                    fresh = await self._open()
+                except (Unreachable, RateLimited) as error:
+                    failures += 1
+                    LOG.warning("connection %s: %s", number, error)
+                    await asyncio.sleep(_wait(failures, error))
+                    continue
+                failures = 0
+                await self._take_over(number, fresh)
+                reason = await _end_of(fresh)
+                LOG.info("connection %s is over (%s), another one is opened", number, reason)
+                if reason in ("too_many_websockets", "link_disabled"):
+                    await self._let_go(number)
+                    await asyncio.sleep(random.uniform(0.5, 1.0) * LONGEST_WAIT / 2)
+        finally:
+            await self._let_go(number)
+
+    async def _open(self) -> _Socket:
+        """A new connection that Slack has greeted. Raises AuthError, Unreachable or RateLimited."""
+        web = self._web()
+        url = await _address(web, self._app_token)
+        socket = _Socket(self._app_token, web, self._handle, self._heard)
+        socket.wss_uri = url
+        try:
+            async with asyncio.timeout(CONNECT_SECONDS):
+                await socket.connect()
+                await _greeting(socket)
+        except (aiohttp.ClientError, OSError, TimeoutError) as error:
+            await socket.finish()
+            raise Unreachable(f"Slack did not take the connection ({_name(error)}).") from error
+        except BaseException:
+            await socket.finish()
+            raise
+        if not socket.greeted.is_set():
+            await socket.finish()
+            raise Unreachable(f"Slack ended the connection at once ({socket.reason}).")
+        return socket
+
+    async def _take_over(self, number: int, fresh: _Socket) -> None:
+        alone = self.standing == 0
+        old = self._live.get(number)
+        self._live[number] = fresh
+        LOG.info("connection %s stands", number)
+        if alone:
+            self._connected()
+        if old is not None:
+            await old.finish()
+
+    async def _let_go(self, number: int) -> None:
+        if (socket := self._live.pop(number, None)) is not None:
+            await socket.finish()
+
+    async def _handle(self, client: AsyncBaseSocketModeClient, request: SocketModeRequest) -> None:
+        started = time.time()
+        response = await run_async_bolt_app(self._app, request)
+        try:
+            await send_async_response(client, request, response, started)
+        except (aiohttp.ClientError, ConnectionError) as error:
+            # It is stored: Slack delivers it again, and it is taken for what it is.
+            LOG.info("an acknowledgement was not sent (%s)", _name(error))
+
+
+async def _address(web: AsyncWebClient, app_token: str) -> str:
+    try:
+        async with asyncio.timeout(CONNECT_SECONDS):
+            answer = await web.apps_connections_open(app_token=app_token)
+    except SlackApiError as error:
+        why = code_of(error)
+        if why in _REFUSED:
+            raise AuthError(
+                f"Slack refused app_token ({why}): it needs an app-level token with the scope "
+                "connections:write."
+            ) from error
+        if why in ("ratelimited", "rate_limited"):
+            raise RateLimited(LONGEST_WAIT / 2) from error
+        raise Unreachable(f"Slack opened no connection ({why}).") from error
+    except (aiohttp.ClientError, SlackClientError, OSError, TimeoutError) as error:
+        raise Unreachable(f"Slack could not be reached ({_name(error)}).") from error
+    return cast("str", answer["url"])
+
+
+async def _greeting(socket: _Socket) -> None:
+    """Wait until a connection is greeted, or is over."""
+    while not socket.greeted.is_set() and not socket.lost.is_set():
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(LOOK_EVERY):
+                await socket.greeted.wait()
+        if not await socket.is_connected():
+            return
+
+
+async def _end_of(socket: _Socket) -> str:
+    """Wait until a connection is over, or deaf; why."""
+    while True:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(LOOK_EVERY):
+                await socket.lost.wait()
+        if socket.lost.is_set():
+            return socket.reason
+        if socket.age > STALE or not await socket.is_connected():
+            socket.lost.set()
+            return "no sign of life"
+
+
+def _wait(failures: int, error: Exception) -> float:
+    if isinstance(error, RateLimited):
+        return error.retry_after
+    longest = min(LONGEST_WAIT, FIRST_WAIT * 2 ** (failures - 1))
+    return random.uniform(0.5, 1.0) * longest
+
+
+def _name(error: BaseException) -> str:
+    return type(error).__name__

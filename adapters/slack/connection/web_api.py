@@ -1,0 +1,180 @@
+"""Calls of Slack's Web API, and what its errors mean to the gateway.
+
+A call is made once: whoever made it decides whether it may be made again. Error codes are those of
+the methods' pages under https://docs.slack.dev/reference/methods.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from typing import Any, cast
+
+import aiohttp
+from slack_sdk.errors import SlackApiError, SlackClientError
+from slack_sdk.web.async_client import AsyncWebClient
+
+from adapters.slack.connection.clients import REVOKED, SDK_LOG, SlackClients
+from gateway.errors import GatewayError
+from gateway.surface import MessageGone, RateLimited, Rejected, Unclear, Unreachable
+
+LOG = logging.getLogger("adapters.slack")
+
+CALL_SECONDS = 15.0
+RETRY_AFTER = 30.0
+"""Seconds to wait where Slack refuses for its rate and does not say for how long."""
+
+_RATE = frozenset({"rate_limited", "ratelimited", "message_limit_exceeded"})
+_UNSURE = frozenset({"fatal_error", "internal_error", "request_timeout"})
+_DOWN = frozenset({"service_unavailable", "team_added_to_org"})
+_GONE = {
+    "channel_not_found": "the bot can't see the channel, or it was deleted",
+    "is_archived": "the channel is archived",
+    "is_inactive": "the channel is archived",
+    "not_in_channel": "the bot is not in the channel: invite it again",
+    "thread_not_found": "the thread was deleted",
+    "cannot_reply_to_message": "the message can't be replied to",
+    "restricted_action": "the workspace does not let the bot write there",
+    "restricted_action_thread_locked": "the thread is locked",
+    "restricted_action_read_only_channel": "the channel is read-only",
+    "no_permission": "the bot may not write there",
+    "ekm_access_denied": "the workspace's administrators have suspended writing",
+}
+_MESSAGE_GONE = frozenset({"message_not_found", "cant_update_message", "edit_window_closed"})
+
+
+class Refusal(Rejected):
+    """Slack refused with a code that the caller may know what to do about."""
+
+    def __init__(self, code: str, why: str) -> None:
+        super().__init__(why)
+        self.code = code
+
+
+class Calls:
+    """The Web API of all workspaces, with the gateway's errors."""
+
+    def __init__(self, clients: SlackClients, *, seconds: float = CALL_SECONDS) -> None:
+        self._clients = clients
+        self._seconds = seconds
+        self._made: dict[str, AsyncWebClient] = {}
+
+    @property
+    def clients(self) -> SlackClients:
+        """The clients that the calls are made with."""
+        return self._clients
+
+    async def write(self, team: str, method: str, **arguments: Any) -> dict[str, Any]:
+        """Change something; arguments that are None are left out.
+
+        Raises Refusal, Rejected, RateLimited, MessageGone, AuthError, Unreachable if it surely did
+        not happen, and Unclear if it may have.
+        """
+        return await self._call(team, method, {"json": _given(arguments)}, write=True)
+
+    async def write_form(self, team: str, method: str, **arguments: Any) -> dict[str, Any]:
+        """The same for methods that take no JSON."""
+        return await self._call(team, method, {"params": _given(arguments)}, write=True)
+
+    async def read(self, team: str, method: str, **arguments: Any) -> dict[str, Any]:
+        """Look something up. Raises as `write` does, but Unreachable where that raises Unclear."""
+        return await self._call(team, method, {"params": _given(arguments)}, write=False)
+
+    async def send(self, url: str, data: bytes) -> None:
+        """Hand in a file's bytes at the address that Slack gave for them.
+
+        Raises Rejected or Unreachable: nobody sees the file yet.
+        """
+        try:
+            async with (
+                asyncio.timeout(self._seconds * 4),
+                self._clients.session.post(url, data=data, allow_redirects=False) as answer,
+            ):
+                status = answer.status
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            raise Unreachable(f"Slack did not take a file ({type(error).__name__}).") from error
+        if status >= 500:  # noqa: PLR2004 (HTTP)
+            raise Unreachable(f"Slack did not take a file (HTTP {status}).")
+        if status != 200:  # noqa: PLR2004 (HTTP)
+            raise Rejected(f"Slack refused a file (HTTP {status}).")
+
+    async def _call(
+        self, team: str, method: str, arguments: Mapping[str, Any], *, write: bool
+    ) -> dict[str, Any]:
+        client = await self._client(team)
+        try:
+            async with asyncio.timeout(self._seconds):
+                answer = await client.api_call(method, **arguments)
+        except SlackApiError as error:
+            raise self._refused(error, team, method, write=write) from error
+        except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as error:
+            raise Unreachable(f"Slack could not be reached ({type(error).__name__}).") from error
+        except (aiohttp.ClientError, SlackClientError, TimeoutError, OSError) as error:
+            raise _unanswered(method, type(error).__name__, write=write) from error
+        return cast("dict[str, Any]", answer.data)
+
+    async def _client(self, team: str) -> AsyncWebClient:
+        """A client that never tries again: the SDK's own tries may show something twice."""
+        known = await self._clients.of(team)
+        made = self._made.get(team)
+        if made is None or made.token != known.token:
+            made = self._made[team] = AsyncWebClient(
+                token=known.token,
+                base_url=known.base_url,
+                session=known.session,
+                team_id=known.default_params.get("team_id"),
+                retry_handlers=[],
+                logger=SDK_LOG,
+            )
+        return made
+
+    def _refused(
+        self, error: SlackApiError, team: str, method: str, *, write: bool
+    ) -> GatewayError:
+        response: Any = error.response
+        data: Any = getattr(response, "data", None)
+        status = int(getattr(response, "status_code", 0) or getattr(response, "status", 0) or 0)
+        answer = cast("dict[str, Any]", data) if isinstance(data, dict) else {}
+        code = str(answer.get("error", ""))
+        if status == 429 or code in _RATE:  # noqa: PLR2004 (HTTP)
+            return RateLimited(_retry_after(getattr(response, "headers", None)))
+        if code in REVOKED:
+            return self._clients.lost(team, code)
+        if not code and 400 <= status < 500:  # noqa: PLR2004 (HTTP)
+            return Refusal(f"http_{status}", f"Slack refused {method} (HTTP {status}).")
+        if not code or code in _UNSURE:
+            return _unanswered(method, code or f"HTTP {status}", write=write)
+        return _meaning(code, method, answer)
+
+
+def _meaning(code: str, method: str, answer: Mapping[str, Any]) -> GatewayError:
+    if code in _DOWN:
+        return Unreachable(f"Slack is not available just now ({code}).")
+    if code in _MESSAGE_GONE:
+        return MessageGone(f"Slack does not let the message be changed ({code}).")
+    if code in _GONE:
+        return Rejected(f"Slack refused {method}: {_GONE[code]} ({code}).", gone=True)
+    if code == "missing_scope":
+        needed = str(answer.get("needed", "")) or "another one"
+        return Refusal(
+            code,
+            f"Slack refused {method}: the app lacks the scope {needed}. Add it under OAuth & "
+            "Permissions and install the app again.",
+        )
+    return Refusal(code, f"Slack refused {method} ({code}).")
+
+
+def _unanswered(method: str, why: str, *, write: bool) -> GatewayError:
+    if write:
+        return Unclear(f"Nobody knows whether Slack took {method} ({why}).")
+    return Unreachable(f"Slack did not answer {method} ({why}).")
+
+
+def _retry_after(headers: Any) -> float:
+    said = str((headers or {}).get("Retry-After", ""))
+    return float(said) if said.isdecimal() else RETRY_AFTER
+
+
+def _given(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in arguments.items() if value is not None}

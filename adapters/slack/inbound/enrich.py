@@ -1,0 +1,209 @@
+"""Drafts made into messages: with who their authors are, what they attached, and the foreign text
+that came along.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from adapters.slack.connection.clients import Workspace
+from adapters.slack.connection.web_api import Calls
+from adapters.slack.inbound.files import awaited
+from adapters.slack.inbound.history import History
+from adapters.slack.inbound.parse_events import parse_said, quoted
+from adapters.slack.inbound.parsed import Draft, Foreign, RemoteFile
+from adapters.slack.inbound.payload import Payload, ts_at
+from adapters.slack.inbound.people import People
+from adapters.slack.inbound.text import as_command, asks_for_help, mentioned, plain
+from gateway.conversation import Author, ConversationKey, InboundMessage, Quote
+from gateway.gateway import Gateway
+from gateway.inbound.commands import parse_command
+
+HISTORY_SECONDS = 1.0
+"""What may go into reading what was said in a thread before the team was called."""
+MOST_EARLIER = 50
+"""Messages of it that the team is given: the thread's first, and the newest."""
+
+LEFT_OUT = "({count} messages that were written after this one are left out.)"
+UNREAD = "(What was written in the thread {since} could not be read.)"
+
+
+class Drafts:
+    """Completes drafts. What is asked of Slack for that is bounded in time, and all but who the
+    author is may fail.
+    """
+
+    def __init__(self, gateway: Gateway, calls: Calls, history: History) -> None:
+        self._gateway = gateway
+        self._calls = calls
+        self._history = history
+        self._people = People(calls, lambda: gateway.groups)
+        self.commands = frozenset(info.name for info in gateway.commands())
+        """The names of the gateway's commands."""
+
+    def me(self, team: str) -> Workspace:
+        """The bot in a workspace."""
+        return self._calls.clients.workspace(team) or Workspace(id=team)
+
+    async def author(self, draft: Draft) -> Author:
+        """Who a draft is from. Raises GatewayError if Slack can't be asked."""
+        return await self._people.author(draft)
+
+    async def by_author(self, draft: Draft) -> InboundMessage:
+        """The draft's message with its author, and otherwise as it is. Raises GatewayError."""
+        return replace(draft.message, author=await self.author(draft))
+
+    async def is_meant(self, draft: Draft) -> bool:
+        """Whether a draft is for the team. Asks neither Slack nor, where it can be told without,
+        the store: most of what is said in a channel is not.
+        """
+        message, gateway = draft.message, self._gateway
+        if draft.meant:
+            return True
+        if message.event in ("edit", "delete"):
+            return await gateway.store.thread_at(message.key) is not None
+
+        def addressed(*, in_thread: bool) -> bool:
+            return gateway.addressed(
+                message.key,
+                message.author,
+                direct=message.direct,
+                mentioned=draft.mentioned,
+                in_thread=in_thread,
+            )
+
+        if addressed(in_thread=False):
+            return True
+        if not draft.in_thread or not addressed(in_thread=True):
+            return False
+        return await gateway.store.thread_at(message.key) is not None
+
+    async def as_new(self, draft: Draft) -> Draft:
+        """An edit that has made a message one for the team as that message; others as they are."""
+        message = draft.message
+        created = message.key.dedupe("create", message.message_id)
+        if not draft.called or await self._gateway.store.taken([created]):
+            return draft
+        said = replace(message, event="message", dedupe=(created, *message.dedupe))
+        return replace(draft, message=said)
+
+    async def message(self, draft: Draft) -> InboundMessage:
+        """The whole message. Raises GatewayError.
+
+        Of somebody who may not write there, nothing more is asked for: it is going to be refused.
+        """
+        if draft.message.event == "delete":
+            return draft.message
+        message = await self.by_author(draft)
+        files: tuple[RemoteFile, ...] = ()
+        foreign = draft.foreign
+        if await self._gateway.may(message):
+            files, foreign = draft.files, (*await self._earlier(draft), *foreign)
+        return await self._with(message, files, foreign)
+
+    async def plain(self, team: str, text: str) -> str:
+        """A text with the names of those whom it mentions."""
+        return plain(text, await self._names(team, [text]))
+
+    async def quotes(self, key: ConversationKey, foreign: Sequence[Foreign]) -> tuple[Quote, ...]:
+        """Foreign text with the names of its authors and of those whom it mentions. It is verified
+        where Slack says who wrote it, and they may write to the team there themselves.
+        """
+        unknown = [each.user for each in foreign if each.user and not each.author]
+        names = await self._names(key.workspace, [each.text for each in foreign], unknown)
+        trusted = await self._trusted(key, {each.user for each in foreign if each.sure})
+        return tuple(_quote(each, names, trusted) for each in foreign)
+
+    async def _trusted(self, key: ConversationKey, users: Iterable[str]) -> frozenset[str]:
+        """Those of these people who may write there, as far as they are known by now."""
+        found: set[str] = set()
+        for user in users:
+            author = await self._people.known(key.workspace, user)
+            said = InboundMessage(key=key, author=author) if author else None
+            if said is not None and self._gateway.allows(said):
+                found.add(user)
+        return frozenset(found)
+
+    async def _with(
+        self, message: InboundMessage, files: tuple[RemoteFile, ...], foreign: Sequence[Foreign]
+    ) -> InboundMessage:
+        team = message.key.workspace
+        names = await self._names(team, [message.text])
+        quotes = await self.quotes(message.key, foreign)
+        text = as_command(plain(message.text, names, me=self.me(team).user), self.commands)
+        if message.event == "message" and asks_for_help(text, alone=not quotes):
+            text = "/help"
+        is_command = message.event == "message" and parse_command(text) is not None
+        is_edit = message.event == "edit"  # Slack's editor changes the text alone
+        return replace(
+            message,
+            event="command" if is_command else message.event,
+            text=text,
+            awaited=() if is_edit else tuple(map(awaited, files)),
+            keeps_files=is_edit,
+            quotes=quotes,
+        )
+
+    async def _names(
+        self, team: str, texts: Iterable[str], users: Iterable[str] = ()
+    ) -> dict[str, str]:
+        me = self.me(team)
+        wanted = dict.fromkeys([*(user for text in texts for user in mentioned(text)), *users])
+        wanted.pop(me.user, None)
+        names = await self._people.names(team, wanted) if wanted else {}
+        return {**names, me.user: me.handle}
+
+    async def _earlier(self, draft: Draft) -> tuple[Foreign, ...]:
+        """What was said in a thread before the team was first called there, as far as it can be
+        read now.
+        """
+        message, key = draft.message, draft.key
+        called = message.event in ("message", "file") and draft.in_thread
+        if not called or await self._gateway.store.thread_at(key) is not None:
+            return ()
+        said = await self._history.earlier(key, before=message.message_id, seconds=HISTORY_SECONDS)
+        if said is None:
+            return (_remark(UNREAD.format(since="before")),)
+        found = said_before(said.messages, key, message.message_id, self.me(key.workspace))
+        unread = () if said.whole else (_remark(UNREAD.format(since="after that")),)
+        return (*newest(found, between=said.between), *unread)
+
+
+def said_before(
+    messages: Iterable[Payload], key: ConversationKey, ts: str, me: Workspace
+) -> tuple[Foreign, ...]:
+    """What people said in a thread before the message `ts`; the bot's own words are left out."""
+    found: list[Foreign] = []
+    for each in messages:
+        said = parse_said(each, key.workspace, key.channel, me)
+        quote = (
+            quoted(each, "history") if isinstance(said, Draft) and ts_at(each, "ts") < ts else None
+        )
+        if quote is not None:
+            found.append(quote)
+    return tuple(found)
+
+
+def newest(said: Sequence[Foreign], *, between: int = 0) -> tuple[Foreign, ...]:
+    """What a thread begins with and the newest of the rest; what is between is counted, with about
+    so many that were not read.
+    """
+    left = max(0, len(said) - MOST_EARLIER)
+    if left + between == 0:
+        return tuple(said)
+    count = f"About {left + between}" if between else str(left)
+    return said[0], _remark(LEFT_OUT.format(count=count)), *said[left + 1 :]
+
+
+def _remark(text: str) -> Foreign:
+    return Foreign(kind="history", text=text)
+
+
+def _quote(foreign: Foreign, names: Mapping[str, str], trusted: Collection[str]) -> Quote:
+    return Quote(
+        text=plain(foreign.text, names),
+        author=foreign.author or names.get(foreign.user, "") or foreign.user,
+        kind=foreign.kind,
+        verified=foreign.sure and foreign.user in trusted,
+    )

@@ -1,0 +1,216 @@
+"""Parsers of what people press, choose, fill in and call: pure functions from a payload to what it
+means.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from adapters.slack.action_ids import Action, parse_action
+from adapters.slack.connection.clients import Workspace
+from adapters.slack.inbound.modals import BLOCK, CALLBACK, INPUT, ModalPlace
+from adapters.slack.inbound.parse_events import permalink, quoted
+from adapters.slack.inbound.parsed import (
+    PLATFORM,
+    Chosen,
+    Draft,
+    Ignored,
+    Inbound,
+    Rated,
+    SlashCommand,
+    Submitted,
+    WantsMissed,
+    WantsModal,
+)
+from adapters.slack.inbound.payload import (
+    Payload,
+    author_id,
+    is_direct,
+    key_of,
+    table_at,
+    tables_at,
+    text_at,
+    ts_at,
+)
+from gateway.client import Answer, AnswerKind
+from gateway.conversation import Author, Click, EventKind, InboundMessage
+
+ASK_TEAM = "ask_team"
+"""The callback_id of the message shortcut."""
+
+SHORTCUT_TEXT = "What do you say to the message that I have passed on to you?"
+
+
+def parse_interaction(payload: Payload, me: Workspace) -> Inbound:
+    """What an interactive payload means to the bot `me`."""
+    match kind := text_at(payload, "type"):
+        case "block_actions":
+            return _pressed(payload, me)
+        case "view_submission":
+            return _submitted(payload, me)
+        case "message_action":
+            return _shortcut(payload, me)
+        case _:
+            return Ignored(f"interaction {kind}" if kind.isidentifier() else "interaction")
+
+
+def parse_command(payload: Payload, me: Workspace, command: str) -> Inbound:
+    """What a slash command means; `command` is the one that is ours."""
+    team, channel = text_at(payload, "team_id") or me.id, text_at(payload, "channel_id")
+    user, trigger = text_at(payload, "user_id"), text_at(payload, "trigger_id")
+    if text_at(payload, "command") != command:
+        return Ignored("another command")
+    if not (team and channel and user and trigger):
+        return Ignored("malformed")
+    draft = _act(
+        payload,
+        user,
+        event="command",
+        place=(team, channel, "", ""),
+        dedupe=f"{PLATFORM}/command/{team}/{trigger}",
+    )
+    return SlashCommand(draft=draft, text=text_at(payload, "text").strip())
+
+
+def _pressed(payload: Payload, me: Workspace) -> Inbound:
+    entries = tables_at(payload, "actions")
+    entry = entries[0] if entries else {}
+    action = parse_action(entry)
+    team, user = _team(payload, me), text_at(payload, "user", "id")
+    channel = text_at(payload, "container", "channel_id") or text_at(payload, "channel", "id")
+    message = ts_at(payload, "container", "message_ts") or ts_at(payload, "message", "ts")
+    if action is None:
+        return Ignored("another button")
+    if not (team and user and channel and message):
+        return Ignored("malformed")
+    thread = (
+        ts_at(payload, "container", "thread_ts")
+        or ts_at(payload, "message", "thread_ts")
+        or message
+    )
+    at = text_at(entry, "action_ts")
+    draft = _act(
+        payload,
+        user,
+        event="click",
+        place=(team, channel, thread, message),
+        dedupe=f"{PLATFORM}/click/{team}/{message}/{text_at(entry, 'action_id')}/{at}/{user}",
+    )
+    return _meant(action, draft, text_at(payload, "trigger_id"))
+
+
+_ANSWERS: dict[str, AnswerKind] = {
+    "approve": "approve",
+    "always": "approve_always",
+    "deny": "deny",
+}
+
+
+def _meant(action: Action, draft: Draft, trigger: str) -> Inbound:
+    found: Inbound = draft
+    match action.kind:
+        case "approve" | "always" | "deny":
+            found = _answering(draft, action.value, _ANSWERS[action.kind])
+        case "choice":
+            found = Chosen(draft=draft, request=action.value, number=action.number)
+        case "note" | "text":
+            place = ModalPlace(
+                kind=action.kind,
+                request=action.value,
+                channel=draft.key.channel,
+                message=draft.message.message_id,
+                thread=draft.key.root,
+            )
+            found = WantsModal(place=place, trigger=trigger, draft=draft)
+        case "command":
+            message = replace(draft.message, text=action.value, event="command")
+            found = replace(draft, message=message)
+        case "feedback":
+            found = Rated(draft=draft, part=action.value, good=bool(action.number))
+        case "missed":
+            found = WantsMissed(draft=draft, after=action.value)
+    return found
+
+
+def _answering(draft: Draft, request: str, kind: AnswerKind, text: str = "") -> Draft:
+    click = Click(request=request, answer=Answer(kind=kind, text=text))
+    return replace(draft, message=replace(draft.message, click=click))
+
+
+def _submitted(payload: Payload, me: Workspace) -> Inbound:
+    view = table_at(payload, "view")
+    if text_at(view, "callback_id") != CALLBACK:
+        return Ignored("another modal")
+    team, user, ident = _team(payload, me), text_at(payload, "user", "id"), text_at(view, "id")
+    try:
+        place = ModalPlace.load(text_at(view, "private_metadata"))
+    except ValueError:
+        return Ignored("malformed")
+    if not (team and user and ident):
+        return Ignored("malformed")
+    text = text_at(view, "state", "values", BLOCK, INPUT, "value").strip()
+    draft = _act(
+        payload,
+        user,
+        event="modal",
+        place=(team, place.channel, place.thread, place.message),
+        dedupe=f"{PLATFORM}/modal/{team}/{ident}",
+    )
+    kind: AnswerKind = "deny" if place.kind == "note" else "text"
+    return Submitted(draft=_answering(draft, place.request, kind, text))
+
+
+def _shortcut(payload: Payload, me: Workspace) -> Inbound:
+    team, user = _team(payload, me), text_at(payload, "user", "id")
+    said, channel = table_at(payload, "message"), text_at(payload, "channel", "id")
+    ts, trigger = ts_at(said, "ts"), text_at(payload, "trigger_id")
+    if text_at(payload, "callback_id") != ASK_TEAM:
+        return Ignored("another shortcut")
+    if not (team and user and channel and ts and trigger):
+        return Ignored("malformed")
+    draft = _act(
+        payload,
+        user,
+        event="shortcut",
+        place=(team, channel, ts_at(said, "thread_ts") or ts, ""),
+        dedupe=f"{PLATFORM}/shortcut/{team}/{trigger}",
+    )
+    passed_on = quoted(said, "forward")
+    message = replace(
+        draft.message,
+        text=SHORTCUT_TEXT,
+        link=permalink(me, channel, ts, ts_at(said, "thread_ts")),
+    )
+    return replace(draft, message=message, foreign=(passed_on,) if passed_on else ())
+
+
+def _team(payload: Payload, me: Workspace) -> str:
+    # In a shared channel `team` may be that of whoever acts.
+    installed = text_at(payload, "view", "app_installed_team_id")
+    return installed or text_at(payload, "team", "id") or me.id
+
+
+def _act(
+    payload: Payload,
+    user: str,
+    *,
+    event: EventKind,
+    place: tuple[str, str, str, str],
+    dedupe: str,
+) -> Draft:
+    """What somebody did at a place: workspace, channel, thread and message."""
+    team, channel, root, message = place
+    return Draft(
+        message=InboundMessage(
+            key=key_of(team, channel, root),
+            author=Author(id=author_id(team, user)),
+            event=event,
+            direct=is_direct(channel),
+            dedupe=(dedupe,),
+            message_id=message,
+        ),
+        user=user,
+        home=text_at(payload, "user", "team_id"),
+        meant=True,
+        response_url=text_at(payload, "response_url"),
+    )

@@ -1,0 +1,1 @@
+"""Threads shown in Slack: the text surface, its blocks and streams."""

@@ -1,0 +1,347 @@
+"""What a part says, as Slack's blocks. Pure; the limits are those of
+https://docs.slack.dev/reference/block-kit.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+from adapters.slack.action_ids import EVENT_TYPE, action_id, numbered
+from adapters.slack.outbound.text import length, mentions
+from gateway.events import InputRequested, NoticeLevel
+from gateway.render.outbound import label
+from gateway.render.sanitize import visible
+from gateway.surface import Activity, ActivityStatus, Card, Line, Part, Speech
+
+Block: TypeAlias = dict[str, Any]
+Own: TypeAlias = Callable[[str], str]
+"""A line of the gateway's own, made mrkdwn."""
+
+SECTION = 2900
+ARGUMENTS = 8_000
+"""Characters of a tool's arguments on the card itself; more of them come as a file."""
+BUTTONS = 5
+"""Options shown as buttons; more of them come as a menu."""
+OPTION = 75
+SUMMARY = 500
+"""Characters of the text for notifications and screen readers."""
+ACTIVITIES = 1500
+"""Characters of what an agent did: all blocks of a message together hold about 13,000."""
+DETAIL = 200
+
+_LINK = re.compile(r"https://[^\s<>|]+")
+
+UNSURE = ":warning: An earlier try may have arrived, too: this may appear twice."
+RESUMING = ":arrows_counterclockwise: Interrupted; the answer goes on in a moment."
+_LEVELS: dict[NoticeLevel, str] = {"info": "", "warning": ":warning: ", "error": ":x: "}
+_STATUS: dict[ActivityStatus, str] = {
+    "running": ":hourglass_flowing_sand:",
+    "done": ":white_check_mark:",
+    "failed": ":x:",
+    "unknown": ":grey_question:",
+}
+_ICONS = (
+    ":large_blue_circle:",
+    ":large_green_circle:",
+    ":large_purple_circle:",
+    ":large_orange_circle:",
+    ":large_yellow_circle:",
+    ":large_brown_circle:",
+    ":red_circle:",
+    ":white_circle:",
+)
+
+
+def slack_ids(author: str) -> tuple[str, str] | None:
+    """The workspace and id of somebody whom the gateway knows as this; None if they are not of
+    Slack.
+    """
+    platform, _, rest = author.partition(":")
+    team, _, user = rest.partition(":")
+    return (team, user) if platform == "slack" and team and user else None
+
+
+def metadata(key: str) -> dict[str, Any]:
+    """What a message carries so that it can be found again."""
+    return {"event_type": EVENT_TYPE, "event_payload": {"key": key}}
+
+
+def icon(agent: str) -> str:
+    """The emoji that stands for an agent, always the same."""
+    return _ICONS[hashlib.sha256(agent.encode()).digest()[0] % len(_ICONS)]
+
+
+def name_of(speech: Speech, *, named: bool) -> dict[str, str]:
+    """The arguments that let a message bear its agent's name and icon."""
+    if not named:
+        return {}
+    return {"username": label(speech.agent, 80), "icon_emoji": icon(speech.agent)}
+
+
+def heading(speech: Speech, *, named: bool) -> str:
+    """What stands before the text: the agent's name, where the message does not carry it."""
+    if named:
+        return ""
+    return f"**{_escaped(label(speech.agent, 80))}**\n\n"
+
+
+def context(*lines: str) -> Block:
+    """Small print."""
+    elements = [{"type": "mrkdwn", "text": line} for line in lines]
+    return {"type": "context", "elements": elements}
+
+
+def section(text: str) -> Block:
+    """A paragraph of mrkdwn."""
+    return {"type": "section", "text": {"type": "mrkdwn", "text": text}}
+
+
+def speech_blocks(part: Part, speech: Speech, *, named: bool, feedback: bool) -> list[Block]:
+    """A message of an agent that is not streamed."""
+    blocks: list[Block] = [context(UNSURE)] if part.unsure else []
+    if before := [each for each in speech.activity if not each.after]:
+        blocks.append(context(activity_lines(before)))
+    if text := heading(speech, named=named) + speech.text:
+        blocks.append({"type": "markdown", "text": text})
+    if after := [each for each in speech.activity if each.after]:
+        blocks.append(context(activity_lines(after)))
+    if speech.resuming:
+        blocks.append(context(RESUMING))
+    elif feedback and speech.text and not speech.growing:
+        blocks.append(feedback_block(part.key))
+    return blocks or [context("\u2026")]
+
+
+def activity_lines(activity: Sequence[Activity]) -> str:
+    """Tool calls and hand-offs, a line each; of many, the last."""
+    lines: list[str] = []
+    for each in reversed(activity):
+        line = activity_line(each)
+        if sum(map(len, lines)) + len(line) > ACTIVITIES:
+            lines.append(f"\u2026 {len(activity) - len(lines)} more before")
+            break
+        lines.append(line)
+    return "\n".join(reversed(lines))
+
+
+def activity_line(activity: Activity) -> str:
+    """One of them."""
+    title = _mrkdwn(label(activity.title, 150))
+    if activity.kind == "handoff":
+        return f":arrow_right: {title}"
+    detail = _mrkdwn(label(activity.detail, 90))
+    return f"{_STATUS[activity.status]} {title}" + (f" \u00b7 {detail}" if detail else "")
+
+
+def feedback_block(key: str) -> Block:
+    """Thumbs under an agent's message."""
+    return {
+        "type": "context_actions",
+        "elements": [
+            {
+                "type": "feedback_buttons",
+                "action_id": action_id("feedback"),
+                "positive_button": {
+                    "text": _plain("Good answer"),
+                    "accessibility_label": "Say that this answer is good",
+                    "value": numbered(key, 1),
+                },
+                "negative_button": {
+                    "text": _plain("Bad answer"),
+                    "accessibility_label": "Say that this answer is bad",
+                    "value": numbered(key, 0),
+                },
+            }
+        ],
+    }
+
+
+def line_blocks(part: Part, line: Line, own: Own) -> list[Block]:
+    """A line of the gateway's own."""
+    whom = mentions(_users(line.mentions))
+    text = _LEVELS[line.level] + (f"{whom} " if whom else "") + own(line.text)
+    blocks: list[Block] = [context(UNSURE)] if part.unsure else []
+    if line.level == "info" and not whom and length(text) <= SECTION:
+        blocks.append(context(text))
+    else:
+        blocks += [section(piece) for piece in pieces(text, SECTION)]
+    if line.command:
+        name = label(line.label or line.command, OPTION)
+        blocks.append(_actions(_button(name, action_id("command"), line.command)))
+    return blocks
+
+
+def card_blocks(part: Part, card: Card, own: Own, *, attached: str = "") -> list[Block]:
+    """A question to people: open with its buttons, or settled with its outcome. `attached` is the
+    name of the file that holds a tool's arguments.
+    """
+    blocks: list[Block] = [context(UNSURE)] if part.unsure else []
+    whom = mentions(_users(card.mentions)) if not card.outcome else ""
+    request = card.request
+    head = f":raised_hand: {whom} ".rstrip() if not card.outcome else ":ballot_box_with_check:"
+    if card.away:
+        where = f" <{card.link}|Open the thread>" if _LINK.fullmatch(card.link) else ""
+        blocks.append(section(f"{head} A team waits for a decision.{where}"))
+    else:
+        prompt = own(request.prompt) or "The team waits for an answer."
+        blocks += [section(piece) for piece in pieces(f"{head} {prompt}", SECTION)]
+    blocks.append(context(f"asked by *{_mrkdwn(label(request.agent or 'the team', 80))}*"))
+    if request.tool or request.arguments:
+        blocks += _call(request, attached)
+    if card.outcome:
+        return [*blocks, *_settled(card, own)]
+    can_tell = not card.away or request.request_kind == "approval"
+    return [*blocks, *(_buttons(request) if can_tell else ())]
+
+
+def arguments_shown(request: InputRequested) -> str:
+    """A tool's arguments to the letter, with everything that can't be seen written out."""
+    return visible(request.arguments)
+
+
+def arguments_attached(request: InputRequested) -> bool:
+    """Whether the arguments are too long for the card."""
+    return length(arguments_shown(request)) > ARGUMENTS
+
+
+def summary(part: Part, own: Own) -> str:
+    """The text for notifications and screen readers, as mrkdwn."""
+    match part.content:
+        case Speech(agent=agent, text=text):
+            said = f"{agent}: {text}" if text else f"{agent} is at work"
+        case Card(away=True):
+            said = "A team waits for a decision."
+        case Card(request=request, outcome=outcome):
+            said = f"{request.prompt} {outcome}".strip() or "The team waits for an answer."
+        case Line(text=text):
+            said = text
+        case content:
+            said = content.text or content.name
+    return own(label(said, SUMMARY))
+
+
+def pieces(text: str, longest: int) -> list[str]:
+    """A text in pieces of at most so many characters, parted at lines or words if there are any."""
+    found: list[str] = []
+    while len(text) > longest:
+        at = max(text.rfind("\n", 0, longest), text.rfind(" ", longest // 2, longest))
+        at = at if at > 0 else longest
+        found.append(text[:at])
+        text = text[at:].lstrip("\n") if at < longest else text[at:]
+    return [*found, text] if text else found
+
+
+def _call(request: InputRequested, attached: str) -> list[Block]:
+    """What tool is to be called, with its arguments whole."""
+    shown = arguments_shown(request)
+    blocks: list[Block] = [section(f"Tool: `{_mrkdwn(label(request.tool or '?', 150))}`")]
+    if attached:
+        name = _mrkdwn(label(attached, 150))
+        blocks.append(section(f"Its arguments ({length(shown)} characters) are in {name} above."))
+        return blocks
+    for start in range(0, len(shown), SECTION):
+        code = [{"type": "text", "text": shown[start : start + SECTION]}]
+        blocks.append(
+            {
+                "type": "rich_text",
+                "elements": [{"type": "rich_text_preformatted", "elements": code}],
+            }
+        )
+    return blocks
+
+
+def _buttons(request: InputRequested) -> list[Block]:
+    """What may be answered."""
+    match request.request_kind:
+        case "approval":
+            return [_actions(*_verdicts(request))]
+        case "choice":
+            return [_actions(*_options(request))]
+        case "text":
+            answer = _button("Answer", action_id("text"), request.request)
+            return [_actions(answer), context("or just reply in this thread")]
+
+
+def _verdicts(request: InputRequested) -> list[Block]:
+    always = _button("Approve for this thread", action_id("always"), request.request)
+    return [
+        _button("Approve", action_id("approve"), request.request, style="primary"),
+        *([always] if request.always else []),
+        _button("Deny", action_id("deny"), request.request, style="danger"),
+        _button("Deny with a note", action_id("note"), request.request),
+    ]
+
+
+def _options(request: InputRequested) -> list[Block]:
+    """A choice as buttons, or as a menu."""
+    if len(request.options) > BUTTONS:
+        return [_menu(request)]
+    return [
+        _button(_option(option), action_id("choice", n), request.request)
+        for n, option in enumerate(request.options)
+    ]
+
+
+def _menu(request: InputRequested) -> Block:
+    options = [
+        {"text": _plain(_option(option)), "value": numbered(request.request, n)}
+        for n, option in enumerate(request.options)
+    ]
+    menu: Block = {
+        "type": "static_select",
+        "action_id": action_id("choice"),
+        "placeholder": _plain("Choose"),
+    }
+    if len(options) <= 100:  # noqa: PLR2004 (Slack's limit)
+        return menu | {"options": options}
+    groups = [
+        {"label": _plain(f"{at + 1}\u2013{at + len(some)}"), "options": some}
+        for at in range(0, min(len(options), 10_000), 100)
+        if (some := options[at : at + 100])
+    ]
+    return menu | {"option_groups": groups}
+
+
+def _settled(card: Card, own: Own) -> list[Block]:
+    by = f" by {_mrkdwn(label(card.by, 80))}" if card.by else ""
+    return [section(piece) for piece in pieces(f"*{own(card.outcome)}*{by}", SECTION)]
+
+
+def _users(authors: Sequence[str]) -> list[str]:
+    return [found[1] for author in authors if (found := slack_ids(author))]
+
+
+def _option(option: str) -> str:
+    return label(option, OPTION) or "\u2026"
+
+
+def _actions(*elements: Block) -> Block:
+    return {"type": "actions", "elements": list(elements)}
+
+
+def _button(text: str, action: str, value: str, *, style: str = "") -> Block:
+    button: Block = {
+        "type": "button",
+        "text": _plain(text),
+        "action_id": action,
+        "value": value[:2000],
+    }
+    return button | {"style": style} if style else button
+
+
+def _plain(text: str) -> dict[str, Any]:
+    return {"type": "plain_text", "text": text, "emoji": False}
+
+
+def _mrkdwn(text: str) -> str:
+    """A name or a title as mrkdwn: nothing in it is a mark."""
+    text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return text.replace("*", "\u2217").replace("`", "\u02cb")
+
+
+def _escaped(text: str) -> str:
+    """A name as Markdown: nothing in it is a mark."""
+    return "".join(f"\\{char}" if char in "\\`*_{}[]<>()#+-.!|~" else char for char in text)

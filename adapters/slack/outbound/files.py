@@ -1,0 +1,69 @@
+"""Files in a thread: handed in, and shown once they are complete.
+
+Slack lets no mark be put on the message of a file, so the file's own name bears that of its part.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import PurePosixPath
+
+from adapters.slack.outbound.blocks import UNSURE
+from adapters.slack.outbound.paced_calls import Sender
+from gateway.render.outbound import label
+from gateway.surface import Document, Part, Place, Rejected, Unclear, Unreachable
+
+PREFIX = "file:"
+"""Before the id of a file, where that stands for a message's."""
+
+UPLOAD = "files.getUploadURLExternal"
+COMPLETE = "files.completeUploadExternal"
+MARK = 10
+NAME = 80
+
+
+def marked(name: str, key: str) -> str:
+    """A file's name with the mark of its part."""
+    path = PurePosixPath(label(name, NAME).replace("/", "_") or "file")
+    return f"{path.stem}-{key[:MARK]}{path.suffix}"
+
+
+def bears(name: str, key: str) -> bool:
+    """Whether a file's name has the mark of this part."""
+    return PurePosixPath(name).stem.endswith(f"-{key[:MARK]}")
+
+
+class Files:
+    """Shows files."""
+
+    def __init__(self, sender: Sender) -> None:
+        self._sender = sender
+
+    async def post(self, place: Place, part: Part, document: Document) -> str:
+        """Show a file in the place's thread; its id."""
+        said = self._sender.own(document.text)
+        if part.unsure:
+            said = f"{UNSURE}\n{said}".rstrip()
+        return await self.upload(place, part.key, document.name, document.data, said)
+
+    async def upload(self, place: Place, key: str, name: str, data: bytes, said: str) -> str:
+        """Show a file with a line of mrkdwn about it. Raises Rejected for an empty one."""
+        if not data:
+            raise Rejected("Slack takes no empty file.")
+        try:
+            given = await self._sender.write_form(
+                place, UPLOAD, filename=marked(name, key), length=len(data)
+            )
+        except Unclear as error:  # nobody sees it yet
+            raise Unreachable(str(error)) from error
+        await self._sender.calls.send(str(given["upload_url"]), data)
+        ident = str(given["file_id"])
+        await self._sender.write_form(
+            place,
+            COMPLETE,
+            files=json.dumps([{"id": ident, "title": label(name, NAME)}]),
+            channel_id=place.key.channel,
+            thread_ts=place.key.root or None,
+            initial_comment=said or None,
+        )
+        return f"{PREFIX}{ident}"

@@ -1,0 +1,133 @@
+"""Whether something was posted: looked up in the thread, by the key that each message of ours
+bears.
+
+A message that streams bears none until it is stopped. One that nobody knows of, the only one since
+then, is taken for the one that is looked for; of several, none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+from adapters.slack.action_ids import EVENT_TYPE
+from adapters.slack.connection.web_api import Refusal
+from adapters.slack.outbound.files import PREFIX, bears
+from adapters.slack.outbound.messages import Messages, Spot
+from adapters.slack.outbound.paced_calls import Sender
+from adapters.slack.outbound.rate_limits import HISTORY, REPLIES
+from adapters.slack.outbound.streaming import Streaming
+from gateway.surface import Place, RateLimited, Rejected, Unclear
+
+PAGE = 100
+PAGES = 3
+"""Of a thread, at most so many pages are read."""
+SCARCE = 10.0
+"""Seconds to wait from which on reading is scarce: some apps may read one page a minute."""
+
+
+class Lookup:
+    """Finds messages of ours."""
+
+    def __init__(self, sender: Sender, messages: Messages, streaming: Streaming) -> None:
+        self._sender = sender
+        self._messages = messages
+        self._streaming = streaming
+        self._waits: dict[str, tuple[str, float]] = {}
+        """By workspace, whose turn it is to read where that is scarce, and until when."""
+
+    async def find(self, place: Place, key: str, since: float) -> str | None:
+        """The id of the message with this key.
+
+        Raises Unclear, also where too many wait to look something up, RateLimited and Unreachable.
+        """
+        unknown: list[str] = []
+        cursor = ""
+        for _ in range(PAGES):
+            answer = await self._page(place, key, since, cursor)
+            for message in cast("list[dict[str, Any]]", answer.get("messages") or []):
+                if not self._is_own(place, message) or _ts(message) < since:
+                    continue
+                if (found := self._found(place, message, key)) is not None:
+                    return found
+                if self._is_unknown(place, message):
+                    unknown.append(str(message["ts"]))
+            cursor = str((answer.get("response_metadata") or {}).get("next_cursor") or "")
+            if not cursor:
+                break
+        else:
+            raise Unclear("The thread is too long to be searched.")
+        if len(unknown) > 1:
+            raise Unclear("Several messages stand there of which nobody knows what they show.")
+        return unknown[0] if unknown else None
+
+    async def _page(self, place: Place, part: str, since: float, cursor: str) -> dict[str, Any]:
+        key = place.key
+        arguments: dict[str, Any] = {
+            "channel": key.channel,
+            "oldest": f"{since:.6f}",
+            "inclusive": 1,
+            "include_all_metadata": 1,
+            "limit": PAGE,
+            "cursor": cursor or None,
+        }
+        try:
+            if key.root:
+                return await self._sender.read(place, REPLIES, ts=key.root, **arguments)
+            return await self._sender.read(place, HISTORY, **arguments)
+        except RateLimited as error:
+            if cursor or not self._has_turn(place, part, error.retry_after):
+                raise Unclear("The workspace lets the app read too little.") from error
+            raise
+        except Refusal as error:
+            raise Unclear(f"The thread can't be read ({error.code}).") from error
+        except Rejected as error:
+            if error.gone:
+                raise
+            raise Unclear("The thread can't be read.") from error
+
+    def _has_turn(self, place: Place, part: str, seconds: float) -> bool:
+        """Whether it may wait for so long until it can be read: of several, one may."""
+        if seconds < SCARCE:
+            return True
+        now = self._sender.clock.time()
+        holder, until = self._waits.get(place.key.workspace, ("", 0.0))
+        if holder not in ("", part) and now < until:
+            return False
+        self._waits[place.key.workspace] = (part, now + seconds + SCARCE)
+        return True
+
+    def _is_own(self, place: Place, message: Mapping[str, Any]) -> bool:
+        own = self._sender.workspace(place)
+        users = {own.user, own.bot} - {""}
+        return bool({message.get("user"), message.get("bot_id")} & users)
+
+    def _found(self, place: Place, message: Mapping[str, Any], key: str) -> str | None:
+        """The message's id if it bears the key."""
+        if _key(message) == key:
+            return self._messages.id_of(place, place.key.channel, str(message["ts"]))
+        for file in cast("list[dict[str, Any]]", message.get("files") or []):
+            if bears(str(file.get("name", "")), key):
+                return f"{PREFIX}{file.get('id', '')}"
+        return None
+
+    def _is_unknown(self, place: Place, message: Mapping[str, Any]) -> bool:
+        """Whether it is a stream that bears no key and that this process has not made."""
+        if "streaming_state" not in message or _key(message):
+            return False
+        spot = Spot(place.key.workspace, place.key.channel, str(message["ts"]))
+        return not (self._messages.is_ours(spot) or self._streaming.knows(spot))
+
+
+def _key(message: Mapping[str, Any]) -> str:
+    metadata = cast("dict[str, Any]", message.get("metadata") or {})
+    if metadata.get("event_type") != EVENT_TYPE:
+        return ""
+    return str(cast("dict[str, Any]", metadata.get("event_payload") or {}).get("key", ""))
+
+
+def _ts(message: Mapping[str, Any]) -> float:
+    try:
+        return float(str(message.get("ts", "")))
+    except ValueError:
+        return 0.0

@@ -1,0 +1,153 @@
+"""Calls made for a place at their pace: each takes a token of its method's bucket first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from typing import Any
+
+from adapters.slack.connection.clients import Workspace
+from adapters.slack.connection.clock import Clock
+from adapters.slack.connection.web_api import Calls
+from adapters.slack.outbound.blocks import slack_ids
+from adapters.slack.outbound.rate_limits import APPEND, POST, START, STOP, UPDATE, Caller, Pacer
+from adapters.slack.outbound.text import own
+from gateway.surface import Place, RateLimited
+
+PATIENCE = 5.0
+"""Seconds that a call waits for its token once it is under way."""
+
+_HELD = frozenset({START, APPEND, STOP, UPDATE, POST})
+"""Methods that tokens are taken for ahead of their calls; others are called beside them."""
+
+CUSTOMIZE = "chat:write.customize"
+
+
+@dataclass(frozen=True, slots=True)
+class _Permit:
+    """A token that was taken for a call which is still to be made."""
+
+    method: str
+    caller: Caller
+
+
+class Sender:
+    """Makes the calls of all places. `live_links` gives the hosts whose links stay links."""
+
+    def __init__(
+        self, calls: Calls, pacer: Pacer, clock: Clock, live_links: Callable[[], Collection[str]]
+    ) -> None:
+        self.calls = calls
+        self.pacer = pacer
+        self.clock = clock
+        self.live_links = live_links
+        self._permits: dict[str, _Permit] = {}
+
+    def own(self, text: str) -> str:
+        """A line of the gateway's own, as mrkdwn."""
+        return own(text, self.live_links())
+
+    def workspace(self, place: Place) -> Workspace:
+        """What is known of the place's workspace."""
+        team = place.key.workspace
+        return self.calls.clients.workspace(team) or Workspace(id=team)
+
+    def named(self, place: Place) -> bool:
+        """Whether a message may carry its agent's name and icon."""
+        return CUSTOMIZE in self.workspace(place).scopes
+
+    def asker(self, place: Place) -> tuple[str, str]:
+        """Whom the team works for: their own workspace and id; the bot's own where nobody asked."""
+        own = self.workspace(place)
+        return slack_ids(place.asker) or (own.id, own.user)
+
+    def caller(self, place: Place) -> Caller:
+        """Who shares the tokens of the place's calls with whom."""
+        key = place.key
+        return Caller(
+            team=key.workspace,
+            channel=key.channel,
+            thread=str(key),
+            person=place.asker or key.user or key.channel,
+        )
+
+    async def take(self, place: Place, method: str, *, urgent: bool = False) -> None:
+        """Wait for a token for the next call at this place."""
+        held = self._permits.get(str(place.key))
+        if held is not None and held.method == method:
+            return
+        self._give_back(place)
+        caller = self.caller(place)
+        await self.pacer.take(method, caller, urgent=urgent)
+        self._permits[str(place.key)] = _Permit(method, caller)
+
+    def take_now(self, place: Place, method: str, *, above: float) -> bool:
+        """Take a token without waiting; False if the bucket is not fuller than `above`."""
+        held = self._permits.get(str(place.key))
+        if held is not None and held.method == method:
+            return True
+        caller = self.caller(place)
+        bucket = self.pacer.bucket(method, caller)
+        if bucket.level < above:
+            return False
+        self._give_back(place)
+        bucket.spend()
+        self._permits[str(place.key)] = _Permit(method, caller)
+        return True
+
+    async def write(
+        self,
+        place: Place,
+        method: str,
+        *,
+        urgent: bool = False,
+        patience: float = PATIENCE,
+        **arguments: Any,
+    ) -> dict[str, Any]:
+        """Call a method that takes JSON. Raises what Calls.write does."""
+        await self._pay(place, method, urgent=urgent, patience=patience)
+        try:
+            return await self.calls.write(place.key.workspace, method, **arguments)
+        except RateLimited as error:
+            self._close(place, method, error)
+            raise
+
+    async def write_form(
+        self, place: Place, method: str, *, patience: float = PATIENCE, **arguments: Any
+    ) -> dict[str, Any]:
+        """Call a method that takes no JSON."""
+        await self._pay(place, method, urgent=True, patience=patience)
+        try:
+            return await self.calls.write_form(place.key.workspace, method, **arguments)
+        except RateLimited as error:
+            self._close(place, method, error)
+            raise
+
+    async def read(self, place: Place, method: str, **arguments: Any) -> dict[str, Any]:
+        """Look something up."""
+        await self._pay(place, method, urgent=True)
+        try:
+            return await self.calls.read(place.key.workspace, method, **arguments)
+        except RateLimited as error:
+            self._close(place, method, error)
+            raise
+
+    async def _pay(
+        self, place: Place, method: str, *, urgent: bool, patience: float = PATIENCE
+    ) -> None:
+        held = self._permits.get(str(place.key))
+        if held is not None and held.method == method:
+            del self._permits[str(place.key)]
+            return
+        if method in _HELD:
+            self._give_back(place)
+        caller = self.caller(place)
+        await self.pacer.take(method, caller, urgent=urgent, patience=patience)
+
+    def _give_back(self, place: Place) -> None:
+        held = self._permits.pop(str(place.key), None)
+        if held is not None:
+            self.pacer.bucket(held.method, held.caller).refund()
+
+    def _close(self, place: Place, method: str, error: RateLimited) -> None:
+        self.pacer.bucket(method, self.caller(place)).close(error.retry_after)

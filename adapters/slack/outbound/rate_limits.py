@@ -1,0 +1,244 @@
+"""How often Slack may be called: a bucket of tokens for each method, workspace and, for new
+messages, channel, whose tokens go round among people, and among a person's threads.
+
+The rates are those of https://docs.slack.dev/apis/web-api/rate-limits and of the methods' pages.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict, deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from adapters.slack.connection.clock import Clock, Timer, sleep
+from gateway.surface import RateLimited
+
+FLUSH = 0.7
+"""Seconds that pass at least between two pieces of a message."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rate:
+    """A method's rate. `reserve` are the tokens that only what is urgent may take."""
+
+    per_minute: float
+    burst: float
+    reserve: float = 0.0
+    per_channel: bool = False
+
+
+def _tier(per_minute: int, *, burst: float = 0.9, reserve: float = 0.0) -> Rate:
+    # A little below what Slack says: its clock is not ours, and calls are not as long under way.
+    return Rate(per_minute=per_minute * 0.95, burst=per_minute * burst, reserve=reserve)
+
+
+START = "chat.startStream"
+APPEND = "chat.appendStream"
+STOP = "chat.stopStream"
+UPDATE = "chat.update"
+POST = "chat.postMessage"
+REPLIES = "conversations.replies"
+HISTORY = "conversations.history"
+
+RATES: Mapping[str, Rate] = {
+    START: _tier(20),
+    APPEND: _tier(100, burst=0.5),
+    STOP: _tier(20, reserve=8),
+    UPDATE: _tier(50, reserve=15),
+    POST: Rate(per_minute=57, burst=3, per_channel=True),
+    REPLIES: _tier(50),
+    HISTORY: _tier(50),
+}
+OTHERS = _tier(50)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caller:
+    """For whom something is called: tokens go round among people, then among their threads."""
+
+    team: str
+    channel: str
+    thread: str
+    person: str
+
+
+Waiter: TypeAlias = "asyncio.Future[None]"
+_Threads: TypeAlias = OrderedDict[str, deque[Waiter]]
+
+
+@dataclass(slots=True)
+class _Rota:
+    """Who waits, in the order in which they come on."""
+
+    people: OrderedDict[str, _Threads] = field(default_factory=OrderedDict[str, _Threads])
+
+    def add(self, caller: Caller, waiter: Waiter) -> None:
+        threads = self.people.setdefault(caller.person, OrderedDict())
+        threads.setdefault(caller.thread, deque()).append(waiter)
+
+    def next(self) -> Waiter | None:
+        """The one who comes on now; theirs come last after that."""
+        while self.people:
+            person, threads = next(iter(self.people.items()))
+            thread, waiters = next(iter(threads.items()))
+            waiter = waiters.popleft()
+            if waiters:
+                threads.move_to_end(thread)
+            else:
+                del threads[thread]
+            if threads:
+                self.people.move_to_end(person)
+            else:
+                del self.people[person]
+            if not waiter.done():
+                return waiter
+        return None
+
+    def waits(self) -> bool:
+        return any(
+            not waiter.done()
+            for threads in self.people.values()
+            for waiters in threads.values()
+            for waiter in waiters
+        )
+
+
+class Bucket:
+    """The tokens of one method in one workspace (or channel)."""
+
+    def __init__(self, rate: Rate, clock: Clock) -> None:
+        self._rate = rate
+        self._clock = clock
+        self._tokens = rate.burst
+        self._counted = clock.time()
+        self._closed = 0.0
+        self._urgent = _Rota()
+        self._others = _Rota()
+        self._timer: Timer | None = None
+
+    @property
+    def level(self) -> float:
+        """How full it is, from 0 to 1; 0 while it is closed."""
+        self._count()
+        if self._clock.time() < self._closed:
+            return 0.0
+        return max(0.0, self._tokens / self._rate.burst)
+
+    def close(self, seconds: float) -> None:
+        """Slack has refused: nothing goes for that long, and then not at once in a heap."""
+        self._count()
+        self._closed = max(self._closed, self._clock.time() + seconds)
+        self._tokens = min(self._tokens, 1.0)
+
+    def reopens(self) -> float:
+        """Seconds until a token could be had, not counting others who wait."""
+        self._count()
+        now = self._clock.time()
+        return max(self._closed - now, (1.0 - self._tokens) * 60 / self._rate.per_minute, 0.0)
+
+    def spend(self) -> None:
+        """Take a token in any case; later callers wait for it."""
+        self._count()
+        self._tokens -= 1
+
+    def refund(self) -> None:
+        """Give a token back that was not used."""
+        self._count()
+        self._tokens = min(self._rate.burst, self._tokens + 1)
+        self._serve()
+
+    async def take(self, caller: Caller, *, urgent: bool) -> None:
+        """Wait for a token, in turn."""
+        waiter: Waiter = asyncio.get_running_loop().create_future()
+        (self._urgent if urgent else self._others).add(caller, waiter)
+        self._serve()
+        try:
+            await waiter
+        except asyncio.CancelledError:
+            if waiter.done() and not waiter.cancelled():
+                self.refund()
+            raise
+
+    def _serve(self) -> None:
+        """Hand out what there is, and come again when there is more."""
+        self._count()
+        while self._clock.time() >= self._closed and (waiter := self._first()):
+            self._tokens -= 1
+            waiter.set_result(None)
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if self._urgent.waits() or self._others.waits():
+            self._timer = self._clock.call_later(self._next(), self._serve)
+
+    def _first(self) -> Waiter | None:
+        """Who may have a token now: the urgent first, the others only above the reserve."""
+        waiter = self._urgent.next() if self._tokens >= 1 else None
+        if waiter is None and self._tokens >= 1 + self._rate.reserve:
+            waiter = self._others.next()
+        return waiter
+
+    def _next(self) -> float:
+        """Seconds until the next of those who wait may come on."""
+        wanted = 1.0 if self._urgent.waits() else 1.0 + self._rate.reserve
+        missing = max(0.0, wanted - self._tokens) * 60 / self._rate.per_minute
+        return max(self._closed - self._clock.time(), missing, 0.001)
+
+    def _count(self) -> None:
+        """Add what has come in since the last time."""
+        now = self._clock.time()
+        gained = max(0.0, now - self._counted) * self._rate.per_minute / 60
+        self._tokens = min(self._rate.burst, self._tokens + gained)
+        self._counted = now
+
+
+class Pacer:
+    """All buckets of an app."""
+
+    def __init__(self, clock: Clock, rates: Mapping[str, Rate] = RATES) -> None:
+        self._clock = clock
+        self._rates = rates
+        self._buckets: dict[tuple[str, str, str], Bucket] = {}
+
+    def bucket(self, method: str, caller: Caller) -> Bucket:
+        """The bucket that this caller's calls of a method come from."""
+        rate = self._rates.get(method, OTHERS)
+        name = (method, caller.team, caller.channel if rate.per_channel else "")
+        found = self._buckets.get(name)
+        if found is None:
+            found = self._buckets[name] = Bucket(rate, self._clock)
+        return found
+
+    async def take(
+        self, method: str, caller: Caller, *, urgent: bool = False, patience: float | None = None
+    ) -> None:
+        """Wait until this caller may call the method once.
+
+        Raises RateLimited if that is not so within `patience` seconds.
+        """
+        bucket = self.bucket(method, caller)
+        if patience is None:
+            await bucket.take(caller, urgent=urgent)
+            return
+        if bucket.reopens() > patience:
+            raise RateLimited(bucket.reopens())
+        async with asyncio.TaskGroup() as group:
+            taking = group.create_task(bucket.take(caller, urgent=urgent), name="slack token")
+            late = group.create_task(sleep(self._clock, patience), name="slack patience")
+            await asyncio.wait([taking, late], return_when=asyncio.FIRST_COMPLETED)
+            done = taking.done()
+            taking.cancel()
+            late.cancel()
+        if not done:
+            raise RateLimited(max(1.0, bucket.reopens()))
+
+    def gap(self, caller: Caller, streams: int) -> float:
+        """Seconds between two pieces of one message while so many grow in the workspace: short
+        while there is plenty, its fair share of the rate when there is not.
+        """
+        bucket = self.bucket(APPEND, caller)
+        share = streams * 60 / self._rates[APPEND].per_minute
+        scarce = 1.0 - min(1.0, 2 * bucket.level)
+        return FLUSH + max(0.0, share - FLUSH) * scarce

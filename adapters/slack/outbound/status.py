@@ -1,0 +1,165 @@
+"""What Slack shows of a thread besides its messages: that the team works, and a title.
+
+An app that is declared as an agent has sessions (agents.sessions.*), with a Stop button; another
+has the line of assistant.threads.*, which fades after two minutes. Nobody waits for these calls,
+and only that a status is taken away is tried again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Coroutine
+from typing import Any
+
+from adapters.slack.outbound.paced_calls import Sender
+from gateway.adapter import AuthError
+from gateway.errors import GatewayError
+from gateway.render.outbound import label
+from gateway.surface import BusyState, Place, RateLimited, Rejected, Unclear, Unreachable
+
+LOG = logging.getLogger("adapters.slack")
+
+SET_STATUS = "agents.sessions.setStatus"
+RENAME = "agents.sessions.rename"
+SET_NOTE = "assistant.threads.setStatus"
+SET_TITLE = "assistant.threads.setTitle"
+
+AT_MOST = 4.0
+"""Seconds that such a call may take: texts wait behind it."""
+LASTS = 600.0
+"""Seconds after which a session's status is set anew: Slack forgets it after about an hour."""
+TITLE = 200
+_STATUS: dict[BusyState, str] = {"working": "processing", "waiting": "suspended", "idle": "active"}
+_NOTE: dict[BusyState, str] = {
+    "working": "is working\u2026",
+    "waiting": "waits for an answer\u2026",
+    "idle": "",
+}
+
+
+class Sessions:
+    """Statuses and titles."""
+
+    def __init__(self, sender: Sender) -> None:
+        self._sender = sender
+        self._plain: set[str] = set()
+        """Workspaces in which the app has no sessions."""
+        self._titles: dict[str, tuple[Place, str]] = {}
+        self._wake = asyncio.Event()
+        self._owed: dict[str, Place] = {}
+        """Places whose status is still to be taken away."""
+        self._shown: dict[str, tuple[Place, BusyState, float]] = {}
+        """What is shown, and since when."""
+
+    def status(self, place: Place) -> str | None:
+        """The status of the place's session, as Slack calls it; None if none is shown."""
+        shown = self._shown.get(str(place.key))
+        return _STATUS[shown[1]] if shown else None
+
+    async def busy(self, place: Place, state: BusyState) -> None:
+        """Show what the team does. Raises AuthError."""
+        if not place.key.root:
+            return
+        name, now = str(place.key), self._sender.clock.time()
+        if self._holds(place, state, now):
+            return
+        if state == "idle":
+            self._shown.pop(name, None)
+        else:
+            self._shown[name] = (place, state, now)
+            self._owed.pop(name, None)
+        if not await self._tried(self._set(place, state)):
+            self._shown.pop(name, None)
+            if state == "idle":
+                self._owed[name] = place
+
+    def _holds(self, place: Place, state: BusyState, now: float) -> bool:
+        """Whether Slack shows that already, and will go on doing so."""
+        if place.key.workspace in self._plain:
+            return False
+        _, shown, since = self._shown.get(str(place.key), (place, "idle", 0.0))
+        return shown == state and now - since < LASTS
+
+    def rename(self, place: Place, title: str) -> None:
+        """Give the thread a title at the next `catch_up`: the answer shall not wait for it."""
+        if place.key.root and (text := label(title, TITLE)):
+            self._titles[str(place.key)] = (place, text)
+            self._wake.set()
+
+    async def wait(self, seconds: float) -> None:
+        """Wait until there is something to catch up with, or for so long."""
+        timer = self._sender.clock.call_later(seconds, self._wake.set)
+        try:
+            await self._wake.wait()
+        finally:
+            timer.cancel()
+
+    async def catch_up(self) -> None:
+        """Set the titles, and take away what could not be taken away before. Raises AuthError."""
+        self._wake.clear()
+        while self._titles:
+            place, title = self._titles.pop(next(iter(self._titles)))
+            await self._tried(self._rename(place, title))
+        for name, place in [*self._owed.items()]:
+            if await self._tried(self._set(place, "idle")):
+                self._owed.pop(name, None)
+
+    async def clear_all(self) -> None:
+        """Take every status away: nobody works any more."""
+        working = [place for place, state, _ in self._shown.values() if state == "working"]
+        for place in [*working, *self._owed.values()]:
+            await self._tried(self._set(place, "idle"))
+        self._shown.clear()
+
+    async def _set(self, place: Place, state: BusyState) -> None:
+        key = place.key
+        where: dict[str, Any] = {"channel_id": key.channel, "thread_ts": key.root}
+        if key.workspace not in self._plain:
+            _, user = self._sender.asker(place)
+            try:
+                await self._write(
+                    place,
+                    SET_STATUS,
+                    status=_STATUS[state],
+                    initiator_user_id=user if place.asker else None,
+                    **where,
+                )
+            except Rejected as error:
+                if error.gone:
+                    raise
+                LOG.info("workspace %s: no sessions of agents (%s)", key.workspace, error)
+                self._plain.add(key.workspace)
+            else:
+                return
+        await self._write(place, SET_NOTE, status=_NOTE[state], **where)
+
+    async def _rename(self, place: Place, title: str) -> None:
+        key = place.key
+        where: dict[str, Any] = {"channel_id": key.channel, "thread_ts": key.root, "title": title}
+        if key.workspace not in self._plain:
+            try:
+                await self._write(place, RENAME, **where)
+            except Rejected as error:
+                if error.gone:
+                    raise
+            else:
+                return
+        await self._sender.write_form(place, SET_TITLE, patience=0.0, **where)
+
+    async def _write(self, place: Place, method: str, **arguments: Any) -> None:
+        await self._sender.write(place, method, urgent=True, patience=0.0, **arguments)
+
+    async def _tried(self, call: Coroutine[Any, Any, None]) -> bool:
+        """Make a call that may fail; False if making it again could help."""
+        try:
+            async with asyncio.timeout(AT_MOST):
+                await call
+        except AuthError:
+            raise
+        except (RateLimited, Unreachable, Unclear, TimeoutError) as error:
+            LOG.info("a status or title was not set: %s", error)
+            return False
+        except GatewayError as error:
+            LOG.info("a status or title was refused: %s", error)
+        return True

@@ -1,0 +1,379 @@
+"""An agent's messages, streamed where Slack lets them be, and else posted and updated.
+
+A stream is appended to only while it is known what it shows. After anything else (no answer came,
+Slack has ended it, the text was changed) it is stopped, and one chat.update sets it right. So is a
+text with a table: a block of Markdown shows it as one, which nobody promises for streamed text
+(https://docs.slack.dev/reference/block-kit/blocks/markdown-block).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import OrderedDict
+from dataclasses import replace
+from typing import Any
+
+from adapters.slack.connection.web_api import Refusal
+from adapters.slack.outbound.blocks import metadata, name_of, speech_blocks, summary
+from adapters.slack.outbound.messages import Messages, Spot
+from adapters.slack.outbound.paced_calls import Sender
+from adapters.slack.outbound.rate_limits import APPEND, START, STOP
+from adapters.slack.outbound.status import Sessions
+from adapters.slack.outbound.stream import Chunk, Stream, closing, fence_chunks
+from adapters.slack.outbound.text import fence_end, has_table, opening
+from gateway.adapter import AuthError
+from gateway.errors import GatewayError
+from gateway.surface import (
+    NoMoreText,
+    Part,
+    Place,
+    RateLimited,
+    Speech,
+    Unclear,
+    Unreachable,
+)
+
+LOG = logging.getLogger("adapters.slack")
+
+ENOUGH = 0.25
+"""How full the bucket of chat.startStream must be for one more stream."""
+WORD = 1.0
+"""Seconds until a text that has only begun is tried again."""
+LIFETIME = 600.0
+"""Seconds after which a stream that we know nothing of runs no more for sure."""
+
+FORGOTTEN = 3600.0
+"""Seconds after which a stream is none any more to us."""
+
+ENDED = "message_not_in_streaming_state"
+LEFT = "stopped_by_user"
+CONFLICT = "streaming_state_conflict"
+_TOO_LONG = frozenset({"msg_too_long", "msg_blocks_too_long", "msg_blocks_too_many"})
+_REFUSED_HERE = frozenset(
+    {
+        "channel_type_not_supported",
+        "invalid_arguments",
+        "missing_recipient_team_id",
+        "missing_recipient_user_id",
+        "user_not_found",
+    }
+)
+_REFUSED_ALL_OVER = frozenset(
+    {"feature_disabled", "feature_not_enabled", "not_authorized", "unknown_method"}
+)
+
+
+class Streaming:
+    """The messages of agents."""
+
+    def __init__(self, sender: Sender, messages: Messages, sessions: Sessions) -> None:
+        self._sender = sender
+        self._messages = messages
+        self._sessions = sessions
+        self._streams: dict[Spot, Stream] = {}
+        self._refused: OrderedDict[tuple[str, str], str] = OrderedDict()
+
+    def growing_at(self, place: Place) -> Stream | None:
+        """A message that grows in the place's thread, the newest."""
+        thread = str(place.key)
+        found = [s for s in self._streams.values() if s.thread == thread and s.phase == "open"]
+        return found[-1] if found else None
+
+    def knows(self, spot: Spot) -> bool:
+        """Whether this process has made the message as a stream."""
+        return spot in self._streams
+
+    def open_in(self, team: str) -> int:
+        """How many messages grow in a workspace."""
+        return sum(each.team == team and each.phase == "open" for each in self._streams.values())
+
+    def allowed(self, place: Place) -> bool:
+        """Whether the next message of this place may be a stream; then a token is taken for it."""
+        key = place.key
+        if not key.root or {(key.workspace, ""), (key.workspace, key.channel)} & set(self._refused):
+            return False
+        return self._sender.take_now(place, START, above=ENOUGH)
+
+    async def start(self, place: Place, part: Part, speech: Speech) -> str | None:
+        """Write a new message that grows; None where Slack refuses to stream it."""
+        key, now = place.key, self._sender.clock.time()
+        stream = Stream(
+            team=key.workspace,
+            channel=key.channel,
+            thread=str(key),
+            ts="",
+            key=part.key,
+            opened=now,
+            touched=now,
+        )
+        named = self._sender.named(place)
+        text = opening(speech.text)
+        chunks = stream.news(part, speech, text, named=named)
+        if not chunks:  # how it begins is not known before the next word
+            raise RateLimited(WORD)
+        team, user = self._sender.asker(place)
+        arguments: dict[str, Any] = {
+            "channel": key.channel,
+            "thread_ts": key.root,
+            "recipient_team_id": team,
+            "recipient_user_id": user,
+            "chunks": chunks,
+            **name_of(speech, named=named),
+        }
+        try:
+            answer = await self._sender.write(place, START, **arguments)
+        except RateLimited:
+            return None
+        except Refusal as error:
+            if not self._remember(place, error):
+                raise
+            return None
+        stream.ts, stream.channel = str(answer["ts"]), str(answer.get("channel") or key.channel)
+        stream.told_news(speech, text, self._sender.clock.time())
+        self._streams[stream.spot] = stream
+        return self._messages.id_of(place, stream.channel, stream.ts)
+
+    async def edit(self, place: Place, spot: Spot, part: Part, speech: Speech) -> None:
+        """Let an agent's message say this."""
+        stream = self._streams.get(spot)
+        if stream is None:
+            await self._edit_still(place, spot, part, speech)
+            return
+        async with stream.lock:
+            try:
+                await self._edit(place, stream, part, speech)
+            except asyncio.CancelledError:  # what was under way may have arrived
+                stream.phase = "broken"
+                raise
+
+    async def _edit(self, place: Place, stream: Stream, part: Part, speech: Speech) -> None:
+        match stream.phase:
+            case "open" if speech.growing:
+                await self._grow(place, stream, part, speech)
+            case "open":
+                await self._finish(place, stream, part, speech)
+            case "left" if speech.growing:
+                return
+            case _:
+                await self._repair(place, stream, part, speech)
+
+    async def stop_idle(self) -> None:
+        """Stop the streams that nothing was added to for long, and those that grow old; forget
+        those that nothing came of any more.
+        """
+        now = self._sender.clock.time()
+        for stream in [*self._streams.values()]:
+            if stream.phase == "open" and (stream.is_idle(now) or stream.is_old(now)):
+                await self._rest(stream)
+            elif now - stream.touched > FORGOTTEN:
+                self._streams.pop(stream.spot, None)
+
+    async def stop_all(self) -> None:
+        """Stop every stream; the texts go on after a restart."""
+        async with asyncio.TaskGroup() as group:
+            for stream in self._streams.values():
+                if stream.phase == "open":
+                    group.create_task(self._rest(stream), name=f"stops {stream.ts}")
+
+    async def _grow(self, place: Place, stream: Stream, part: Part, speech: Speech) -> None:
+        """Append what is new, or say that the text goes on elsewhere."""
+        now = self._sender.clock.time()
+        if stream.is_idle(now):
+            await self._roll(place, stream, part, speech, text=stream.shown)
+        elif stream.is_old(now):
+            await self._roll(place, stream, part, speech, text=stream.resting(speech.text))
+        elif stream.extended_by(speech.text):  # else the end sets it right
+            text = stream.reached(speech.text)
+            chunks = stream.news(part, speech, text, named=self._sender.named(place))
+            if chunks:
+                await self._append(place, stream, part, speech, text=text, chunks=chunks)
+
+    async def _append(
+        self,
+        place: Place,
+        stream: Stream,
+        part: Part,
+        speech: Speech,
+        *,
+        text: str,
+        chunks: list[Chunk],
+    ) -> None:
+        try:
+            await self._sender.write(
+                place, APPEND, channel=stream.channel, ts=stream.ts, chunks=chunks
+            )
+        except Refusal as error:
+            if error.code == LEFT:
+                stream.phase = "left"
+                return
+            if error.code in _TOO_LONG:
+                await self._roll(place, stream, part, speech, text=stream.shown)
+            if error.code != ENDED:
+                LOG.warning("a stream was broken off: %s", error)
+            stream.phase = "stopped" if error.code == ENDED else "broken"
+            await self._repair(place, stream, part, speech)
+        except Unclear:
+            stream.phase = "broken"
+            await self._repair(place, stream, part, speech)
+        else:
+            stream.told_news(speech, text, self._sender.clock.time())
+
+    async def _roll(
+        self, place: Place, stream: Stream, part: Part, speech: Speech, *, text: str
+    ) -> None:
+        """End the message with as much of the text. Raises NoMoreText."""
+        rest = replace(speech, text=text, growing=False)
+        if stream.extended_by(speech.text):
+            await self._finish(place, stream, part, rest, feedback=False)
+        else:
+            stream.phase = "broken"
+            rest = replace(rest, text=stream.resting(speech.text))
+            await self._repair(place, stream, part, rest, feedback=False)
+        raise NoMoreText(rest.text)
+
+    async def _finish(
+        self, place: Place, stream: Stream, part: Part, speech: Speech, *, feedback: bool = True
+    ) -> None:
+        """Stop the stream with all of the text; set it right where that is not what it shows."""
+        chunks: list[Chunk] = []
+        extended = stream.extended_by(speech.text)
+        if extended:
+            chunks = stream.news(part, speech, speech.text, named=self._sender.named(place))
+            chunks += fence_chunks(speech.text)
+        below = closing(part, speech, feedback=feedback)
+        try:
+            await self._stop(place, stream, chunks=chunks or None, blocks=below or None)
+        except Refusal as error:
+            if error.code in _TOO_LONG and extended and speech.text != stream.shown:
+                if not await self._stop_bare(place, stream):
+                    raise Unreachable("Slack does not end a stream yet.") from error
+                self._settled(stream)
+                raise NoMoreText(stream.shown) from error
+            if error.code != ENDED:
+                LOG.warning("a stream could not be ended: %s", error)
+            stream.phase = "stopped" if error.code == ENDED else "broken"
+        except Unclear:
+            stream.phase = "broken"
+        else:
+            if extended and not speech.resuming and not has_table(speech.text):
+                self._settled(stream)
+                return
+            stream.phase = "stopped"
+        await self._repair(place, stream, part, speech, feedback=feedback)
+
+    async def _repair(
+        self, place: Place, stream: Stream, part: Part, speech: Speech, *, feedback: bool = True
+    ) -> None:
+        """Let a message whose stream is over, or is to be, say what it should.
+
+        Raises NoMoreText where the text goes on: the next of it is a new stream.
+        """
+        whole = stream.is_whole(speech.text)
+        if stream.phase == "broken":
+            await self._stop_bare(place, stream)
+            stream.phase = "broken"  # until the update has said what it shows
+        text = speech.text
+        if speech.growing:
+            text = stream.shown if whole else stream.resting(text)
+        if not (speech.growing and whole and stream.has_told(speech)) or has_table(text):
+            shown = replace(speech, text=text, growing=False)
+            feedback = feedback and not speech.growing
+            try:
+                await self._update(place, stream.spot, part, shown, feedback=feedback)
+            except Refusal as error:
+                if error.code != CONFLICT:
+                    raise
+                stream.phase = "broken"
+                raise Unreachable("Slack still streams a message that was ended.") from error
+        self._settled(stream)
+        if speech.growing:
+            raise NoMoreText(text)
+
+    async def _edit_still(self, place: Place, spot: Spot, part: Part, speech: Speech) -> None:
+        """Change a message that does not stream, as far as is known."""
+        if not self._messages.is_ours(spot):
+            await self._stop_unknown(place, spot)
+        await self._update(place, spot, part, speech, feedback=not speech.growing)
+        self._messages.add(spot)
+
+    async def _stop_unknown(self, place: Place, spot: Spot) -> None:
+        """End what an earlier run of the program may have left open."""
+        try:
+            age = self._sender.clock.time() - float(spot.ts)
+        except ValueError:
+            return
+        if age > LIFETIME:
+            return
+        try:
+            await self._sender.write(place, STOP, urgent=True, channel=spot.channel, ts=spot.ts)
+        except (Refusal, Unclear) as error:
+            LOG.debug("a message of an earlier run does not stream: %s", error)
+
+    async def _stop(self, place: Place, stream: Stream, **arguments: Any) -> None:
+        await self._sender.write(
+            place,
+            STOP,
+            urgent=True,
+            channel=stream.channel,
+            ts=stream.ts,
+            metadata=metadata(stream.key),
+            session_status=self._sessions.status(place),  # else it would look as if all was done
+            **arguments,
+        )
+        stream.marked = True
+
+    async def _stop_bare(self, place: Place, stream: Stream, **arguments: Any) -> bool:
+        """Stop the stream, whatever it shows; False if Slack does not let it be stopped (yet)."""
+        try:
+            await self._stop(place, stream, **arguments)
+        except Refusal as error:
+            if error.code not in (ENDED, LEFT):
+                LOG.warning("a stream could not be ended: %s", error)
+                stream.phase = "broken"
+                return False
+        stream.phase = "stopped"
+        return True
+
+    async def _rest(self, stream: Stream) -> None:
+        """Stop a stream to which nothing is added now; its next text is a new message."""
+        async with stream.lock:
+            if stream.phase != "open":
+                return
+            place = self._messages.place_of(stream.thread)
+            try:
+                await self._stop_bare(place, stream, chunks=fence_chunks(stream.shown) or None)
+            except (RateLimited, Unreachable):
+                return  # there will be another time
+            except AuthError:
+                raise
+            except GatewayError as error:
+                LOG.info("it is not known whether a stream has ended: %s", error)
+                stream.phase = "broken"
+
+    async def _update(
+        self, place: Place, spot: Spot, part: Part, speech: Speech, *, feedback: bool
+    ) -> None:
+        named = self._sender.named(place)
+        whole = replace(speech, text=f"{speech.text}{fence_end(speech.text)}")
+        blocks = speech_blocks(part, whole, named=named, feedback=feedback)
+        text = summary(replace(part, content=speech), self._sender.own)
+        await self._messages.update(place, spot, part.key, blocks=blocks, text=text)
+
+    def _settled(self, stream: Stream) -> None:
+        self._streams.pop(stream.spot, None)
+        self._messages.add(stream.spot)
+
+    def _remember(self, place: Place, error: Refusal) -> bool:
+        """Note where Slack does not stream; False if that is not what the error says."""
+        key = place.key
+        where = "" if error.code in _REFUSED_ALL_OVER else key.channel
+        if where and error.code not in _REFUSED_HERE:
+            return False
+        LOG.warning(
+            "Slack does not stream in %s (%s): messages are posted and updated there",
+            f"{key.workspace}/{where}".rstrip("/"),
+            error.code,
+        )
+        self._refused[key.workspace, where] = error.code
+        return True

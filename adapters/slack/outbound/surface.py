@@ -1,0 +1,282 @@
+"""Slack as the gateway writes to it: agents' messages, cards, lines and files in threads.
+
+surface = SlackSurface(clients, live_links=lambda: gateway.live_links)
+async with delivering(gateway, surface): ...
+await surface.tend()  # beside it, for as long as it is written to
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import OrderedDict
+from collections.abc import AsyncGenerator, Callable, Collection
+from contextlib import asynccontextmanager
+
+from adapters.slack.connection.clients import SlackClients
+from adapters.slack.connection.clock import Clock, WallClock, sleep
+from adapters.slack.connection.web_api import CALL_SECONDS, Calls
+from adapters.slack.outbound.blocks import (
+    UNSURE,
+    arguments_attached,
+    arguments_shown,
+    card_blocks,
+    line_blocks,
+    name_of,
+    speech_blocks,
+    summary,
+)
+from adapters.slack.outbound.files import PREFIX, Files
+from adapters.slack.outbound.find_posted import Lookup
+from adapters.slack.outbound.messages import Messages
+from adapters.slack.outbound.paced_calls import Sender
+from adapters.slack.outbound.rate_limits import APPEND, FLUSH, POST, STOP, UPDATE, Pacer
+from adapters.slack.outbound.status import Sessions
+from adapters.slack.outbound.streaming import Streaming
+from adapters.slack.outbound.text import length, neutral
+from gateway.events import InputRequested
+from gateway.surface import (
+    BusyState,
+    Card,
+    Document,
+    Line,
+    Part,
+    Place,
+    RateLimited,
+    Rejected,
+    Speech,
+    TextLimits,
+    Unclear,
+    Unreachable,
+    Use,
+)
+
+LOG = logging.getLogger("adapters.slack")
+
+MESSAGE = 10_500
+"""Characters of a message's text: Slack takes 12,000 as Markdown, and about 13,000 with what stands
+around it.
+"""
+TEND = 5.0
+LEAVE = 2.0
+"""Seconds for stopping what still grows when the program ends."""
+UPDATE_GAP = 1.5
+"""Seconds between two updates of a message that is not streamed."""
+REMEMBERED = 1000
+EARLIER = 900.0
+"""Seconds for which a file may be one that an earlier run has sent: so long after the start it is
+looked for, and so far back from there.
+"""
+
+
+class SlackSurface:
+    """The TextSurface of all workspaces of one app; it edits, finds, paces, shows when the team is
+    busy, and renames. `live_links` gives the hosts whose links stay links.
+    """
+
+    def __init__(
+        self,
+        clients: SlackClients,
+        *,
+        live_links: Callable[[], Collection[str]] = frozenset,
+        clock: Clock | None = None,
+        call_seconds: float = CALL_SECONDS,
+    ) -> None:
+        self._clock = clock or WallClock()
+        self._live_links = live_links
+        self._pacer = Pacer(self._clock)
+        calls = Calls(clients, seconds=call_seconds)
+        self._sender = Sender(calls, self._pacer, self._clock, live_links)
+        self._messages = Messages(self._sender)
+        self._sessions = Sessions(self._sender)
+        self._streaming = Streaming(self._sender, self._messages, self._sessions)
+        self._files = Files(self._sender)
+        self._lookup = Lookup(self._sender, self._messages, self._streaming)
+        self._flushed: OrderedDict[str, float] = OrderedDict()
+        self._posting: set[str] = set()
+        """Places whose next message could not be posted for want of a token."""
+        self._attached: OrderedDict[str, None] = OrderedDict()
+        self._started = self._clock.time()
+
+    @property
+    def platform(self) -> str:
+        """The `platform` of its conversations' keys."""
+        return "slack"
+
+    @property
+    def limits(self) -> TextLimits:
+        """What one message holds."""
+        return TextLimits(message=MESSAGE)
+
+    def neutral(self, text: str) -> str:
+        """An agent's text as Slack's Markdown that pings nobody and hides no link."""
+        return neutral(text, self._live_links())
+
+    def length(self, text: str) -> int:
+        """How long Slack takes it to be."""
+        return length(text)
+
+    async def ready(self, place: Place, use: Use) -> None:
+        """Wait for a token for the next call, in fairness to other people and threads."""
+        match use:
+            case "post":
+                if str(place.key) in self._posting or not self._streaming.allowed(place):
+                    await self._sender.take(place, POST)
+            case "card":
+                await self._sender.take(place, POST, urgent=True)
+            case "edit":
+                await self._ready_to_edit(place)
+            case "final":
+                streams = self._streaming.growing_at(place) is not None
+                await self._sender.take(place, STOP if streams else UPDATE, urgent=True)
+
+    async def post(self, place: Place, part: Part) -> str:
+        """Write a new message; its id."""
+        try:
+            message = await self._post(place, part)
+        except RateLimited:  # it had the turn of a stream: let it wait in turn for what it needs
+            self._posting.add(str(place.key))
+            raise
+        self._posting.discard(str(place.key))
+        return message
+
+    async def _post(self, place: Place, part: Part) -> str:
+        match part.content:
+            case Speech(growing=True) as speech if self._streaming.allowed(place):
+                message = await self._streaming.start(place, part, speech)
+                return message or await self._post_speech(place, part, speech)
+            case Speech() as speech:
+                return await self._post_speech(place, part, speech)
+            case Document() as document:
+                return await self._files.post(place, part, document)
+            case Card() as card:
+                attached = await self._attach(place, part, card)
+                blocks = card_blocks(part, card, self._sender.own, attached=attached)
+            case Line() as line:
+                blocks = line_blocks(part, line, self._sender.own)
+        text, urgent = summary(part, self._sender.own), isinstance(part.content, Card)
+        return await self._messages.post(place, part.key, blocks=blocks, text=text, urgent=urgent)
+
+    async def edit(self, place: Place, message: str, part: Part) -> None:
+        """Let a message that `post` made say this instead."""
+        if message.startswith(PREFIX):
+            raise Rejected("A file in Slack can't be changed.")
+        spot = self._messages.spot(place, message)
+        match part.content:
+            case Speech() as speech:
+                await self._streaming.edit(place, spot, part, speech)
+                self._flush(place)
+                return
+            case Card() as card:
+                attached = _file_name(card.request) if arguments_attached(card.request) else ""
+                blocks = card_blocks(part, card, self._sender.own, attached=attached)
+            case Line() as line:
+                blocks = line_blocks(part, line, self._sender.own)
+            case Document():
+                raise Rejected("A message in Slack can't become a file.")
+        text = summary(part, self._sender.own)
+        await self._messages.update(place, spot, part.key, blocks=blocks, text=text)
+
+    async def find(self, place: Place, key: str, since: float) -> str | None:
+        """The id of the message that was posted with this key; None if there is none."""
+        return await self._lookup.find(place, key, since)
+
+    async def busy(self, place: Place, state: BusyState) -> None:
+        """Show that the team works, waits for people, or has ended."""
+        await self._sessions.busy(place, state)
+
+    async def rename(self, place: Place, title: str) -> None:
+        """Give the thread a title."""
+        self._sessions.rename(place, title)
+
+    @asynccontextmanager
+    async def tended(self) -> AsyncGenerator[None]:
+        """Stop the streams that rest, set titles, and take away what statuses are left, for as long
+        as it is written to; stop at its end what still grows. Raises AuthError.
+        """
+        try:
+            async with asyncio.TaskGroup() as group:
+                tending = group.create_task(self._tend(), name="tends what stands in Slack")
+                try:
+                    yield
+                finally:
+                    tending.cancel()
+        except BaseExceptionGroup as errors:
+            first, *others = errors.exceptions
+            if others:
+                raise
+            raise first from None  # as if there were no group
+
+    async def _tend(self) -> None:
+        try:
+            while True:
+                await self._sessions.wait(TEND)
+                await self._streaming.stop_idle()
+                await self._sessions.catch_up()
+        finally:
+            try:
+                async with asyncio.timeout(LEAVE):
+                    await self._streaming.stop_all()
+                    await self._sessions.clear_all()
+            except TimeoutError:
+                LOG.warning("Slack did not take that Parley leaves; the next start sets it right")
+
+    async def _ready_to_edit(self, place: Place) -> None:
+        stream = self._streaming.growing_at(place)
+        caller = self._sender.caller(place)
+        last = self._flushed.get(str(place.key), 0.0)
+        gap = UPDATE_GAP
+        if stream is not None:
+            last = max(last, stream.touched)
+            gap = self._pacer.gap(caller, self._streaming.open_in(stream.team))
+        if (wait := last + max(gap, FLUSH) - self._clock.time()) > 0:
+            await sleep(self._clock, wait)
+        await self._sender.take(place, APPEND if stream is not None else UPDATE)
+
+    def _flush(self, place: Place) -> None:
+        self._flushed[str(place.key)] = self._clock.time()
+        self._flushed.move_to_end(str(place.key))
+        while len(self._flushed) > REMEMBERED:
+            self._flushed.popitem(last=False)
+
+    async def _post_speech(self, place: Place, part: Part, speech: Speech) -> str:
+        named = self._sender.named(place)
+        return await self._messages.post(
+            place,
+            part.key,
+            blocks=speech_blocks(part, speech, named=named, feedback=not speech.growing),
+            text=summary(part, self._sender.own),
+            looks=name_of(speech, named=named),
+        )
+
+    async def _attach(self, place: Place, part: Part, card: Card) -> str:
+        """Show arguments that are too long for the card in a file before it; its name."""
+        request = card.request
+        if not arguments_attached(request):
+            return ""
+        name, here = _file_name(request), f"{place.key} {request.request}"
+        if here not in self._attached:
+            if not await self._stands(place, request.request):
+                data, said = arguments_shown(request).encode(), UNSURE if part.unsure else ""
+                await self._files.upload(place, request.request, name, data, said)
+            self._attached[here] = None
+            while len(self._attached) > REMEMBERED:
+                self._attached.popitem(last=False)
+        return name
+
+    async def _stands(self, place: Place, request: str) -> bool:
+        """Whether an earlier run has sent a request's file, as far as can be known: cards do not
+        wait for that.
+        """
+        if self._clock.time() - self._started > EARLIER:
+            return False
+        try:
+            found = await self._lookup.find(place, request, self._started - EARLIER)
+        except (RateLimited, Unclear, Unreachable) as error:
+            LOG.info("whether a file stands there can't be known: %s", error)
+            return False
+        return found is not None and found.startswith(PREFIX)
+
+
+def _file_name(request: InputRequested) -> str:
+    return f"arguments-{request.request}.txt"

@@ -1,0 +1,82 @@
+"""What `parley check` finds out about the Slack app: whose its tokens are, and what they lack."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+import aiohttp
+from slack_sdk.errors import SlackApiError, SlackClientError
+
+from adapters.slack.config import Config
+from adapters.slack.connection.clients import SlackClients, Workspace, code_of
+from adapters.slack.inbound.parsed import PLATFORM
+from adapters.slack.manifest import REASONS, events_of, scopes_of
+from gateway.adapter import Checked
+from gateway.config.routes import Route
+from gateway.errors import GatewayError
+
+SECONDS = 15.0
+
+
+async def check(config: Config, routes: Sequence[Route]) -> Checked:
+    """Sign in with every token and compare what it may do with what the config uses."""
+    mine = [route for route in routes if route.adapter == PLATFORM]
+    problems: list[str] = []
+    about: list[str] = []
+    try:
+        async with SlackClients(config) as clients:
+            for workspace in clients.workspaces:
+                about.append(f"{workspace.name or workspace.id} ({workspace.id})")
+                problems += missing_scopes(config, workspace, mine)
+            problems += elsewhere(config, [each.id for each in clients.workspaces], mine)
+            if config.mode == "socket":
+                problems += await _sockets(config, clients)
+    except GatewayError as error:
+        problems.append(str(error))
+    where = ", ".join(about) or "installs by others"
+    events = ", ".join(events_of(config))
+    return Checked(
+        text=f"{where}; Slack does not tell an app its events, they must be {events}",
+        problems=tuple(problems),
+    )
+
+
+def missing_scopes(config: Config, workspace: Workspace, routes: Sequence[Route]) -> list[str]:
+    """What the app lacks in a workspace, in words."""
+    groups = any(route.groups for route in routes)
+    wanted = [scope for scope in scopes_of(config, groups=groups) if scope not in workspace.scopes]
+    return [
+        f"in {workspace.id} the scope {scope} is missing, {REASONS[scope]}: add it under OAuth & "
+        "Permissions, then install the app again"
+        for scope in wanted
+    ]
+
+
+def elsewhere(config: Config, teams: Sequence[str], routes: Sequence[Route]) -> list[str]:
+    """Routes of workspaces for which there is no token."""
+    if config.client_id:
+        return []
+    named = dict.fromkeys(route.workspace for route in routes if route.workspace)
+    return [
+        f"a route is for the workspace {team}, and no token of bot_token is"
+        for team in named
+        if team not in teams
+    ]
+
+
+async def _sockets(config: Config, clients: SlackClients) -> list[str]:
+    assert config.app_token is not None  # the config has it for this mode
+    token = config.app_token.get_secret_value()
+    try:
+        async with asyncio.timeout(SECONDS):
+            await clients.bare().apps_connections_open(app_token=token)
+    except SlackApiError as error:
+        why = code_of(error)
+        return [
+            f"Slack opens no connection for app_token ({why}): it needs the scope "
+            "connections:write, and Socket Mode has to be on"
+        ]
+    except (aiohttp.ClientError, SlackClientError, OSError, TimeoutError) as error:
+        return [f"Slack could not be reached ({type(error).__name__})"]
+    return []

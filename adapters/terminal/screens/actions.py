@@ -1,0 +1,123 @@
+"""What the terminal's own commands do, however they are given: typed, picked, or by a key."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from adapters.terminal.errors import told
+from adapters.terminal.titles import delete_question
+from gateway.render.sanitize import sanitize
+
+if TYPE_CHECKING:
+    from adapters.terminal.app import Settings
+    from adapters.terminal.commands import Command, Commands
+    from adapters.terminal.conversation import Conversation
+    from adapters.terminal.screens.chat import ChatScreen
+    from adapters.terminal.widgets.composer import Composer
+
+EMPTY = "There is nothing in this thread yet."
+
+
+class Doing:
+    """Does commands for a chat screen. What takes long runs in a worker of the screen's."""
+
+    def __init__(self, screen: ChatScreen, settings: Settings) -> None:
+        self._screen = screen
+        self._settings = settings
+
+    @property
+    def _conversation(self) -> Conversation | None:
+        return self._screen.conversation
+
+    def run(self, command: Command, rest: str) -> None:
+        """Do one of the terminal's own commands; `rest` is what follows its name."""
+        match command.name:
+            case "new" if self._conversation is not None:
+                self._conversation.open(None, team=rest)
+            case "sessions":
+                self._screen.action_sessions()
+            case "rename":
+                self._screen.run_worker(self._rename(rest), group="dialog", exclusive=True)
+            case "delete":
+                self._screen.run_worker(self._delete(), group="dialog", exclusive=True)
+            case "stop":
+                self._screen.stop_team()
+            case "only":
+                self._screen.show_only(rest.removeprefix("@"))
+            case "editor":
+                self._screen.action_edit()
+            case "copy":
+                self.copy_reply()
+            case "mouse":
+                self._settings.toggle_mouse()
+            case "help":
+                self._screen.action_help()
+            case "quit":
+                self._screen.app.exit(0)
+            case _:
+                pass  # /new while connecting: there is nothing to leave yet
+
+    async def edit(self, composer: Composer) -> None:
+        """Lend the terminal to the person's editor, and take what was written as the draft."""
+        from adapters.terminal import editor
+
+        command, trouble = editor.command(), ""
+        if not command:
+            self._screen.notify("There is no editor here; EDITOR names one.", markup=False)
+            return
+        with self._screen.app.suspend():
+            try:
+                composer.set_draft(await editor.edited(composer.text, command))
+            except OSError as error:
+                trouble = sanitize(f"{command[0]} did not start ({error.strerror}).")
+        if trouble:
+            self._screen.notify(f"{trouble} EDITOR names another.", markup=False)
+
+    def help(self, commands: Commands) -> None:
+        """Show keys and commands."""
+        from adapters.terminal.screens.dialogs import Help
+
+        self._screen.app.push_screen(Help(commands))
+
+    def copy_reply(self) -> None:
+        """Copy the newest reply of an agent."""
+        reply = self._conversation.model.last_reply() if self._conversation else ""
+        if not reply:
+            self._screen.notify("There is no reply to copy yet.", markup=False)
+            return
+        self._screen.app.copy_to_clipboard(reply)
+        self._screen.run_worker(self._hand_to_desktop(reply), group="copy", exclusive=True)
+
+    async def _hand_to_desktop(self, text: str) -> None:
+        from adapters.terminal import clipboard
+
+        await asyncio.to_thread(clipboard.copy, text)
+        self._screen.notify("Copied the last reply.", markup=False)
+
+    async def _rename(self, title: str) -> None:
+        from adapters.terminal.screens.dialogs import Ask
+
+        conversation = self._conversation
+        if conversation is None or conversation.thread is None:
+            self._screen.notify(EMPTY, markup=False)
+            return
+        thread = conversation.thread
+        if not title:
+            ask = Ask("Title", conversation.model.title)
+            title = await self._screen.app.push_screen_wait(ask) or ""
+        if title:
+            with told(self._screen):
+                await conversation.rename(thread.id, title)
+
+    async def _delete(self) -> None:
+        from adapters.terminal.screens.dialogs import Confirm
+
+        conversation = self._conversation
+        if conversation is None or conversation.thread is None:
+            self._screen.notify(EMPTY, markup=False)
+            return
+        thread = conversation.thread
+        if await self._screen.app.push_screen_wait(Confirm(delete_question(thread))):
+            with told(self._screen):
+                await conversation.delete(thread.id)

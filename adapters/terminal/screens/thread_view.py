@@ -1,0 +1,112 @@
+"""The picture of a thread: who is there, what was said, what waits, and what goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from textual.containers import Vertical
+
+from adapters.terminal.items import concerns
+from adapters.terminal.key_guard import Twice
+from adapters.terminal.widgets.bars import Head, NewBelow, Queue, Status, Welcome
+
+if TYPE_CHECKING:
+    from adapters.terminal.conversation import Conversation
+    from adapters.terminal.model import ThreadModel
+    from adapters.terminal.widgets.transcript import Transcript
+
+SECOND_PRESS = 1.0
+"""Seconds in which a second esc stops the team."""
+
+
+class Picture:
+    """Widgets around the composer, drawn together from a conversation.
+
+    They are held, and not looked up: what is drawn last may be drawn while the screen is taken
+    down, when nothing is found any more. `time` is the clock's, `now` in seconds since the epoch.
+    """
+
+    def __init__(self, *, time: Callable[[], float], now: Callable[[], float]) -> None:
+        self.head, self.queue, self.status = Head(), Queue(), Status()
+        self.place, self.welcome, self.new_below = Vertical(id="place"), Welcome(), NewBelow()
+        self.transcript: Transcript | None = None
+        self.only = ""
+        """The agent that alone is shown; all, where it is empty."""
+        self.stop_key = Twice(time, SECOND_PRESS)
+        self.stopping = False
+        """Whether the team was told to stop, and has not yet."""
+        self._now = now
+        self._drawn: tuple[ThreadModel, str] | None = None
+
+    async def begin(self) -> None:
+        """Make room for what is said."""
+        from adapters.terminal.widgets.transcript import Transcript
+
+        self.transcript = Transcript()
+        await self.place.mount(self.transcript)
+
+    def meet(self, model: ThreadModel) -> bool:
+        """Whether this is another thread than the one that was drawn last."""
+        another = self._drawn is None or self._drawn[0] is not model
+        if another:
+            self.only, self.stopping = "", False
+        return another
+
+    async def draw(self, conversation: Conversation) -> None:
+        """Draw everything but the status line."""
+        model, transcript = conversation.model, self.transcript
+        if transcript is None:
+            return
+        if self._drawn != (model, self.only):
+            self._drawn = model, self.only
+            await transcript.clear()
+        items = [model.items[key] for key in model.keys]
+        if self.only:
+            items = [item for item in items if concerns(item, self.only)]
+        await transcript.draw(items)
+        transcript.display, self.welcome.display = bool(items), not items
+        if not items:
+            self.welcome.show(conversation.models)
+        self.head.show(model, conversation.agents, only=self.only)
+        self.queue.show(list(model.queued.values()), conversation.outbox)
+        usage = model.prompt_tokens, model.completion_tokens
+        self.status.show_usage(conversation.models, *usage)
+
+    def draw_status(self, conversation: Conversation | None) -> bool:
+        """Draw the status line; whether the team works, so that it changes by the second."""
+        if conversation is None:
+            self.status.connecting()
+            return False
+        model = conversation.model
+        working = model.activity == "working"
+        self.stopping = self.stopping and working
+        if conversation.trouble:
+            self.status.trouble(conversation.trouble)
+        elif working:
+            armed = self.stop_key.armed
+            self.status.working(model, self._now(), stopping=self.stopping, armed=armed)
+        else:
+            self.status.resting(waits=bool(model.requests))
+        return working
+
+    def scroll(self, *, pages: int, lines: int) -> None:
+        """Scroll what was said by pages or lines; with neither, to its end."""
+        transcript = self.transcript
+        if transcript is None or not transcript.max_scroll_y:
+            return  # all of it is in view, at the bottom
+        if rows := lines + pages * max(1, transcript.size.height - 2):
+            transcript.scroll_relative(y=rows, animate=False)
+        else:
+            transcript.follow()
+
+    def follow(self) -> None:
+        """Go to the end of what was said, and stay there."""
+        if self.transcript is not None:
+            self.transcript.follow()
+
+    def moved(self) -> None:
+        """The reader has left the end, is back, or more has come."""
+        if self.transcript is not None:
+            following = self.transcript.following
+            self.new_below.show(self.transcript.unseen, following=following)

@@ -1,0 +1,1 @@
+"""Access: who may write, answer and approve, and the policy for tools."""

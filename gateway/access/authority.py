@@ -1,0 +1,289 @@
+"""Who may do what: the one authority over every event, from the operators and routes of the config.
+
+It judges the actor of the event, the same for messages, edits, commands, clicks, modals, reactions,
+shortcuts, files and the stop button, over values and without any IO. Default deny: what no route
+matches is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Protocol, TypeAlias
+
+from gateway.config.policies import ASKER, OPERATORS
+from gateway.config.routes import ANYWHERE, MEMBERS, Route
+from gateway.config.settings import Limits
+from gateway.conversation import LOCAL, LOCAL_OPERATOR, Author, ConversationKey, InboundMessage
+from gateway.store.decisions import PersonLimits
+from gateway.store.records import Request
+from gateway.values import value
+
+
+@value
+class Allowed:
+    """The author may write there. `team` ("": the default one) and `mode` are for a new thread;
+    `may_set_mode`: they may give it another, as operators may anyway.
+    """
+
+    team: str = ""
+    mode: str = "queue"
+    limits: PersonLimits | None = None
+    may_set_mode: bool = False
+
+
+@value
+class Denied:
+    """The author may not. `once_paired` is what holds if an operator has let them in by a code;
+    None where there are no codes.
+    """
+
+    once_paired: Allowed | None = None
+
+
+Verdict: TypeAlias = Allowed | Denied
+
+
+class Access(Protocol):
+    """The one authority on who may do what; it judges the actor of each event alike."""
+
+    def judge(self, message: InboundMessage) -> Verdict:
+        """Whether the author may write there, whatever the event is."""
+        ...
+
+    def addressed(
+        self,
+        key: ConversationKey,
+        author: Author,
+        *,
+        direct: bool,
+        mentioned: bool,
+        in_thread: bool,
+    ) -> bool:
+        """Whether something said there is meant for the team. What is not, an adapter ignores.
+
+        `mentioned`: it mentions the bot; `in_thread`: it stands in a thread that the bot is in.
+        """
+        ...
+
+    @property
+    def live_links(self) -> frozenset[str]:
+        """Hosts whose links stay links while an answer is being written."""
+        ...
+
+    @property
+    def groups(self) -> frozenset[str]:
+        """The groups and roles that anything depends on; an adapter need not know of others."""
+        ...
+
+    def is_operator(self, author: Author) -> bool:
+        """Whether the author may do everything."""
+        ...
+
+    def may_answer(self, author: Author, request: Request) -> bool:
+        """Whether the author may answer this request."""
+        ...
+
+    def who_may_answer(self, request: Request) -> tuple[str, ...]:
+        """The people (Author.id) to turn to with this request, as far as they are named."""
+        ...
+
+    @property
+    def approval_places(self) -> tuple[ConversationKey, ...]:
+        """Where approvals are shown besides their threads."""
+        ...
+
+
+class OperatorsOnly:
+    """Nobody but the operators: what holds where nothing else is configured."""
+
+    def __init__(self, operators: Collection[str] = ()) -> None:
+        self._operators = frozenset({LOCAL_OPERATOR.id, *operators})
+
+    @property
+    def live_links(self) -> frozenset[str]:
+        """None: nothing says which."""
+        return frozenset()
+
+    @property
+    def groups(self) -> frozenset[str]:
+        """None: operators are named themselves."""
+        return frozenset()
+
+    def judge(self, message: InboundMessage) -> Verdict:
+        """Whether the author is an operator."""
+        return Allowed() if self.is_operator(message.author) else Denied()
+
+    def addressed(
+        self,
+        key: ConversationKey,
+        author: Author,
+        *,
+        direct: bool,
+        mentioned: bool,
+        in_thread: bool,
+    ) -> bool:
+        """Whether an operator speaks to the bot."""
+        return self.is_operator(author) and (direct or mentioned or in_thread)
+
+    def is_operator(self, author: Author) -> bool:
+        """Whether the author may do everything. A bot never is."""
+        return author.kind != "bot" and author.id in self._operators
+
+    def may_answer(self, author: Author, request: Request) -> bool:
+        """An approval is for its approvers, or else for the operators; anything else for whose
+        message the team works on, and for the operators.
+        """
+        if author.kind == "bot":
+            return False
+        operator, asker = self.is_operator(author), author.id == request.asker
+        if request.kind != "approval":
+            return asker or operator
+        named = request.approvers or (OPERATORS,)
+        # Whoever owns the machine can always decide, or a thread could be stuck for ever.
+        return (
+            author.id in (*named, LOCAL_OPERATOR.id)
+            or (ASKER in named and asker)
+            or (OPERATORS in named and operator)
+        )
+
+    def who_may_answer(self, request: Request) -> tuple[str, ...]:
+        """Its approvers, or else the operators; whose message the team works on, for anything that
+        is no approval.
+        """
+        asker = {request.asker} - {""}
+        if request.kind != "approval":
+            return tuple(asker)
+        named = {*request.approvers} or {OPERATORS}
+        if ASKER in named:
+            named |= asker
+        if OPERATORS in named:
+            named |= self._operators
+        return tuple(sorted(named - {ASKER, OPERATORS, LOCAL_OPERATOR.id}))
+
+    @property
+    def approval_places(self) -> tuple[ConversationKey, ...]:
+        """None: nothing says where."""
+        return ()
+
+
+class RoutedAccess(OperatorsOnly):
+    """The operators, and whom the routes let in. `limits` are those of routes without their own,
+    `groups` what else depends on groups or roles, `approvals` the channels to which approvals are
+    copied.
+    """
+
+    def __init__(
+        self,
+        routes: Sequence[Route],
+        operators: Collection[str] = (),
+        limits: Limits | None = None,
+        *,
+        live_links: Collection[str] = (),
+        groups: Collection[str] = (),
+        approvals: Collection[str] = (),
+    ) -> None:
+        super().__init__(operators)
+        self._routes = tuple(routes)
+        self._limits = limits or Limits()
+        self._live_links = frozenset(host.lower() for host in live_links)
+        self._approval_places = tuple(map(_channel, approvals))
+        named = (group for route in self._routes for group in (*route.roles, *route.groups))
+        self._groups = frozenset((*groups, *named))
+
+    @property
+    def live_links(self) -> frozenset[str]:
+        """Hosts whose links stay links while an answer is being written."""
+        return self._live_links
+
+    @property
+    def groups(self) -> frozenset[str]:
+        """The groups and roles of the routes, and the others that were given."""
+        return self._groups
+
+    @property
+    def approval_places(self) -> tuple[ConversationKey, ...]:
+        """The channels that were given."""
+        return self._approval_places
+
+    def at(self, key: ConversationKey, *, direct: bool) -> list[Route]:
+        """The routes of a place."""
+        return [route for route in self._routes if _is_there(route, key, direct=direct)]
+
+    def addressed(
+        self,
+        key: ConversationKey,
+        author: Author,
+        *,
+        direct: bool,
+        mentioned: bool,
+        in_thread: bool,
+    ) -> bool:
+        """Whether something said there is meant for the team, by what the place's routes say."""
+        if self.is_operator(author):
+            return direct or mentioned or in_thread
+        there = self.at(key, direct=direct)
+        if author.kind == "bot":
+            there = [route for route in there if _lets_in(route, author)]
+        wanted = {route.mention for route in there}
+        if "always" in wanted or (in_thread and "thread" in wanted):
+            return True
+        return bool(wanted) and (direct or mentioned)
+
+    def judge(self, message: InboundMessage) -> Verdict:
+        """What the first route that matches says; an operator needs none that names them."""
+        author, there = message.author, self.at(message.key, direct=message.direct)
+        if self.is_operator(author):
+            mine = next((route for route in there if _lets_in(route, author)), None)
+            route = mine or next(iter(there), None)
+            return Allowed(team=route.team, mode=route.mode) if route else Allowed()
+        if message.key.is_local or author.id.partition(":")[0] == LOCAL:
+            return Denied()
+        for route in there:
+            if _lets_in(route, author):
+                return self._allowed(route)
+        pairing = next((route for route in there if route.pairing), None)
+        if pairing is None or not message.direct or author.kind == "bot":
+            return Denied()
+        return Denied(once_paired=self._allowed(pairing))
+
+    def _allowed(self, route: Route) -> Allowed:
+        own, general = route.limits, self._limits
+        limits = PersonLimits(
+            parallel=own.parallel_turns or general.person_parallel_turns,
+            turns=own.turns or general.person_turns,
+        )
+        return Allowed(
+            team=route.team, mode=route.mode, limits=limits, may_set_mode=route.change_mode
+        )
+
+
+def _channel(text: str) -> ConversationKey:
+    platform, workspace, channel = text.split(":")
+    return ConversationKey(platform=platform, workspace=workspace, channel=channel)
+
+
+def _is_there(route: Route, key: ConversationKey, *, direct: bool) -> bool:
+    if route.adapter != key.platform or route.workspace not in ("", key.workspace):
+        return False
+    if direct:
+        return route.dm
+    return ANYWHERE in route.channels or key.channel in route.channels
+
+
+def _lets_in(route: Route, author: Author) -> bool:
+    """Whether the route is for this author. Guests and people from outside need to be named, or a
+    route that is for them, too; another bot always needs to be named.
+    """
+    names = {author.id, author.id.rpartition(":")[2]}
+    match author.kind:
+        case "bot":
+            return not names.isdisjoint(route.bots)
+        case "guest" if not route.guests:
+            return not names.isdisjoint(route.users)
+        case "external" if not route.external:
+            return not names.isdisjoint(route.users)
+        case _:
+            everyone = MEMBERS in route.users
+            groups = {*route.roles, *route.groups}
+            named = not names.isdisjoint(route.users)
+            return everyone or named or not author.groups.isdisjoint(groups)

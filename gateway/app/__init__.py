@@ -1,0 +1,1 @@
+"""The composition root: each command loads, assembles and runs here."""

@@ -1,0 +1,199 @@
+"""The gateway of a config, put together for the commands that work with threads."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+
+from gateway.access.authority import RoutedAccess
+from gateway.app.ask import TerminalAsker
+from gateway.app.load import LoadedConfig, load_config
+from gateway.app.run import Task, run_task
+from gateway.app.run_output import JsonOutput, Output, TextOutput
+from gateway.base.exit_codes import ExitCode
+from gateway.base.logging import log_json, log_to
+from gateway.base.paths import store_folder
+from gateway.base.redaction import REDACTION, secrets_of, secrets_of_environment
+from gateway.client import Client, ThreadInfo
+from gateway.config.root import Config
+from gateway.control.local_client import LocalClient
+from gateway.control.socket_server import SocketClient
+from gateway.errors import GatewayError, StoreInUse
+from gateway.factory.teams import TeamFactory
+from gateway.gateway import Gateway, Limits
+from gateway.store.protocols import SessionStore
+from gateway.store.sqlite.store import SqliteStore, temporary_store
+
+LOG_FILE = "parley.log"
+HOUR, DAY = 3600.0, 86400.0
+
+
+async def load(path: Path | None) -> LoadedConfig:
+    """The config, with its log begun; read in a thread, since somebody may be typing."""
+    loaded = await asyncio.to_thread(load_config, path)
+    begin_log(loaded)
+    return loaded
+
+
+def begin_log(loaded: LoadedConfig) -> None:
+    """Send the log of this process where the config says, and keep its secrets out of it."""
+    hide_secrets(loaded)
+    settings = loaded.config.logging
+    log_to(settings.file or store_of(loaded).folder / LOG_FILE, settings.level)
+
+
+def begin_json_log(loaded: LoadedConfig) -> None:
+    """Send the log of this process, as JSON, where the config says, or to standard error.
+
+    Raises GatewayError if it can't be written there.
+    """
+    hide_secrets(loaded)
+    settings = loaded.config.logging
+    try:
+        log_json(settings.file, settings.level)
+    except OSError as error:
+        raise GatewayError(
+            f"The log {str(settings.file)!r} can't be written: {error.strerror}."
+        ) from error
+
+
+def hide_secrets(loaded: LoadedConfig) -> None:
+    """Keep the secrets of the config out of whatever this process writes down."""
+    REDACTION.add(secrets_of(loaded.config))
+    for adapter in loaded.adapters.values():
+        REDACTION.add(secrets_of(adapter.config))
+    REDACTION.add(secrets_of_environment())
+
+
+def store_of(loaded: LoadedConfig) -> SqliteStore:
+    """The store that the config names. Nothing is made or opened yet."""
+    return SqliteStore(loaded.config.store.folder or store_folder())
+
+
+def team_factory(loaded: LoadedConfig, store: Path) -> TeamFactory:
+    """The teams of the config, in the current folder.
+
+    Where routes let others in, so may a thread that this process goes on with: then no team has
+    more than is harmless for them.
+    """
+    secret = (store, loaded.source.absolute()) if loaded.source else (store,)
+    local = not loaded.config.routes
+    return TeamFactory(loaded, start_folder=Path.cwd(), forbidden=secret, local=local)
+
+
+def access_of(config: Config) -> RoutedAccess:
+    """Who may do what, as the config says."""
+    policies = config.policies
+    cases = (case for tool in policies.tools.named().values() for case in tool.cases)
+    return RoutedAccess(
+        config.routes,
+        policies.operators,
+        config.limits,
+        live_links=policies.live_links,
+        approvals=policies.approvals,
+        groups=[role for case in cases for role in case.roles],
+    )
+
+
+def limits_of(config: Config) -> Limits:
+    """The bounds of a gateway, as the config says."""
+    days = config.store.retention_days
+    return Limits(
+        parallel_turns=config.limits.parallel_turns,
+        crowd_turns=_crowd_turns(config),
+        retention=days * DAY if days else None,
+        waiting_messages=config.limits.waiting_messages,
+        collect=config.limits.collect_seconds,
+        requests_expire=config.policies.expires_hours * HOUR or None,
+        attachments=config.attachments,
+        budgets=tuple(config.budgets),
+        prices=config.prices,
+        timezone=config.policies.timezone,
+    )
+
+
+def _crowd_turns(config: Config) -> dict[str, int]:
+    given = {
+        "team": config.limits.team_parallel_turns,
+        "workspace": config.limits.workspace_parallel_turns,
+    }
+    return {kind: turns for kind, turns in given.items() if turns is not None}
+
+
+@asynccontextmanager
+async def own_gateway(loaded: LoadedConfig, store: SessionStore) -> AsyncGenerator[LocalClient]:
+    """The operator's client of a gateway that runs here. Raises StoreError."""
+    teams = team_factory(loaded, store.folder)
+    access, limits = access_of(loaded.config), limits_of(loaded.config)
+    try:
+        async with Gateway(store, teams, access=access, limits=limits) as gateway:
+            yield LocalClient(gateway)
+    finally:
+        await teams.aclose()
+
+
+@asynccontextmanager
+async def any_gateway(loaded: LoadedConfig, store: SessionStore) -> AsyncGenerator[Client]:
+    """The operator's client of the store's owner: another process, or else this one."""
+    async with AsyncExitStack() as stack:
+        try:
+            client: Client = await stack.enter_async_context(own_gateway(loaded, store))
+        except StoreInUse:
+            client = await SocketClient.connect(store.folder)
+        yield client
+
+
+def run_once(path: Path | None, task: Task, *, as_json: bool) -> int:
+    """Run one task over the standard streams; the process's exit code. Raises GatewayError.
+
+    SIGINT, SIGTERM and SIGHUP stop the turn before the process ends.
+    """
+    loaded = load_config(path)
+    begin_log(loaded)
+    ended_by: list[signal.Signals] = []
+
+    async def main() -> ExitCode:
+        loop, this = asyncio.get_running_loop(), asyncio.current_task()
+        assert this is not None
+
+        def end(number: signal.Signals) -> None:
+            ended_by.append(number)
+            this.cancel()
+
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            loop.add_signal_handler(number, end, number)
+        return await _run(loaded, task, as_json=as_json)
+
+    try:
+        return asyncio.run(main())
+    except asyncio.CancelledError:
+        return 128 + ended_by[0]
+
+
+async def _run(loaded: LoadedConfig, task: Task, *, as_json: bool) -> ExitCode:
+    out, err = sys.stdout, sys.stderr
+    asker = TerminalAsker(sys.stdin, err) if sys.stdin.isatty() else None
+
+    def output(thread: ThreadInfo) -> Output:
+        if as_json:
+            return JsonOutput(out)
+        return TextOutput(out, err, names=_several_agents(loaded, thread.team))
+
+    async with AsyncExitStack() as stack:
+        if task.session:
+            client = await stack.enter_async_context(any_gateway(loaded, store_of(loaded)))
+        else:
+            store = await stack.enter_async_context(temporary_store())
+            client = await stack.enter_async_context(own_gateway(loaded, store))
+        return await run_task(client, task, output=output, err=err, asker=asker)
+
+
+def _several_agents(loaded: LoadedConfig, team: str) -> bool:
+    """Whether the team may speak with several voices; so it is if nothing is known of it."""
+    if team not in loaded.config.teams:
+        return True
+    return len(team_factory(loaded, store_folder()).info(team).participants) != 1

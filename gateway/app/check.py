@@ -1,0 +1,217 @@
+"""What `parley check` and `parley teams` find out: which teams build, which models answer."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+import time
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from gateway.adapter import Check, Checked
+from gateway.app.assemble import store_of, team_factory
+from gateway.app.load import LoadedConfig
+from gateway.base.paths import store_folder
+from gateway.base.suggest import did_you_mean
+from gateway.config.problems import toml_path
+from gateway.config.python_only import python_only, source_tools
+from gateway.config.table import Section
+from gateway.errors import GatewayError, NotFound
+from gateway.factory.models import ModelClients, resolve
+from gateway.factory.parts import make_tool
+from gateway.factory.teams import TeamFactory
+from gateway.render.sanitize import sanitize
+from gateway.sessions.team_change import affected
+from teams.base import Team
+from teams.models import ModelError, UserMessage
+from teams.tools import FunctionTool
+
+PROBE_SECONDS = 30.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """What was found out about one team, model or chat platform."""
+
+    kind: str
+    name: str
+    good: bool
+    text: str
+
+
+async def check_config(loaded: LoadedConfig, *, offline: bool) -> list[Finding]:
+    """Build every team and, unless offline, let each model answer once and each chat platform say
+    what its settings lack.
+    """
+    teams = _factory(loaded)
+    try:
+        findings = [await _built(teams, name) for name in teams.names()]
+    finally:
+        await teams.aclose()
+    if not offline:
+        findings += await _probe_all(loaded)
+        for settings in loaded.adapters.values():
+            if settings.check is not None:
+                findings += await _asked(settings.name, settings.check, settings.config, loaded)
+    return findings
+
+
+async def _asked(name: str, check: Check, config: Section, loaded: LoadedConfig) -> list[Finding]:
+    """What a chat platform says: a finding for each problem, or one that there is none."""
+    try:
+        async with asyncio.timeout(PROBE_SECONDS):
+            checked = await check(config, loaded.config.routes)
+    except TimeoutError:
+        checked = Checked(text="", problems=(f"no answer within {PROBE_SECONDS:.0f} seconds",))
+    if not checked.problems:
+        return [Finding(kind="chat", name=name, good=True, text=checked.text)]
+    return [Finding(kind="chat", name=name, good=False, text=text) for text in checked.problems]
+
+
+async def _built(teams: TeamFactory, name: str) -> Finding:
+    try:
+        team, _ = await build_twice(teams, name)
+    except GatewayError as error:
+        return Finding(kind="team", name=name, good=False, text=str(error))
+    agents = ", ".join(teams.info(name).participants) or team.name
+    return Finding(kind="team", name=name, good=True, text=agents)
+
+
+async def build_twice(teams: TeamFactory, name: str) -> tuple[Team, Team]:
+    """The team for two threads. Raises TeamBuildError, also for one that they would share some of.
+
+    A factory that gives out the same agents again must not get to the second thread.
+    """
+    return await _build(teams, name), await _build(teams, name)
+
+
+async def _build(teams: TeamFactory, name: str, *, portable: bool = False) -> Team:
+    with tempfile.TemporaryDirectory(prefix="parley-check-") as workdir:
+        return await teams.build(name, workdir=Path(workdir), portable=portable)
+
+
+async def _probe_all(loaded: LoadedConfig) -> list[Finding]:
+    models = ModelClients(loaded.config, loaded.imports)
+    try:
+        async with asyncio.TaskGroup() as group:
+            probes = [
+                group.create_task(_probe(models, loaded, name), name=f"probe {name}")
+                for name in loaded.config.models
+            ]
+    finally:
+        await models.aclose()
+    return [probe.result() for probe in probes]
+
+
+async def _probe(models: ModelClients, loaded: LoadedConfig, name: str) -> Finding:
+    if resolve(loaded.config.models[name]).provider == "demo":
+        text = "the built-in demo model; set OPENAI_API_KEY for a real one"
+        return Finding(kind="model", name=name, good=True, text=text)
+    started = time.monotonic()
+    try:
+        async with asyncio.timeout(PROBE_SECONDS):
+            question = UserMessage(content="Answer with the word ok.", source="user")
+            await models.client(name).create([question])
+    except TimeoutError:
+        text = f"no answer within {PROBE_SECONDS:.0f} seconds"
+        return Finding(kind="model", name=name, good=False, text=text)
+    except Exception as error:  # a client class of the user's may raise anything
+        clear = isinstance(error, ModelError | ValueError)
+        text = str(error) if clear else f"{type(error).__name__}: {error}"
+        return Finding(kind="model", name=name, good=False, text=text)
+    text = f"{models.label(name)} answered in {time.monotonic() - started:.1f} s"
+    return Finding(kind="model", name=name, good=True, text=text)
+
+
+def table(findings: Sequence[Finding]) -> str:
+    """The findings in columns."""
+    width = max(len(each.name) for each in findings)
+    return "\n".join(
+        f"{each.kind:6}  {each.name:{width}}  {'ok    ' if each.good else 'FAILED'}  "
+        f"{' '.join(sanitize(each.text).split())}"
+        for each in findings
+    )
+
+
+async def affected_threads(loaded: LoadedConfig) -> str:
+    """The threads whose team has another definition than when they last used it, and what becomes
+    of each.
+    """
+    teams = _factory(loaded)
+    try:
+        for name in teams.names():
+            await _built(teams, name)  # a team from Python is known once it was built
+        found = await affected(store_of(loaded), teams)
+    finally:
+        await teams.aclose()
+    lines = [
+        f"thread  {thread.id}  {thread.team}  {thread.state}  {fate}  "
+        f"{' '.join(sanitize(thread.title or thread.preview).split())}".rstrip()
+        for thread, fate in found
+    ]
+    return "\n".join(lines) or "No thread is affected by changes of the teams."
+
+
+async def team_table(loaded: LoadedConfig) -> str:
+    """Every team with its agents and their models; a team that can't be built says so."""
+    teams = _factory(loaded)
+    lines: list[str] = []
+    try:
+        for name in teams.names():
+            finding = await _built(teams, name)
+            info = teams.info(name)
+            mark = "*" if name == teams.default else " "
+            about = f"  {info.description}" if info.description else ""
+            lines.append(f"{mark} {name}{about}")
+            agents = [
+                f"{agent} ({model})" if model else agent for agent, model in info.models.items()
+            ]
+            lines.append(f"    {', '.join(agents) if finding.good else sanitize(finding.text)}")
+    finally:
+        await teams.aclose()
+    return "\n".join(lines)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dump:
+    """A team as component JSON, and what one must know to load it."""
+
+    text: str
+    notes: str
+
+
+async def dump_team(loaded: LoadedConfig, name: str) -> Dump:
+    """The team as component JSON. Raises GatewayError if it can't be built or written down."""
+    teams = _factory(loaded)
+    if name not in teams.names():
+        hint = did_you_mean(name, teams.names()) or f"there is {', '.join(teams.names())}"
+        raise NotFound(f"There is no team {name!r}; {hint}")
+    try:
+        team = await _build(teams, name, portable=True)
+        with warnings.catch_warnings(record=True) as warned:
+            warnings.simplefilter("always")
+            component = team.dump_component()
+        notes = [*_notes(loaded, name), *(str(each.message) for each in warned)]
+        text = component.model_dump_json(indent=2, exclude_none=True)
+        return Dump(text=text, notes="\n".join(notes))
+    except (NotImplementedError, TypeError, ValueError) as error:
+        raise GatewayError(f"The team {name!r} can't be written as JSON: {error}") from error
+    finally:
+        await teams.aclose()
+
+
+def _notes(loaded: LoadedConfig, name: str) -> Iterator[str]:
+    teams = loaded.config.teams
+    if left_out := [toml_path(path) for path in python_only(name, teams)]:
+        yield f"JSON has no place for what these name, so it is left out: {', '.join(left_out)}"
+    tools = [(make_tool(tool, loaded.imports), tool.path) for tool in source_tools(name, teams)]
+    paths = {tool.name: path for tool, path in tools if isinstance(tool, FunctionTool)}
+    if paths:
+        overrides = ", ".join(f'{tool} = "{path}"' for tool, path in paths.items())
+        yield f"Source code is never executed. To load it: tool_overrides = {{ {overrides} }}"
+
+
+def _factory(loaded: LoadedConfig) -> TeamFactory:
+    return team_factory(loaded, loaded.config.store.folder or store_folder())

@@ -1,0 +1,295 @@
+"""What `parley sessions`, `status` and `pair` read from a store, and the little they change."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from gateway.access.pairing import hashed
+from gateway.app.export import markdown
+from gateway.client import ThreadInfo
+from gateway.control.socket_server import SocketClient
+from gateway.conversation import LOCAL_OPERATOR, InboundMessage
+from gateway.errors import Closing, GatewayError, NotFound
+from gateway.events import SessionEvent
+from gateway.inbound.commands import decide_command
+from gateway.local_time import local_time
+from gateway.render.sanitize import sanitize
+from gateway.store.decisions import Accepted, NewThread
+from gateway.store.ids import next_id
+from gateway.store.protocols import SessionReader
+from gateway.store.records import AuditRow, Counts, OldState, Person, Thread
+from gateway.store.sqlite.store import SqliteStore
+
+_MINUTE, _HOUR, _DAY = 60, 3600, 86400
+
+
+def thread_table(threads: Sequence[ThreadInfo], now: float | None = None) -> str:
+    """The threads in columns: id, age, state, team, title."""
+    at = time.time() if now is None else now
+    rows = [
+        (each.id, _age(at - each.updated_at), each.state, each.team, each.title or each.preview)
+        for each in threads
+    ]
+    rows.insert(0, ("ID", "USED", "STATE", "TEAM", "TITLE"))
+    shown = [[" ".join(sanitize(cell).split()) for cell in row] for row in rows]
+    widths = [max(len(row[column]) for row in shown) for column in range(4)]
+    return "\n".join(
+        "  ".join([*(f"{cell:{width}}" for cell, width in zip(row, widths, strict=False)), row[4]])
+        for row in shown
+    )
+
+
+async def find_thread(store: SessionReader, session: str) -> ThreadInfo:
+    """The thread with this id or title. Raises NotFound."""
+    with suppress(NotFound):
+        return await store.thread(session)
+    for thread in await store.threads(search=session, limit=1000):
+        if thread.title == session:
+            return thread
+    raise NotFound(f"There is no thread with the id or title {session!r}.")
+
+
+async def stored_events(store: SessionReader, thread: str) -> AsyncGenerator[SessionEvent]:
+    """Everything that happened in the thread so far."""
+    after = 0
+    while page := await store.events(thread, after=after):
+        for event in page:
+            yield event
+        after = page[-1].seq
+
+
+def old_state(state: OldState) -> str:
+    """What a team remembered that was replaced, as a line of JSON; its parts are text."""
+    parts = [checkpoint.data.decode() for checkpoint in state.checkpoints]
+    return json.dumps(
+        {"definition": state.definition, "replaced_at": state.replaced_at, "parts": parts},
+        ensure_ascii=False,
+    )
+
+
+async def transcript(store: SessionReader, thread: ThreadInfo) -> str:
+    """The thread as Markdown for people to read."""
+    events = [event async for event in stored_events(store, thread.id)]
+    return sanitize(markdown(thread, events, await store.feedback(thread.id)))
+
+
+def audit_table(rows: Sequence[AuditRow], zone: str = "") -> str:
+    """Who decided what about a thread's requests and grants, one per line, with times in the zone
+    ("": this machine's).
+    """
+    lines = [
+        (
+            f"{local_time(row.at, zone):%Y-%m-%d %H:%M:%S}",
+            row.what,
+            row.person or "-",
+            row.request or "-",
+            row.tool or row.kind,
+            row.arguments_hash[:12],
+            row.outcome,
+        )
+        for row in rows
+    ]
+    lines.insert(0, ("TIME", "WHAT", "WHO", "REQUEST", "TOOL", "ARGUMENTS", "OUTCOME"))
+    shown = [[" ".join(sanitize(cell).split()) for cell in line] for line in lines]
+    widths = [max(len(line[column]) for line in shown) for column in range(6)]
+    return "\n".join(
+        "  ".join(
+            [*(f"{cell:{width}}" for cell, width in zip(line, widths, strict=False)), line[6]]
+        ).rstrip()
+        for line in shown
+    )
+
+
+async def delete_thread(store: SqliteStore, thread: str) -> None:
+    """Remove the thread: through the store's owner where there is one, otherwise here."""
+    try:
+        owner = await SocketClient.connect(store.folder)
+    except Closing:
+        async with store.own():
+            await store.delete_thread(thread)
+    else:
+        await owner.delete_thread(thread)
+
+
+async def delete_person(store: SqliteStore, person: str) -> list[str]:
+    """Remove whatever is known of a person, with all threads they had a part in; their ids."""
+    try:
+        owner = await SocketClient.connect(store.folder)
+    except Closing:
+        async with store.own():
+            return await store.delete_person(person)
+    return await owner.delete_person(person)
+
+
+async def retry(store: SqliteStore, thread: str) -> str:
+    """Let the thread's turn be tried again that failed or was parked; what came of it."""
+    try:
+        owner = await SocketClient.connect(store.folder)
+    except Closing:
+        async with store.own():
+            accepted = await _accept(store, await store.thread(thread), "/retry")
+        later = " Parley is not running: it goes on once it does."
+        return accepted.reply + (later if accepted.wake else "")
+    return (await owner.send(thread, "/retry")).reply
+
+
+async def _accept(store: SqliteStore, thread: Thread, command: str) -> Accepted:
+    new = NewThread(id=next_id(), team=thread.team, definition=thread.definition)
+    return await store.accept(
+        InboundMessage(key=thread.key, thread=thread.id, author=LOCAL_OPERATOR, text=command),
+        lambda situation: decide_command(command, situation),
+        new=new,
+        kind="command",
+        then=lambda _: None,
+    )
+
+
+async def reload(store: SqliteStore, *, dry_run: bool) -> str:
+    """Let the store's owner read its config anew; what differs. Raises Closing if none runs."""
+    return await (await SocketClient.connect(store.folder)).reload(dry_run=dry_run)
+
+
+BEGIN_ANEW = 60.0
+"""Seconds that an owner has to end its turns and begin anew."""
+
+
+async def backup(store: SqliteStore, path: Path) -> None:
+    """Copy the store to a file: by its owner where there is one, otherwise here.
+
+    Raises StoreUnwritable, StoreFull, or NotFound where there is no store yet.
+    """
+    try:
+        owner = await SocketClient.connect(store.folder)
+    except Closing:
+        await store.backup(path)
+    else:
+        await owner.backup(path)
+
+
+async def restore(store: SqliteStore, path: Path) -> str:
+    """Put a backup in the place of the store: its owner does so where there is one, and has begun
+    anew when this returns. What was done, for people.
+
+    Raises NotFound, StoreError or StoreFull, and GatewayError if the owner does not begin anew.
+    """
+    try:
+        owner = await SocketClient.connect(store.folder)
+    except Closing:
+        await store.stage(path)
+        await store.restore()
+        return f"The store before it, if there was one, is kept as {store.kept}."
+    await owner.restore(path)
+    try:
+        async with asyncio.timeout(BEGIN_ANEW):
+            await _begun_anew(store, owner.boot)
+    except TimeoutError as error:
+        raise GatewayError(
+            f"Parley (process {owner.owner()}) ends for the restore, but has not begun anew after "
+            f"{BEGIN_ANEW:.0f} seconds: its log says why."
+        ) from error
+    return f"Parley runs on it. The store before it is kept as {store.kept}."
+
+
+async def _begun_anew(store: SqliteStore, boot: str) -> None:
+    while True:
+        with suppress(Closing):
+            if (await SocketClient.connect(store.folder)).boot != boot:
+                return
+        await asyncio.sleep(0.1)
+
+
+async def pair(store: SqliteStore, code: str) -> Person | None:
+    """Let in the person who was told this code; None if it is wrong, used or late."""
+    try:
+        owner = await SocketClient.connect(store.folder)
+    except Closing:
+        async with store.own():
+            return await store.redeem(lambda salt: hashed(code, salt))
+    return await owner.pair(code)
+
+
+async def unpair(store: SqliteStore, person: str) -> bool:
+    """Shut somebody out again who was let in with a code; False if they were not."""
+    try:
+        owner = await SocketClient.connect(store.folder)
+    except Closing:
+        async with store.own():
+            return await store.unpair(person)
+    return await owner.unpair(person)
+
+
+async def people_table(store: SessionReader) -> str:
+    """Who was let in with a code, one per line."""
+    people = await store.people()
+    return "\n".join(map(_person, people)) or "Nobody was let in with a code."
+
+
+def let_in(person: Person) -> str:
+    """Who may write from now on."""
+    return f"{_person(person)} may write to the teams now."
+
+
+def _person(person: Person) -> str:
+    return " ".join(sanitize(f"{person.id}  {person.name}").split())
+
+
+async def owner_status(store: SqliteStore, zone: str = "") -> tuple[bool, str]:
+    """Whether a process owns the store, and the figures that are known either way; times are in
+    the zone ("": this machine's).
+    """
+    try:
+        status = await (await SocketClient.connect(store.folder)).status()
+    except Closing:
+        return False, f"Parley is not running.\n{_counts(await store.counts())}"
+    since = local_time(status["since"], zone)
+    remarks = "".join(f"\n{said} ({_age(ago)})" for said, ago in status["remarks"].items())
+    return True, (
+        f"Parley runs as process {status['pid']} since {since:%Y-%m-%d %H:%M}, "
+        f"{_number(status['running'], 'turn')} running.\n"
+        f"{_counts(Counts(**status['counts']))}{sanitize(remarks)}"
+    )
+
+
+def _counts(counts: Counts) -> str:
+    threads = _number(sum(counts.threads.values()), "thread") + _listed(counts.threads)
+    lines = [f"{threads}, {_number(counts.open_requests, 'open question')}."]
+    if counts.inbox:
+        total = _number(sum(counts.inbox.values()), "message")
+        lines.append(f"{total} accepted{_listed(counts.inbox)}.")
+    if counts.refused:
+        lines.append(f"Refused{_listed(counts.refused)}.")
+    undelivered = {name: n for name, n in counts.outbox.items() if name != "delivered"}
+    if undelivered:
+        lines.append(f"Not on their platform{_listed(undelivered)}.")
+    if counts.feedback:
+        lines.append(f"Answers that people have rated{_listed(counts.feedback)}.")
+    if any(counts.tokens.values()):
+        used = ", ".join(_used(when, counts) for when in counts.tokens)
+        lines.append(f"Models: {used}.")
+    return "\n".join(lines)
+
+
+def _used(when: str, counts: Counts) -> str:
+    cost = f" at a cost of {counts.cost[when]:,.2f}" if counts.cost[when] else ""
+    return f"{counts.tokens[when]:,} tokens {when}{cost}"
+
+
+def _listed(counts: Mapping[str, int]) -> str:
+    listed = ", ".join(f"{count} {name}" for name, count in sorted(counts.items()))
+    return f" ({listed})" if listed else ""
+
+
+def _number(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+def _age(seconds: float) -> str:
+    for unit, length in (("d", _DAY), ("h", _HOUR), ("min", _MINUTE)):
+        if seconds >= length:
+            return f"{seconds // length:.0f} {unit} ago"
+    return "now"

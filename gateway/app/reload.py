@@ -1,0 +1,68 @@
+"""A changed config, taken into use by a gateway that runs: checked whole, then switched at once."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Awaitable, Callable
+
+from gateway.app.assemble import access_of, hide_secrets, limits_of, team_factory
+from gateway.app.config_diff import changes
+from gateway.app.load import LoadedConfig, load_config
+from gateway.base.redaction import REDACTION
+from gateway.factory.teams import TeamFactory
+from gateway.gateway import Gateway
+from gateway.sessions.team_change import affected
+
+Check = Callable[[LoadedConfig, TeamFactory], Awaitable[None]]
+
+
+class Reloader:
+    """Reads the config of a gateway anew. `check` raises GatewayError for one that can't be used.
+
+    What runs goes on with the config it began with; the last good one stays until a better one has
+    passed every check. `teams` are those in use; `aclose` closes whichever are so at the end.
+    """
+
+    def __init__(
+        self, gateway: Gateway, loaded: LoadedConfig, teams: TeamFactory, check: Check
+    ) -> None:
+        self._gateway = gateway
+        self._loaded = loaded
+        self._teams = teams
+        self._check = check
+        self._one_at_a_time = asyncio.Lock()
+
+    async def reload(self, *, dry_run: bool) -> str:
+        """Take the config as it is now into use, unless `dry_run`; what differs, for people.
+
+        Raises ConfigError or another GatewayError, and then nothing has changed.
+        """
+        async with self._one_at_a_time:
+            loaded = await asyncio.to_thread(load_config, self._loaded.source)
+            hide_secrets(loaded)
+            teams = team_factory(loaded, self._gateway.store.folder)
+            try:
+                text = await self._tried(loaded, teams)
+                if not dry_run:
+                    access, limits = access_of(loaded.config), limits_of(loaded.config)
+                    await self._gateway.reconfigure(teams, access=access, limits=limits)
+            except BaseException:
+                await teams.aclose()
+                raise
+            if dry_run:
+                await teams.aclose()
+                return f"{text}\nNothing was changed: this was a dry run."
+            self._loaded, self._teams = loaded, teams
+            return text
+
+    async def _tried(self, loaded: LoadedConfig, teams: TeamFactory) -> str:
+        await self._check(loaded, teams)
+        lines = changes(self._loaded.config, loaded.config) or ["The settings are the same."]
+        fates = Counter(fate for _, fate in await affected(self._gateway.store, teams))
+        lines += [f"threads whose team {fate}: {count}" for fate, count in sorted(fates.items())]
+        return REDACTION.all("\n".join(lines))
+
+    async def aclose(self) -> None:
+        """Close the teams in use."""
+        await self._teams.aclose()

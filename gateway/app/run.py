@@ -1,0 +1,220 @@
+"""`parley run`: one task from the command line, its answer on standard output."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing, suppress
+from dataclasses import dataclass, field
+from typing import TextIO, cast
+
+from gateway.app.ask import Asker, question
+from gateway.app.run_output import Output
+from gateway.base.exit_codes import ExitCode
+from gateway.client import Client, Receipt, ThreadInfo
+from gateway.errors import Closing, GatewayError, NotFound
+from gateway.events import (
+    HandedOff,
+    InputRequested,
+    InputResolved,
+    MessageJoined,
+    Notice,
+    SessionEvent,
+    SpeakerStarted,
+    TurnFinished,
+    TurnStarted,
+)
+from gateway.render.sanitize import sanitize
+
+STOP_SECONDS = 4.0
+"""How long it may take to stop the turn when the run is cut short."""
+
+_KEPT = "the team waits for your answer; it can be given later, with --session or in the chat"
+_NOT_KEPT = "the team waits for your answer; without --session it can't be given later"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """What to do. `session` names the thread to go on with, `team` who works in a new one."""
+
+    text: str
+    session: str = ""
+    team: str = ""
+
+
+async def run_task(
+    client: Client,
+    task: Task,
+    *,
+    output: Callable[[ThreadInfo], Output],
+    err: TextIO,
+    asker: Asker | None = None,
+) -> ExitCode:
+    """Send the task and show what happens until its turn ends.
+
+    A question of the team goes to the asker. Without one it is written to `err`, and the answer is
+    ExitCode.WAITING. When this is cancelled or the output breaks, the turn is stopped. Raises
+    GatewayError.
+    """
+    thread = await _thread(client, task)
+    shown = output(thread)
+    run = _Run(client, thread, shown, err, asker, _KEPT if task.session else _NOT_KEPT)
+    try:
+        return await run.go(task.text)
+    except (asyncio.CancelledError, BrokenPipeError):
+        with suppress(BrokenPipeError):
+            shown.pause()
+        with suppress(GatewayError, TimeoutError):
+            async with asyncio.timeout(STOP_SECONDS):
+                await client.stop(thread.id)
+        raise
+
+
+async def _thread(client: Client, task: Task) -> ThreadInfo:
+    """The thread with the session's id or title, or a new one."""
+    if not task.session:
+        return await client.create_thread(team=task.team)
+    with suppress(NotFound):
+        return await client.thread(task.session)
+    found = await client.threads(search=task.session)
+    named = [thread for thread in found if thread.title == task.session]
+    if named:
+        return named[0]
+    return await client.create_thread(team=task.team, title=task.session)
+
+
+@dataclass(slots=True)
+class _Run:
+    client: Client
+    thread: ThreadInfo
+    output: Output
+    err: TextIO
+    asker: Asker | None
+    where_to_answer: str
+    open: dict[str, InputRequested] = field(default_factory=dict)
+    answered: set[str] = field(default_factory=set)
+    handed: HandedOff | None = None
+    """The team's last word, by which it handed the work to people."""
+    told: bool = False
+    """Whether `err` says already what went wrong."""
+
+    async def go(self, text: str) -> ExitCode:
+        if self.thread.state == "waiting":
+            await self._remember_requests()
+        receipt = await self.client.send(self.thread.id, text)
+        match receipt.outcome:
+            case "command":
+                self._say(receipt.reply)
+                return ExitCode.DONE
+            case "refused":
+                self._say(f"parley: {receipt.reply}")
+                return ExitCode.FAILED
+            case "queued" if self.open and not await self._ask():
+                return ExitCode.WAITING
+            case "turn" | "queued" | "answer" | "merged":
+                return await self._follow(receipt)
+
+    async def _remember_requests(self) -> None:
+        """What the thread asked before this run began."""
+        async with aclosing(self._events(0)) as events:
+            async for event in events:
+                self._note_request(event)
+                if event.seq >= self.thread.last_seq:
+                    return
+
+    async def _follow(self, receipt: Receipt) -> ExitCode:
+        mine = receipt.outcome != "queued"
+        async with aclosing(self._events(self.thread.last_seq)) as events:
+            async for event in events:
+                self.output.show(event)
+                self._note_request(event)
+                match event:
+                    case TurnStarted():
+                        mine = mine or any(each.inbox == receipt.inbox for each in event.messages)
+                    case MessageJoined(message=joined):
+                        mine = mine or joined.inbox == receipt.inbox
+                    case Notice(level="error"):
+                        self.told = True
+                    case TurnFinished(outcome="waiting"):
+                        self.output.pause()
+                        if not await self._ask():
+                            return ExitCode.WAITING
+                    case HandedOff(to_people=True):
+                        self.handed = event
+                    case SpeakerStarted():
+                        self.handed = None
+                    case TurnFinished(outcome="done") if mine and self.handed:
+                        self.output.pause()
+                        if (back := await self._give_back(self.handed)) is None:
+                            return ExitCode.WAITING
+                        receipt, mine = back, back.outcome != "queued"
+                    case TurnFinished() if mine:
+                        self.output.pause()
+                        return self._end(event)
+                    case _:
+                        pass
+        raise Closing("The gateway ended before the answer was complete.")
+
+    def _events(self, after: int) -> AsyncGenerator[SessionEvent]:
+        events = self.client.events(self.thread.id, after=after)
+        return cast("AsyncGenerator[SessionEvent]", events)
+
+    def _note_request(self, event: SessionEvent) -> None:
+        match event:
+            case InputRequested():
+                self.open[event.request] = event
+            case InputResolved():
+                self.open.pop(event.request, None)
+            case _:
+                pass
+
+    async def _ask(self) -> bool:
+        """Get the open requests answered; False if nobody does."""
+        for request in list(self.open.values()):
+            if request.request in self.answered:
+                continue  # the event that says so is still to come
+            try:
+                if self.asker is None:
+                    raise EOFError  # noqa: TRY301 (nobody there is the same as nobody willing)
+                answer = await self.asker.ask(request)
+            except EOFError:
+                self._say(f"{question(request)}parley: {self.where_to_answer}")
+                return False
+            self.answered.add(request.request)
+            if refused := await self.client.answer(request.request, answer):
+                self._say(f"parley: {refused}")
+        return True
+
+    async def _give_back(self, handed: HandedOff) -> Receipt | None:
+        """Send what a person says to a hand-off; None if nobody says anything."""
+        self.handed = None
+        asked = InputRequested(
+            thread=self.thread.id,
+            request="",
+            request_kind="text",
+            agent=handed.agent,
+            prompt=handed.text or "over to you",
+        )
+        try:
+            if self.asker is None:
+                raise EOFError  # noqa: TRY301 (as in _ask)
+            answer = await self.asker.ask(asked)
+        except EOFError:
+            self._say(f"{question(asked)}parley: {self.where_to_answer}")
+            return None
+        receipt = await self.client.send(self.thread.id, answer.text)
+        if receipt.outcome in ("command", "refused"):
+            self._say(receipt.reply)
+            return None
+        return receipt
+
+    def _end(self, event: TurnFinished) -> ExitCode:
+        if event.outcome == "done":
+            return ExitCode.DONE
+        if not self.told:
+            self._say(f"parley: {event.reason or f'the turn was {event.outcome}'}")
+        return ExitCode.FAILED
+
+    def _say(self, text: str) -> None:
+        self.err.write(f"{sanitize(text)}\n")
+        self.err.flush()

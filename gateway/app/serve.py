@@ -1,0 +1,272 @@
+"""`parley serve`: the gateway with its chat platforms, once all about it is known to be safe."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import threading
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from gateway.adapter import Adapter, AuthError
+from gateway.app.assemble import (
+    access_of,
+    begin_json_log,
+    hide_secrets,
+    limits_of,
+    store_of,
+    team_factory,
+)
+from gateway.app.check import build_twice
+from gateway.app.load import LoadedConfig, load_config
+from gateway.app.reload import Reloader
+from gateway.base.exit_codes import ExitCode
+from gateway.collector import eased_collector
+from gateway.config.root import Config
+from gateway.config.settings import HealthConfig
+from gateway.control.health import serve_health
+from gateway.errors import GatewayError, causes
+from gateway.factory.ownership import local_executors
+from gateway.factory.teams import TeamFactory
+from gateway.gateway import Gateway
+from gateway.store.sqlite.store import SqliteStore
+from gateway.store.tokens import TokenStore, keys_of
+
+LOG = logging.getLogger("gateway")
+
+NOW = 3.0
+"""Seconds that a process has to end once it was told twice."""
+
+
+class NotServable(GatewayError):
+    """The config is right, but it can't be served as it is; the text says what to add."""
+
+    exit_code = ExitCode.USAGE
+
+
+def serve_config(loaded: LoadedConfig) -> ExitCode:
+    """Serve until a signal says to end. Raises NotServable, StoreError and WrongKey before it
+    begins.
+    """
+    check_servable(loaded)
+    begin_json_log(loaded)
+    try:
+        while (ended := asyncio.run(until_signal(loaded))) is None:
+            loaded = _as_it_is_now(loaded)
+    except ExceptionGroup as errors:
+        # Adapters end together; what one of them says in a sentence is told as that.
+        if errors.split(GatewayError)[1] is not None:
+            raise
+        known = next(error for error in causes(errors) if isinstance(error, GatewayError))
+        raise known from errors
+    return ended
+
+
+def _as_it_is_now(loaded: LoadedConfig) -> LoadedConfig:
+    try:
+        now = load_config(loaded.source)
+        check_servable(now)
+    except GatewayError as error:
+        LOG.error("the config is as it was at the start, not as it is now: %s", error)  # noqa: TRY400 (the text says it all)
+        return loaded
+    hide_secrets(now)
+    return now
+
+
+def check_servable(loaded: LoadedConfig) -> None:
+    """Raises NotServable for a config without a platform, or with one that nobody may reach."""
+    config = loaded.config
+    if not loaded.adapters:
+        raise NotServable(
+            "there is nothing to serve: the config names no chat platform. "
+            "`parley chat` talks to the teams in the terminal."
+        )
+    routed = {route.adapter for route in config.routes}
+    for name in loaded.adapters:
+        if name not in routed:
+            raise NotServable(
+                f"nobody could write to the teams on {name!r}: it has no route. For example:\n\n"
+                f"{_example(name, config)}"
+            )
+
+
+def _example(adapter: str, config: Config) -> str:
+    return (
+        "[[routes]]\n"
+        f'adapter = "{adapter}"\n'
+        'channels = ["CHANNEL_ID"]   # or "*" for every channel that the bot is in\n'
+        "dm = true                   # and direct messages\n"
+        'users = ["USER_ID"]         # or "members" for every full member\n'
+        f'team = "{config.team_name()}"'
+    )
+
+
+async def check_teams(config: Config, teams: TeamFactory) -> None:
+    """Build every team that a route leads to. Raises NotServable for one that threads would share
+    something of, or that would run people's code on this machine.
+    """
+    for name in dict.fromkeys(config.team_name(route.team) for route in config.routes):
+        team, _ = await build_twice(teams, name)
+        if not config.policies.local_code and (where := local_executors(team)):
+            raise NotServable(
+                f"the team {name!r} executes code on this machine itself ({', '.join(where)}), and "
+                "other people can reach it. Let it use a container, or set local_code = true in "
+                "[policies]."
+            )
+
+
+@asynccontextmanager
+async def served(
+    loaded: LoadedConfig, store: SqliteStore
+) -> AsyncGenerator[tuple[Gateway, Sequence[Adapter]]]:
+    """The gateway of a config and its adapters, not yet running. Raises GatewayError."""
+    config = loaded.config
+    teams = team_factory(loaded, store.folder)
+    limits = replace(limits_of(config), shutdown=config.limits.shutdown_seconds)
+    gateway = Gateway(
+        store,
+        teams,
+        access=access_of(config),
+        limits=limits,
+        tokens=TokenStore(store, keys_of(config.store)),
+    )
+    reloader = Reloader(gateway, loaded, teams, _check)
+    gateway.reads_config_with(reloader.reload)
+    try:
+        await check_teams(config, teams)
+        async with gateway:
+            yield gateway, [settings.adapter() for settings in loaded.adapters.values()]
+    finally:
+        await reloader.aclose()
+
+
+async def _check(loaded: LoadedConfig, teams: TeamFactory) -> None:
+    check_servable(loaded)
+    await check_teams(loaded.config, teams)
+
+
+async def run_adapters(gateway: Gateway, adapters: Sequence[Adapter]) -> None:
+    """Run all adapters until cancelled, or until there is none left.
+
+    One whose credentials are refused stops alone; any other error of one ends all.
+    """
+    async with asyncio.TaskGroup() as group:
+        for adapter in adapters:
+            group.create_task(_run(gateway, adapter), name=f"adapter {adapter.name}")
+
+
+async def _run(gateway: Gateway, adapter: Adapter) -> None:
+    gateway.vitals.adapter_began(adapter.name)
+    try:
+        await adapter.run(gateway)
+    except AuthError as error:
+        LOG.error("%s is not served any more: %s", adapter.name, error)  # noqa: TRY400 (the text says it all)
+    finally:
+        gateway.vitals.adapter_ended(adapter.name)
+
+
+@asynccontextmanager
+async def _health(gateway: Gateway, config: HealthConfig) -> AsyncGenerator[None]:
+    if not config.port:
+        yield
+        return
+    async with serve_health(gateway, config.host, config.port):
+        yield
+
+
+async def _reload_on(wanted: asyncio.Event, gateway: Gateway) -> None:
+    """Read the config anew whenever it is wanted; one that can't be used changes nothing."""
+    while True:
+        await wanted.wait()
+        wanted.clear()
+        try:
+            text = await gateway.reload(dry_run=False)
+        except GatewayError as error:
+            LOG.error("the config was not taken, the last good one stays: %s", error)  # noqa: TRY400 (the text says it all)
+        else:
+            LOG.info("the config was read anew:\n%s", text)
+
+
+async def until_signal(loaded: LoadedConfig) -> ExitCode | None:
+    """Serve until SIGINT or SIGTERM, or until no platform is left. None: to be begun anew, with a
+    backup in the place of the store.
+    """
+    store = store_of(loaded)
+    async with store.own():  # it may have to be brought up to date
+        await TokenStore(store, keys_of(loaded.config.store)).check()
+    end = _End()
+    loop, reload = asyncio.get_running_loop(), asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, end.signalled)
+    loop.add_signal_handler(signal.SIGHUP, reload.set)
+    try:
+        async with served(loaded, store) as (gateway, adapters):
+            end.hurry = gateway.hurry
+            gateway.restores_with(lambda backup: _restore_soon(store, backup, end))
+            LOG.info("serving %s", ", ".join(adapter.name for adapter in adapters))
+            with eased_collector():
+                async with _health(gateway, loaded.config.health), asyncio.TaskGroup() as group:
+                    reloading = group.create_task(_reload_on(reload, gateway), name="config reload")
+                    await run_adapters(gateway, adapters)
+                    reloading.cancel()
+    except asyncio.CancelledError:
+        if not end.wanted:
+            raise
+    else:
+        LOG.error("no chat platform is left to serve")
+        return ExitCode.FAILED
+    finally:
+        end.came()
+    if end.restores:
+        await store.restore()
+        LOG.info("a backup has taken the place of the store, which is kept as %s", store.kept)
+    return ExitCode.DONE if end.signals else None
+
+
+async def _restore_soon(store: SqliteStore, backup: Path, end: _End) -> None:
+    await store.stage(backup)
+    end.for_restore()
+
+
+class _End:
+    """Why this task has to end, and how fast: in order once, at once when told twice."""
+
+    def __init__(self) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._task = task
+        self._at_once = threading.Timer(NOW, os._exit, [ExitCode.FAILED])
+        self._at_once.daemon = True
+        self.wanted = False
+        self.signals = 0
+        self.restores = False
+        self.hurry: Callable[[], None] | None = None
+
+    def signalled(self) -> None:
+        """End; the second time at once."""
+        self.signals += 1
+        if self.signals == 1:
+            self._begin("ending")
+        elif self.hurry is not None and not self._at_once.is_alive():
+            LOG.warning("ending now")
+            self.hurry()
+            self._at_once.start()
+
+    def for_restore(self) -> None:
+        """End, since what was staged has to be put in the place of the store."""
+        self.restores = True
+        self._begin("ending for a restore")
+
+    def _begin(self, why: str) -> None:
+        if not self.wanted:
+            self.wanted = True
+            LOG.info("%s: nothing is taken any more, turns may reach a safe point", why)
+            self._task.cancel()
+
+    def came(self) -> None:
+        """It has ended."""
+        self._at_once.cancel()

@@ -1,0 +1,137 @@
+"""`parley simulate`: a chat platform on this machine, and the teams in it.
+
+`adapters.NAME` may export `simulate(port)`, an async context manager that yields a `Simulation`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import pkgutil
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Protocol, TypeAlias, cast
+
+from gateway.adapter import PACKAGE
+from gateway.app.assemble import begin_log
+from gateway.app.load import LoadedConfig, load_config
+from gateway.app.serve import run_adapters, served
+from gateway.base.exit_codes import ExitCode
+from gateway.base.suggest import did_you_mean
+from gateway.config.routes import MEMBERS, Route
+from gateway.errors import GatewayError
+from gateway.store.sqlite.store import temporary_store
+
+
+class NoSimulator(GatewayError):
+    """There is nothing of that name to simulate."""
+
+    exit_code = ExitCode.USAGE
+
+
+class Simulation(Protocol):
+    """A platform that runs on this machine, with somebody at the terminal as its people."""
+
+    @property
+    def table(self) -> Mapping[str, Any]:
+        """What `[adapters.NAME]` has to say to reach it."""
+        ...
+
+    @property
+    def operators(self) -> Sequence[str]:
+        """The ids of the people who may decide about tools there (Author.id)."""
+        ...
+
+    def room(self, name: str) -> str:
+        """A channel of that name, made if there is none; its id."""
+        ...
+
+    async def talk(self) -> None:
+        """Let whoever is at the terminal be the people, until they end it."""
+        ...
+
+
+Simulate: TypeAlias = Callable[[int], AbstractAsyncContextManager[Simulation]]
+
+
+async def simulate(
+    name: str, path: Path | None, say: Callable[[str], None], *, port: int, alone: bool
+) -> None:
+    """Run a simulated platform, and the teams of a config in it unless it is to be `alone`.
+
+    The default team answers in direct messages and in the channel "general", each other team in a
+    channel of its name. The threads are gone in the end. Raises NoSimulator and ConfigError.
+    """
+    start = _find(name)
+    async with AsyncExitStack() as stack:
+        simulation = await stack.enter_async_context(start(port))
+        if alone:
+            say(f"{_toml(name, simulation)}\n")
+            await simulation.talk()
+            return
+        loaded = _load(name, path, simulation)
+        begin_log(loaded)
+        store = await stack.enter_async_context(temporary_store())
+        gateway, adapters = await stack.enter_async_context(served(loaded, store))
+        async with asyncio.TaskGroup() as group:
+            serving = group.create_task(run_adapters(gateway, adapters), name="adapters")
+            talking = group.create_task(simulation.talk(), name="talk")
+            await asyncio.wait((serving, talking), return_when=asyncio.FIRST_COMPLETED)
+            ended = not talking.done()
+            serving.cancel()
+            talking.cancel()
+        if ended:
+            raise GatewayError(f"{name} is not served any more; the log says why.")
+
+
+def _find(name: str) -> Simulate:
+    found = getattr(_module(name), "simulate", None)
+    if found is None:
+        names = [module.name for module in pkgutil.iter_modules(import_module(PACKAGE).__path__)]
+        simulated = [each for each in names if hasattr(_module(each), "simulate")]
+        hint = did_you_mean(name, simulated) or f"there is {', '.join(simulated)}"
+        raise NoSimulator(f"there is no simulator of {name!r}; {hint}")
+    return cast("Simulate", found)
+
+
+def _module(name: str) -> ModuleType | None:
+    path = f"{PACKAGE}.{name}"
+    try:
+        return import_module(path) if name.isidentifier() else None
+    except ModuleNotFoundError as error:
+        if error.name != path:
+            raise
+        return None
+
+
+def _load(name: str, path: Path | None, simulation: Simulation) -> LoadedConfig:
+    """The config, with the simulated platform instead of its own, and everybody let in there."""
+    instead: dict[str, Any] = {"adapters": {name: dict(simulation.table)}, "routes": []}
+    loaded = load_config(path, instead=instead)
+    config = loaded.config
+    default = config.team_name()
+    rooms = {"general": default} | {team: team for team in config.teams if team != default}
+    routes = [
+        Route(
+            adapter=name,
+            channels=[simulation.room(room)],
+            dm=team == default,
+            users=[MEMBERS],
+            team=team,
+        )
+        for room, team in rooms.items()
+    ]
+    operators = [*config.policies.operators, *simulation.operators]
+    policies = config.policies.model_copy(update={"operators": operators})
+    changed = config.model_copy(update={"routes": routes, "policies": policies})
+    return replace(loaded, config=changed)
+
+
+def _toml(name: str, simulation: Simulation) -> str:
+    """What a config has to say to reach the simulation."""
+    lines = [f"{key} = {json.dumps(value)}" for key, value in simulation.table.items()]
+    return "\n".join([f"[adapters.{name}]", *lines])

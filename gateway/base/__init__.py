@@ -1,0 +1,1 @@
+"""Base parts without a domain: clock, calendar, paths, logging, redaction."""

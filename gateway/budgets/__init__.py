@@ -1,0 +1,1 @@
+"""Budgets: how many tokens and how much money each scope may use."""

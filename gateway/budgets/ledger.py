@@ -1,0 +1,371 @@
+"""How much of its budgets each turn may still use: counted as models answer, looked at before each
+request to one.
+
+The store's rows are what counts; a `Ledger` keeps the sums that turns need in memory, so that turns
+which run side by side share them at once, with what each is expected to use by a request that was
+not answered yet. A `Meter` belongs to one turn.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from math import inf
+from typing import TYPE_CHECKING, TypeAlias
+
+from gateway.base.calendar import CalendarWindow, Scope, window_end, window_start
+from gateway.base.metrics import Vitals
+from gateway.budgets.messages import amounts, nearly_used, usage_text, used_up
+from gateway.config.budgets import Budget, Price
+from gateway.conversation import Author
+from gateway.errors import BudgetSpent
+from gateway.factory.models import model_label
+from gateway.store.decisions import TellUsage
+from gateway.store.records import ModelUse, Thread, Used
+from gateway.store.turn_records import Work
+
+if TYPE_CHECKING:
+    from teams.base import ModelRequest
+    from teams.models import ChatCompletionClient, RequestUsage
+
+LOG = logging.getLogger("gateway")
+
+KEPT = 4096
+"""Sums that a ledger keeps; the one that was not needed for longest is read again when it is."""
+WARN_AT = 0.8
+"""The part of a budget at which the thread is told."""
+LONG_ANSWER = 1000
+"""Tokens that are expected of a model whose answers are not limited, until one was longer."""
+PATIENCE = 120.0
+"""Seconds for which a request waits for others to be answered that may use up its budget."""
+
+Read = Callable[[Scope, str, float], Awaitable[Used]]
+"""What was used in the scope of a name since a time."""
+
+
+def _names(thread: Thread | None, asker: Author) -> dict[Scope, str]:
+    """What a turn is counted for: the thread's, and whose it is."""
+    return {
+        "thread": thread.id if thread else "",
+        "person": asker.id,
+        "team": thread.team if thread else "",
+        "workspace": thread.key.place if thread else "",
+    }
+
+
+@dataclass(slots=True)
+class _Sum:
+    """What was used since `start`, until `end`; both in seconds since the epoch."""
+
+    start: float
+    end: float
+    tokens: int = 0
+    cost: float = 0.0
+    turns: int = 0
+    expected: dict[ModelRequest, tuple[int, float]] = field(default_factory=dict)
+    """What requests may use that were not answered yet: tokens, and their cost."""
+    settled: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set, and replaced, when one of them is."""
+
+    def settle(self, request: ModelRequest) -> None:
+        """Expect nothing of the request any more."""
+        if self.expected.pop(request, None) is not None:
+            self.settled.set()
+            self.settled = asyncio.Event()
+
+    def roll(self, window: CalendarWindow, now: float) -> None:
+        """Begin with nothing once the window is over."""
+        if now >= self.end:
+            self.start, self.end = window_start(window, now), window_end(window, now)
+            self.tokens, self.cost, self.turns = 0, 0.0, 0
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A budget that a turn is held to, and what is counted against it, for whom; people are told
+    times in the `zone`.
+    """
+
+    budget: Budget
+    name: str
+    sum: _Sum
+    zone: str
+
+    def roll(self, now: float) -> None:
+        """Take the sum into the window of this moment."""
+        if self.budget.window != "turn":
+            self.sum.roll(self.budget.window, now)
+
+    @property
+    def ends(self) -> float:
+        """When the budget is whole again; infinity for that of one turn."""
+        return self.sum.end
+
+    def parts(self) -> Iterable[tuple[str, float, float]]:
+        """What it limits, what was used of that, and the limit."""
+        used = self.sum
+        return amounts(self.budget, used.tokens, used.cost, used.turns)
+
+    def may_be_used_up(self) -> bool:
+        """Whether the requests that are under way can use up all that is left."""
+        used = self.sum
+        if not used.expected:
+            return False
+        tokens = used.tokens + sum(tokens for tokens, _ in used.expected.values())
+        cost = used.cost + sum(cost for _, cost in used.expected.values())
+        limits = amounts(self.budget, tokens, cost, 0)
+        return any(expected >= limit for _, expected, limit in limits)
+
+
+_Key: TypeAlias = tuple[Scope, str, CalendarWindow]
+
+
+class Ledger:
+    """What is counted against the budgets of one gateway.
+
+    `read` sums what the store has; `exempt` says who has no budget as a person; people are told
+    times in the `zone`.
+    """
+
+    def __init__(
+        self,
+        read: Read,
+        *,
+        budgets: Iterable[Budget] = (),
+        prices: Mapping[str, Price] | None = None,
+        exempt: Callable[[Author], bool],
+        clock: Callable[[], float],
+        vitals: Vitals,
+        zone: str = "",
+    ) -> None:
+        self._read = read
+        self._exempt = exempt
+        self._vitals = vitals
+        self.clock = clock
+        """Seconds since the epoch."""
+        self._sums: OrderedDict[_Key, _Sum] = OrderedDict()
+        self._unpriced: set[str] = set()
+        self._longest: dict[str, int] = {}
+        self.use(budgets, prices or {}, zone)
+
+    def use(self, budgets: Iterable[Budget], prices: Mapping[str, Price], zone: str) -> None:
+        """Hold turns that begin from now on to these budgets."""
+        self._zone = zone
+        self._budgets = tuple(budgets)
+        self._prices = prices
+
+    async def meter(self, work: Work) -> Meter:
+        """The meter of a turn that is about to run. Raises GatewayError where the store does."""
+        names = _names(work.thread, work.asker)
+        held = [
+            Held(budget, name, await self._sum(budget, name, work.used), self._zone)
+            for budget, name in self._budgets_of(names, work.asker)
+        ]
+        return Meter(self, names, work, held)
+
+    def usage(self, thread: Thread | None, asker: Author, *, everybody: bool) -> TellUsage:
+        """What the asker is told of what was used, where they ask, and by `everybody`."""
+        names = _names(thread, asker)
+        budgets = list(self._budgets_of(names, asker)) if thread else []
+        now = self.clock()
+        return TellUsage(
+            tell=lambda spent: usage_text(
+                spent, names, budgets, now=now, everybody=everybody, zone=self._zone
+            )
+        )
+
+    def _budgets_of(
+        self, names: Mapping[Scope, str], asker: Author
+    ) -> Iterator[tuple[Budget, str]]:
+        """The budgets that hold, each with the name it is counted for."""
+        for budget in self._budgets:
+            name = names[budget.per]
+            if budget.per == "person" and self._exempt(asker):
+                continue
+            if not budget.only or not {name, name.rpartition(":")[2]}.isdisjoint(budget.only):
+                yield budget, name
+
+    async def _sum(self, budget: Budget, name: str, of_turn: Used) -> _Sum:
+        if budget.window == "turn":
+            return _Sum(0.0, inf, of_turn.tokens, of_turn.cost)
+        key: _Key = (budget.per, name, budget.window)
+        now = self.clock()
+        if (known := self._sums.get(key)) is None:
+            start = window_start(budget.window, now)
+            used = await self._read(budget.per, name, start)
+            read = _Sum(start, window_end(budget.window, now), used.tokens, used.cost, used.turns)
+            # Another turn may have read it meanwhile, and counted on.
+            known = self._sums.setdefault(key, read)
+        self._sums.move_to_end(key)
+        while len(self._sums) > KEPT:
+            self._sums.popitem(last=False)
+        known.roll(budget.window, now)
+        return known
+
+    def forget_person(self, person: str) -> None:
+        """Drop what is known of somebody who was deleted."""
+        for key in [key for key in self._sums if key[:2] == ("person", person)]:
+            del self._sums[key]
+
+    def charge(self, model: str, read: int, written: int) -> float:
+        """Count an answer of a model; what it costs."""
+        self._longest[model] = max(written, self._longest.get(model, 0))
+        cost = self._cost(model, read, written)
+        self._vitals.used(read, written, cost)
+        return cost
+
+    def expects(self, request: ModelRequest) -> tuple[int, float]:
+        """How many tokens a request may take, and at what cost."""
+        model = model_label(request.client)
+        written = request.most_written()
+        if written is None:
+            written = max(LONG_ANSWER, self._longest.get(model, 0))
+        read = _prompt_tokens(request)
+        return read + written, self._cost(model, read, written)
+
+    def _cost(self, model: str, read: int, written: int) -> float:
+        price = self._prices.get(model)
+        if price is None:
+            if self._prices and model not in self._unpriced:
+                self._unpriced.add(model)
+                LOG.warning("[prices] has no price for the model %r: it counts as free", model)
+            return 0.0
+        return (read * price.input + written * price.output) / 1_000_000
+
+
+def _prompt_tokens(request: ModelRequest) -> int:
+    try:
+        return request.prompt_tokens()
+    except Exception as error:  # somebody's own client; what it is asked is not to fail by that
+        LOG.warning("%s can't count tokens: %r", type(request.client).__name__, error)
+        return 0
+
+
+class Meter:
+    """Counts what one turn uses, and ends it where a budget is used up: the `ModelWatch` of its
+    run.
+
+    A request waits while others, of this turn or of those beside it, may use up what is left: so
+    all of them together exceed a budget by no more than one of them would.
+    """
+
+    def __init__(
+        self, ledger: Ledger, names: Mapping[Scope, str], work: Work, held: list[Held]
+    ) -> None:
+        self._ledger = ledger
+        self._names = names
+        self._asker = work.asker
+        self._counted = bool(work.used.turns)
+        self._held = held
+        self._limited = [
+            each for each in held if (each.budget.tokens, each.budget.cost) != (None, None)
+        ]
+        self._uses: dict[str, ModelUse] = {}
+        self._told: list[str] = []
+
+    @property
+    def seconds(self) -> float | None:
+        """How long the turn may run; None for any time."""
+        limits = [held.budget.seconds for held in self._held if held.budget.seconds is not None]
+        return min(limits, default=None)
+
+    async def asks(self, request: ModelRequest) -> None:
+        """Count the turn, once. Raises BudgetSpent where a budget is used up."""
+        self._check()
+        with suppress(TimeoutError):
+            while full := next((each.sum for each in self._limited if each.may_be_used_up()), None):
+                async with asyncio.timeout(PATIENCE):
+                    await full.settled.wait()
+                self._check()
+        if not self._counted:
+            self._counted = True
+            for held in self._held:
+                self._add(held, 0, 0.0, 1)
+        if self._limited:
+            expected = self._ledger.expects(request)
+            for held in self._limited:
+                held.sum.expected[request] = expected
+
+    def _check(self) -> None:
+        now = self._ledger.clock()
+        for held in self._held:
+            held.roll(now)
+            for what, used, limit in held.parts():
+                if used >= limit and (what != "turns" or not self._counted):
+                    raise BudgetSpent(used_up(held, what, limit, self._asker), held.budget.per)
+
+    def answered(self, request: ModelRequest, usage: RequestUsage) -> None:
+        """Count what a model has read and written."""
+        self._settle(request)
+        self._count(request.client, usage.prompt_tokens, usage.completion_tokens)
+
+    def ended(self, request: ModelRequest, *, written: int | None) -> None:
+        """Count about what a model has read and written of an answer that broke off."""
+        self._settle(request)
+        if written is not None:
+            self._count(request.client, _prompt_tokens(request), written)
+
+    def _settle(self, request: ModelRequest) -> None:
+        for held in self._limited:
+            held.sum.settle(request)
+
+    def _count(self, client: ChatCompletionClient, read: int, written: int) -> None:
+        model = model_label(client)
+        cost = self._ledger.charge(model, read, written)
+        use = ModelUse(
+            model=model,
+            person=self._names["person"],
+            team=self._names["team"],
+            workspace=self._names["workspace"],
+            prompt_tokens=read,
+            completion_tokens=written,
+            cost=cost,
+        )
+        self._note(use)
+        now = self._ledger.clock()
+        for held in self._held:
+            held.roll(now)
+            self._add(held, read + written, cost, 0)
+
+    def _note(self, use: ModelUse) -> None:
+        if (other := self._uses.get(use.model)) is not None:
+            use = replace(
+                use,
+                prompt_tokens=use.prompt_tokens + other.prompt_tokens,
+                completion_tokens=use.completion_tokens + other.completion_tokens,
+                cost=use.cost + other.cost,
+            )
+        self._uses[use.model] = use
+
+    def _add(self, held: Held, tokens: int, cost: float, turns: int) -> None:
+        before = [used < WARN_AT * limit for _, used, limit in held.parts()]
+        held.sum.tokens += tokens
+        held.sum.cost += cost
+        held.sum.turns += turns
+        for (what, used, limit), below in zip(held.parts(), before, strict=True):
+            if below and WARN_AT * limit <= used < limit:
+                self._told.append(nearly_used(held, what, used, limit, self._asker))
+
+    def take(self) -> tuple[list[ModelUse], list[str]]:
+        """What was used, and what is to be told, since it was taken last."""
+        uses, told = list(self._uses.values()), self._told
+        self._uses, self._told = {}, []
+        return uses, told
+
+    def put_back(self, uses: Iterable[ModelUse], told: list[str]) -> None:
+        """Take back what could not be stored."""
+        for use in uses:
+            self._note(use)
+        self._told = told + self._told
+
+    def too_long(self) -> str:
+        """What people are told once the turn has taken all its seconds."""
+        held = min(
+            (held for held in self._held if held.budget.seconds is not None),
+            key=lambda held: held.budget.seconds or inf,
+        )
+        return used_up(held, "seconds", held.budget.seconds or 0.0, self._asker)

@@ -1,0 +1,83 @@
+"""Which files are taken with a message: by size, by type, and by what the thread has already."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fnmatch import fnmatchcase
+
+from gateway.config.settings import Attachments
+from gateway.content.images import image_head
+from gateway.conversation import Attachment, AwaitedFile, MissingFile
+
+MB = 1_000_000
+NOT_TAKEN = "Your message was not taken: "
+UNKNOWN_TYPES = ("", "application/octet-stream")
+"""Types of which only a file's contents show whether it is an image."""
+
+
+def by_content(file: Attachment) -> Attachment:
+    """The file with the type that its contents have, where they are an image's."""
+    head = image_head(file.data)
+    if head is None or head.media_type == file.media_type:
+        return file
+    return replace(file, media_type=head.media_type)
+
+
+def refusal(files: Sequence[Attachment | AwaitedFile], limits: Attachments, *, held: int) -> str:
+    """Why a message with these files is not taken, in a thread that has `held` bytes of files; ""
+    for one that is. Of a file that is not here yet, only its size and its type are known.
+    """
+    for file in files:
+        if said := _refused(file, limits):
+            return f"{NOT_TAKEN}{said}"
+    together = sum(file.size for file in files)
+    if together > limits.message_mb * MB:
+        said = f"its files have {_mb(together)} together, and a message may have"
+        return f"{NOT_TAKEN}{said} {limits.message_mb:g} MB."
+    if held + together > limits.thread_mb * MB:
+        said = f"with its files this thread would have {_mb(held + together)} of them, and it may"
+        return f"{NOT_TAKEN}{said} have {limits.thread_mb:g} MB. /new begins another one."
+    return ""
+
+
+def sorted_out(
+    files: Sequence[Attachment], limits: Attachments, *, held: int
+) -> tuple[list[Attachment], list[MissingFile]]:
+    """Those of a stored message's files that are taken, one after the other, and the others."""
+    taken: list[Attachment] = []
+    left: list[MissingFile] = []
+    for file in map(by_content, files):
+        if said := refusal([*taken, file], limits, held=held):
+            why = said.removeprefix(NOT_TAKEN).replace(f"{file.name} ", "it ", 1).rstrip(".")
+            left.append(MissingFile(name=file.name, why=why))
+        else:
+            taken.append(file)
+    return taken, left
+
+
+def _refused(file: Attachment | AwaitedFile, limits: Attachments) -> str:
+    if file.size > limits.file_mb * MB:
+        return f"{file.name} has {_mb(file.size)}, and a file may have {limits.file_mb:g} MB."
+    awaited = isinstance(file, AwaitedFile)
+    known = not awaited or file.media_type not in UNKNOWN_TYPES
+    if known and not any(fnmatchcase(file.media_type.lower(), each) for each in limits.types):
+        return f"{file.name} is of the type {file.media_type}, which is not taken here."
+    return "" if awaited else _unfit(file, limits)
+
+
+def _unfit(file: Attachment, limits: Attachments) -> str:
+    """What is wrong with a file's contents."""
+    head = image_head(file.data)
+    if head is None:
+        if not file.media_type.lower().startswith("image/"):
+            return ""
+        return f"{file.name} is no image that models take; these are PNG, JPEG, GIF and WebP."
+    if head.pixels > limits.image_megapixels * MB:
+        size = f"{head.width:,} by {head.height:,} pixels"
+        return f"{file.name} has {size}; an image may have {limits.image_megapixels:g} megapixels."
+    return ""
+
+
+def _mb(size: int) -> str:
+    return f"{size / MB:,.1f} MB"

@@ -1,0 +1,1 @@
+"""Control of a running gateway: Unix socket, in-process client, health."""

@@ -1,0 +1,181 @@
+"""One message brought to where it should stand, and never twice without saying so.
+
+That an attempt is made is committed before it is made. Whether an attempt arrived that nobody heard
+of is looked up; where that can't be known, the next one is marked as unsure.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Collection
+from dataclasses import dataclass, replace
+from typing import TypeAlias, TypeVar
+
+from gateway.base.redaction import REDACTION
+from gateway.delivery.clock import Clock
+from gateway.delivery.parts import Wanted
+from gateway.store.protocols import SessionStore
+from gateway.store.records import OutboxRow
+from gateway.surface import (
+    Content,
+    Edits,
+    Finds,
+    Part,
+    Place,
+    RateLimited,
+    Rejected,
+    TextSurface,
+    Unclear,
+    Unreachable,
+)
+
+LOG = logging.getLogger("gateway.delivery")
+
+DEADLINE = 120.0
+"""Seconds after which a call counts as unclear whose surface did not bound it."""
+LOOK_BACK = 60.0
+"""Seconds by which the platform's clock may be behind ours."""
+SETTLES = 2.0
+"""Seconds in which an attempt that nobody heard of may still arrive."""
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """It stands there."""
+
+    row: OutboxRow
+
+
+@dataclass(frozen=True, slots=True)
+class Later:
+    """It is to be tried again after so many seconds; None: after growing delays."""
+
+    row: OutboxRow
+    delay: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """It will never stand there; `gone`: nor will anything else."""
+
+    row: OutboxRow
+    gone: bool = False
+
+
+Outcome: TypeAlias = Sent | Later | Failed
+
+
+class Sender:
+    """Posts and edits the messages of one thread. Raises AuthError and errors of the store."""
+
+    def __init__(self, store: SessionStore, surface: TextSurface, clock: Clock) -> None:
+        self._store = store
+        self._surface = surface
+        self._clock = clock
+
+    async def post(self, place: Place, row: OutboxRow, part: Wanted, content: Content) -> Outcome:
+        """Write a new message. `row` was not attempted, or is known not to have arrived."""
+        row = replace(
+            _as_wanted(row, part),
+            status="attempting",
+            attempts=row.attempts + 1,
+            at=self._clock.time(),
+            reason="",
+        )
+        await self._store.put_part(row)
+        sent = Part(key=row.key, content=content, unsure=row.unsure)
+        try:
+            message = await _bounded(self._surface.post(place, sent))
+        except RateLimited as error:
+            return Later(await self._pending(row, str(error)), error.retry_after)
+        except Unreachable as error:
+            return Later(await self._pending(row, str(error)))
+        except Rejected as error:
+            return await self._failed(row, error)
+        except (Unclear, TimeoutError):
+            return Later(row, SETTLES)
+        row = replace(row, status="delivered", message=message)
+        await self._store.put_part(row)
+        return Sent(row)
+
+    async def look_up(
+        self, place: Place, row: OutboxRow, *, others: Collection[str] = ()
+    ) -> Outcome:
+        """What became of an attempt: it stands there, or it is to be made anew at once.
+
+        `others` are the messages that are known to show something else: a platform that can't mark
+        each of its messages may take one of them for it.
+        """
+        try:
+            message = await self._find(place, row)
+        except (Unclear, TimeoutError):
+            LOG.warning("whether a message had arrived can't be known: it is sent again, marked")
+            row = await self._pending(replace(row, unsure=True), "it may have arrived")
+            return Later(row, 0.0)
+        except RateLimited as error:
+            return Later(row, error.retry_after)
+        except Unreachable:
+            return Later(row)
+        except Rejected as error:
+            return await self._failed(row, error)
+        if message is None or message in others:
+            return Later(await self._pending(row, "it had not arrived"), 0.0)
+        LOG.info("a message that nobody had heard of stands there")
+        row = replace(row, status="delivered", message=message, reason="")
+        await self._store.put_part(row)
+        return Sent(row)
+
+    async def _find(self, place: Place, row: OutboxRow) -> str | None:
+        if not isinstance(self._surface, Finds):
+            raise Unclear
+        return await _bounded(self._surface.find(place, row.key, row.first_at - LOOK_BACK))
+
+    async def edit(self, place: Place, row: OutboxRow, part: Wanted, content: Content) -> Outcome:
+        """Let a message say something else. Raises MessageGone and NoMoreText."""
+        assert isinstance(self._surface, Edits)
+        sent = Part(key=row.key, content=content, unsure=row.unsure)
+        try:
+            await _bounded(self._surface.edit(place, row.message, sent))
+        except RateLimited as error:
+            return Later(row, error.retry_after)
+        except (Unreachable, Unclear, TimeoutError):  # the same edit twice does no harm
+            return Later(row)
+        except Rejected as error:
+            if part.lasting or error.gone:
+                return await self._failed(row, error)
+            LOG.debug("a growing text was not shown: %s", error)
+        row = _as_wanted(row, part)
+        if part.lasting:
+            await self._store.put_part(row)
+        return Sent(row)
+
+    async def _pending(self, row: OutboxRow, reason: str) -> OutboxRow:
+        """Note that it does not stand there, as far as is known."""
+        row = replace(row, status="pending", reason=REDACTION.all(reason))
+        await self._store.put_part(row)
+        return row
+
+    async def _failed(self, row: OutboxRow, error: Rejected) -> Failed:
+        LOG.error("a message can't be shown: %s", error)
+        row = replace(row, status="failed", reason=REDACTION.all(str(error)))
+        await self._store.put_part(row)
+        return Failed(row, error.gone)
+
+
+def _as_wanted(row: OutboxRow, part: Wanted) -> OutboxRow:
+    return replace(
+        row,
+        first=part.first,
+        last=part.last,
+        body=part.body,
+        digest=part.digest,
+        open=part.open,
+    )
+
+
+async def _bounded(call: Awaitable[T]) -> T:
+    async with asyncio.timeout(DEADLINE):
+        return await call

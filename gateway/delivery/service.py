@@ -1,0 +1,167 @@
+"""Writes threads to a chat platform: what happened there comes to stand there, in order, once.
+
+    async with delivering(gateway, surface):
+        ...                                   # take what people write, until cancelled
+
+What is not told yet when the context is entered is told then, after a crash, too. See
+`gateway.surface` for what a platform has to be able to do, and docs/delivery.md for the promise.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, cast
+
+from gateway.adapter import AuthError
+from gateway.delivery.clock import Clock, SystemClock
+from gateway.delivery.writer import Writer
+from gateway.errors import Closing, GatewayError, NotFound, StoreFull, StoreUnwritable
+from gateway.surface import TextSurface
+
+if TYPE_CHECKING:
+    from gateway.gateway import Gateway
+    from gateway.sessions.event_bus import Stirs
+
+LOG = logging.getLogger("gateway.delivery")
+
+FOREIGN = 1000
+"""Threads of other platforms that are remembered."""
+TRIES = 5
+"""How often in a row a thread's writer may fail before it is left until something happens there."""
+LONGEST_DELAY = 60.0
+"""Seconds between two tries while the store takes nothing."""
+
+
+@asynccontextmanager
+async def delivering(
+    gateway: Gateway, surface: TextSurface, *, clock: Clock | None = None
+) -> AsyncGenerator[None]:
+    """Write all threads of the surface's platform to it, for the length of the context.
+
+    Raises AuthError once the platform refuses the credentials.
+    """
+    writers = _Writers(gateway, surface, clock or SystemClock())
+    try:
+        async with asyncio.TaskGroup() as group:
+            serving = group.create_task(writers.serve(group), name=f"writes to {surface.platform}")
+            try:
+                yield
+            finally:
+                serving.cancel()
+                writers.cancel()
+    except BaseExceptionGroup as errors:
+        alone = list(_leaves(errors))
+        refused = next((error for error in alone if isinstance(error, AuthError)), None)
+        if refused is not None:
+            raise refused from errors
+        if len(alone) == 1:
+            raise alone[0] from errors
+        raise
+
+
+class _StoreRefuses(Exception):
+    """The store took nothing; its cause says why."""
+
+
+class _Writers:
+    """A writer for each thread of which something is not told."""
+
+    def __init__(self, gateway: Gateway, surface: TextSurface, clock: Clock) -> None:
+        self._gateway = gateway
+        self._surface = surface
+        self._clock = clock
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._again: set[str] = set()
+        self._foreign: dict[str, None] = {}
+
+    async def serve(self, group: asyncio.TaskGroup) -> None:
+        """Begin writers until cancelled, or until the gateway ends."""
+        with self._gateway.stirs() as stirs:
+            for thread in await self._gateway.store.untold(self._surface.platform):
+                self._begin(group, thread)
+            await self._hear(group, stirs)
+
+    async def _hear(self, group: asyncio.TaskGroup, stirs: Stirs) -> None:
+        while (threads := await stirs.take()) is not None:
+            for thread in threads:
+                if thread in self._tasks:
+                    self._again.add(thread)
+                elif thread not in self._foreign:
+                    self._begin(group, thread)
+
+    def _begin(self, group: asyncio.TaskGroup, thread: str) -> None:
+        self._tasks[thread] = group.create_task(self._write(thread), name=f"writes {thread}")
+
+    async def _write(self, thread: str) -> None:
+        failures, delay = 0, 1.0
+        try:
+            while failures < TRIES:
+                self._again.discard(thread)
+                try:
+                    written = await self._write_once(thread)
+                except _StoreRefuses as refused:  # that is no fault of the thread's, and passes
+                    LOG.warning("thread %s: told later: %s", thread, refused.__cause__)
+                    delay = min(LONGEST_DELAY, delay * 2)
+                    await self._clock.sleep(delay)
+                    continue
+                if not written:
+                    failures += 1
+                    await self._clock.sleep(2.0**failures)
+                elif thread in self._again:
+                    failures = 0
+                else:
+                    return
+        except (NotFound, Closing):
+            return
+        finally:
+            del self._tasks[thread]
+
+    async def _write_once(self, thread: str) -> bool:
+        """Write what is not told; False if that failed. One thread's mishap does not end the
+        others, but refused credentials end all. Raises _StoreRefuses.
+        """
+        try:
+            found = await self._gateway.store.thread(thread)
+            if found.key.platform == self._surface.platform:
+                await Writer(self._gateway, self._surface, found, self._clock).run()
+            else:
+                self._remember_foreign(thread)
+        except (AuthError, NotFound, Closing):
+            raise
+        except (BaseExceptionGroup, GatewayError) as error:
+            if any(isinstance(leaf, AuthError) for leaf in _leaves(error)):
+                raise
+            for leaf in _leaves(error):
+                if isinstance(leaf, StoreFull | StoreUnwritable):
+                    raise _StoreRefuses from leaf
+            LOG.exception("thread %s: it could not be written to its platform", thread)
+            if _being_cancelled():
+                raise asyncio.CancelledError from error
+            return False
+        return True
+
+    def _remember_foreign(self, thread: str) -> None:
+        self._foreign[thread] = None
+        if len(self._foreign) > FOREIGN:
+            del self._foreign[next(iter(self._foreign))]
+
+    def cancel(self) -> None:
+        """Let go of all threads."""
+        for task in self._tasks.values():
+            task.cancel()
+
+
+def _being_cancelled() -> bool:
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
+
+
+def _leaves(error: BaseException) -> Iterator[BaseException]:
+    if isinstance(error, BaseExceptionGroup):
+        for inner in cast("BaseExceptionGroup[BaseException]", error).exceptions:
+            yield from _leaves(inner)
+    else:
+        yield error

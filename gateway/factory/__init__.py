@@ -1,0 +1,1 @@
+"""The factory: teams, agents, models and parts, built from a config."""

@@ -1,0 +1,186 @@
+"""Agents and their tools, made from their tables in config.toml."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, assert_never
+
+from gateway.base.imports import Imports
+from gateway.config.agent_parts import (
+    AgentToolConfig,
+    AnyToolConfig,
+    CodeToolConfig,
+    HandoffConfig,
+    TeamToolConfig,
+    ToolConfig,
+)
+from gateway.config.agents import (
+    AgentConfig,
+    AssistantConfig,
+    CodeExecutorConfig,
+    MessageFilterConfig,
+    SocietyOfMindConfig,
+    UserProxyConfig,
+)
+from gateway.config.table import Section
+from gateway.factory.models import ModelClients
+from gateway.factory.parts import PartFactory, make_tool
+from teams import BaseGroupChat
+from teams.agents import (
+    AssistantAgent,
+    BaseChatAgent,
+    CodeExecutorAgent,
+    MessageFilterAgent,
+    PerSourceFilter,
+    SocietyOfMindAgent,
+    UserProxyAgent,
+)
+from teams.agents import MessageFilterConfig as MessageFilter
+from teams.base import Handoff, Team
+from teams.tools import AgentTool, BaseTool, StaticStreamWorkbench, TeamTool, Workbench
+from teams.tools.code_execution import PythonCodeExecutionTool
+
+_ASSISTANT = (
+    "model_client_stream",
+    "reflect_on_tool_use",
+    "max_tool_iterations",
+    "tool_call_summary_format",
+    "output_content_type_format",
+)
+_CODE_EXECUTOR = (
+    "model_client_stream",
+    "max_retries_on_error",
+    "sources",
+    "supported_languages",
+)
+
+
+class AgentFactory:
+    """Makes the agents of one team; each call makes everything anew but the model clients.
+
+    `agents` are the tables of the team's agents, and `team` makes another team by its name.
+    """
+
+    def __init__(
+        self,
+        models: ModelClients,
+        imports: Imports,
+        parts: PartFactory,
+        *,
+        agents: Mapping[str, AgentConfig],
+        team: Callable[[str], Awaitable[Team]],
+    ) -> None:
+        self._models = models
+        self._imports = imports
+        self._parts = parts
+        self._agents = agents
+        self._team = team
+
+    async def agent(self, name: str) -> BaseChatAgent:
+        """A new agent. Raises ImportPathError, and what the agent's class raises."""
+        return await self._agent(name, self._agents[name])
+
+    async def _agent(self, name: str, config: AgentConfig) -> BaseChatAgent:
+        given = _given(config, "description")
+        match config:
+            case AssistantConfig():
+                return await self._assistant(name, config)
+            case UserProxyConfig():
+                if config.input_func:
+                    given["input_func"] = self._imports.load_callable(config.input_func)
+                return UserProxyAgent(name, **given)
+            case CodeExecutorConfig():
+                return self._code_executor(name, config)
+            case SocietyOfMindConfig():
+                return SocietyOfMindAgent(
+                    name,
+                    await self._team(config.team),
+                    self._models.client(config.model),
+                    **_given(config, "description", "instruction", "response_prompt"),
+                    model_context=self._parts.context(config.model_context),
+                )
+            case MessageFilterConfig():
+                rules = [PerSourceFilter(**each.model_dump()) for each in config.per_source]
+                inner = await self._agent(name, config.agent)
+                return MessageFilterAgent(name, inner, MessageFilter(per_source=rules))
+            case _:
+                assert_never(config)
+
+    async def _assistant(self, name: str, config: AssistantConfig) -> AssistantAgent:
+        given = {key: getattr(config, key) for key in _ASSISTANT} | _given(config, "description")
+        if config.system_message is not None:
+            given["system_message"] = config.system_message or None
+        if config.metadata:
+            given["metadata"] = dict(config.metadata)
+        if config.tool_call_summary_formatter:
+            given["tool_call_summary_formatter"] = self._imports.load_callable(
+                config.tool_call_summary_formatter
+            )
+        if config.output_content_type:
+            given["output_content_type"] = self._parts.content_type(config.output_content_type)
+        tools = [await self._tool(each) for each in config.tools]
+        workbenches = [self._parts.own(path, Workbench, {}) for path in config.workbench]
+        servers = [self._parts.mcp(each) for each in config.mcp]
+        if servers and tools:  # an agent takes one or the other, so the tools get a bench, too
+            workbenches.append(StaticStreamWorkbench(tools))
+        return AssistantAgent(
+            name,
+            self._models.client(config.model),
+            tools=None if servers else tools or None,
+            workbench=[*workbenches, *servers] or None,
+            handoffs=[_handoff(each) for each in config.handoffs] or None,
+            model_context=self._parts.context(config.model_context, tools),
+            memory=[self._parts.memory(each) for each in config.memory] or None,
+            **given,
+        )
+
+    def _code_executor(self, name: str, config: CodeExecutorConfig) -> CodeExecutorAgent:
+        given = {key: getattr(config, key) for key in _CODE_EXECUTOR}
+        given |= _given(config, "description")
+        if config.system_message is not None:
+            given["system_message"] = config.system_message or None
+        if config.model is not None:
+            given["model_client"] = self._models.client(config.model)
+        if config.approval_func:
+            given["approval_func"] = self._imports.load_callable(config.approval_func)
+        return CodeExecutorAgent(
+            name,
+            self._parts.executor(config.executor),
+            model_context=self._parts.context(config.model_context),
+            **given,
+        )
+
+    async def _tool(self, config: AnyToolConfig) -> BaseTool[Any, Any]:
+        match config:
+            case ToolConfig():
+                return make_tool(config, self._imports)
+            case AgentToolConfig():
+                agent = await self.agent(config.agent)
+                return AgentTool(agent, config.return_value_as_last_message)
+            case TeamToolConfig():
+                return await self._team_tool(config)
+            case CodeToolConfig():
+                return PythonCodeExecutionTool(self._parts.executor(config.executor))
+            case _:
+                assert_never(config)
+
+    async def _team_tool(self, config: TeamToolConfig) -> TeamTool:
+        team = await self._team(config.team)
+        if not isinstance(team, BaseGroupChat):
+            raise TypeError(f"the team {config.team!r} is no BaseGroupChat, as a tool must be")
+        return TeamTool(
+            team,
+            config.name or config.team,
+            config.description or team.description,
+            config.return_value_as_last_message,
+        )
+
+
+def _given(config: Section, *names: str) -> dict[str, Any]:
+    """The settings that are not left to the class."""
+    values = {name: getattr(config, name) for name in names if name in type(config).model_fields}
+    return {name: value for name, value in values.items() if value}
+
+
+def _handoff(config: HandoffConfig) -> Handoff:
+    return Handoff(**config.model_dump(exclude_none=True))

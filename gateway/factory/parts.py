@@ -1,0 +1,213 @@
+"""What agents have, made from its tables in config.toml: tools, memories, contexts, executors."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, TypeVar, assert_never, cast
+
+from pydantic import BaseModel, SecretStr
+
+from gateway.base.imports import ImportPathError, Imports
+from gateway.config.agent_parts import (
+    BufferedContextConfig,
+    DockerExecutorConfig,
+    ExecutorConfig,
+    HeadAndTailContextConfig,
+    InitialMessage,
+    ListMemoryConfig,
+    LocalExecutorConfig,
+    McpConfig,
+    MemoryConfig,
+    ModelContextConfig,
+    OwnContextConfig,
+    OwnExecutorConfig,
+    OwnMemoryConfig,
+    TokenLimitedContextConfig,
+    ToolConfig,
+    UnboundedContextConfig,
+)
+from gateway.factory.models import ModelClients
+from teams.code_executor import CodeExecutor
+from teams.memory import ListMemory, Memory, MemoryContent
+from teams.model_context import (
+    BufferedChatCompletionContext,
+    ChatCompletionContext,
+    HeadAndTailChatCompletionContext,
+    TokenLimitedChatCompletionContext,
+    UnboundedChatCompletionContext,
+)
+from teams.models import AssistantMessage, LLMMessage, SystemMessage, UserMessage
+from teams.tools import BaseTool, FunctionTool, ToolSchema, Workbench
+
+T = TypeVar("T")
+
+
+class PartFactory:
+    """Makes parts; each call makes everything anew but the model clients.
+
+    `folder` is where code is run that has no other place, None for a temporary one. What is made
+    raises what its class raises, and ImportPathError.
+    """
+
+    def __init__(self, models: ModelClients, imports: Imports, folder: Path | None) -> None:
+        self._models = models
+        self._imports = imports
+        self._folder = folder
+
+    def own(self, path: str, kind: type[T], options: Mapping[str, Any]) -> T:
+        """What a class or function of somebody's returns."""
+        made = self._imports.load_callable(path)(**options)
+        if inspect.isawaitable(made) or not isinstance(made, kind):
+            found = type(made).__name__
+            raise ImportPathError(f"{path!r} returned a {found}, expected a {kind.__name__}")
+        return made
+
+    def content_type(self, path: str) -> type[BaseModel]:
+        """The type of structured answers."""
+        found = self._imports.load(path)
+        if not (isinstance(found, type) and issubclass(found, BaseModel)):
+            raise ImportPathError(f"{path!r} is no pydantic model, expected one")
+        return found
+
+    def memory(self, config: MemoryConfig) -> Memory:
+        """A memory."""
+        match config:
+            case ListMemoryConfig():
+                contents = [MemoryContent(**each.model_dump()) for each in config.contents]
+                return ListMemory(config.name, contents)
+            case OwnMemoryConfig():
+                return self.own(config.path, Memory, config.options)
+            case _:
+                assert_never(config)
+
+    def context(
+        self, config: ModelContextConfig | None, tools: Sequence[BaseTool[Any, Any]] = ()
+    ) -> ChatCompletionContext | None:
+        """A model context for an agent with these tools."""
+        match config:
+            case None:
+                return None
+            case OwnContextConfig():
+                return self.own(config.path, ChatCompletionContext, config.options)
+            case UnboundedContextConfig():
+                return UnboundedChatCompletionContext(_messages(config.initial_messages))
+            case BufferedContextConfig():
+                return BufferedChatCompletionContext(
+                    config.buffer_size, _messages(config.initial_messages)
+                )
+            case HeadAndTailContextConfig():
+                return HeadAndTailChatCompletionContext(
+                    config.head_size, config.tail_size, _messages(config.initial_messages)
+                )
+            case TokenLimitedContextConfig():
+                schemas: list[ToolSchema] = [tool.schema for tool in tools]
+                return TokenLimitedChatCompletionContext(
+                    self._models.client(config.model),
+                    token_limit=config.token_limit,
+                    tool_schema=schemas or None,
+                    initial_messages=_messages(config.initial_messages),
+                )
+            case _:
+                assert_never(config)
+
+    def executor(self, config: ExecutorConfig) -> CodeExecutor:
+        """Where code is run."""
+        match config:
+            case OwnExecutorConfig():
+                return self.own(config.path, CodeExecutor, config.options)
+            case DockerExecutorConfig():
+                from teams.code_executors.docker import DockerCommandLineCodeExecutor
+
+                return DockerCommandLineCodeExecutor(**self._settings(config))
+            case LocalExecutorConfig():
+                from teams.code_executors.local import LocalCommandLineCodeExecutor
+
+                return LocalCommandLineCodeExecutor(
+                    **self._settings(config), virtual_env_context=_environment(config.virtual_env)
+                )
+            case _:
+                assert_never(config)
+
+    def mcp(self, config: McpConfig) -> Workbench:
+        """The tools of a server, which is reached when they are first needed."""
+        from teams.tools.mcp import (  # few need it
+            McpWorkbench,
+            SseServerParams,
+            StdioServerParams,
+            StreamableHttpServerParams,
+        )
+
+        if config.command:
+            return McpWorkbench(
+                StdioServerParams(
+                    command=config.command,
+                    args=config.args,
+                    env=_revealed(config.env),
+                    cwd=config.cwd,
+                    read_timeout_seconds=config.timeout,
+                )
+            )
+        kind = SseServerParams if config.transport == "sse" else StreamableHttpServerParams
+        headers = _revealed(config.headers)
+        return McpWorkbench(kind(url=config.url, headers=headers, sse_read_timeout=config.timeout))
+
+    def _settings(self, config: DockerExecutorConfig | LocalExecutorConfig) -> dict[str, Any]:
+        given = config.model_dump(exclude={"type", "virtual_env"})
+        given["work_dir"] = config.work_dir or self._folder
+        given["functions"] = [self._imports.load_callable(path) for path in config.functions]
+        return given
+
+
+def make_tool(config: ToolConfig, imports: Imports) -> BaseTool[Any, Any]:
+    """A new tool. Raises ImportPathError, also for what is no tool and can't be made one."""
+    found = imports.load(config.path)
+    if isinstance(found, type) and issubclass(found, BaseTool):
+        found = cast("Callable[[], BaseTool[Any, Any]]", found)()
+    elif isinstance(found, BaseTool) and not isinstance(found, FunctionTool):
+        raise ImportPathError(
+            f"{config.path!r} is one tool for all threads; name its class, or a function"
+        )
+    if isinstance(found, BaseTool):
+        if config.name or config.description or config.strict:
+            raise ImportPathError(
+                f"{config.path!r} is a tool with a name, description and schema of its own"
+            )
+        return cast("BaseTool[Any, Any]", found)
+    function = cast("Any", found)
+    if not callable(function):
+        raise ImportPathError(f"{config.path!r} is no function, expected one")
+    return FunctionTool(
+        function,
+        name=config.name,
+        description=config.description,
+        strict=config.strict,
+    )
+
+
+def _revealed(secrets: Mapping[str, SecretStr]) -> dict[str, Any]:
+    return {name: secret.get_secret_value() for name, secret in secrets.items()}
+
+
+def _messages(configs: Sequence[InitialMessage]) -> list[LLMMessage] | None:
+    return [_message(each) for each in configs] or None
+
+
+def _message(config: InitialMessage) -> LLMMessage:
+    match config.role:
+        case "system":
+            return SystemMessage(content=config.content)
+        case "user":
+            return UserMessage(content=config.content, source=config.source or "user")
+        case "assistant":
+            return AssistantMessage(content=config.content, source=config.source or "assistant")
+
+
+def _environment(folder: Path | None) -> SimpleNamespace | None:
+    if folder is None:
+        return None
+    from venv import EnvBuilder  # few need it
+
+    return EnvBuilder().ensure_directories(folder)

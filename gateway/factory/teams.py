@@ -1,0 +1,287 @@
+"""Teams made from config.toml: a fresh one for each thread, with the rules for its tools."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import json
+import weakref
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, assert_never, cast
+
+from gateway.access.tool_policy import tool_rule
+from gateway.app.load import LoadedConfig
+from gateway.config.agents import (
+    AgentConfig,
+    AssistantConfig,
+    CodeExecutorConfig,
+    MessageFilterConfig,
+    SocietyOfMindConfig,
+    UserProxyConfig,
+)
+from gateway.config.nesting import teams_inside
+from gateway.config.root import Config
+from gateway.config.teams import (
+    AnyGroup,
+    ComponentTeam,
+    DemoTeam,
+    FactoryTeam,
+    GroupTeam,
+    TeamConfig,
+)
+from gateway.conversation import Author
+from gateway.errors import GatewayError, TeamUnusable
+from gateway.factory.agents import AgentFactory
+from gateway.factory.groups import GroupFactory
+from gateway.factory.models import ModelClients, model_label
+from gateway.factory.ownership import GivenOut, model_clients
+from gateway.factory.parts import PartFactory
+from gateway.registry import TeamInfo, ToolRule
+from teams.base import ChatAgent, Team, ToolCall
+from teams.core import trust_component_prefix
+from teams.models import ModelError
+
+if TYPE_CHECKING:
+    from teams.models import ChatCompletionClient
+
+
+class TeamBuildError(TeamUnusable):
+    """A team of the config can't be built; the text says which one and why."""
+
+    @property
+    def for_people(self) -> str:
+        """Nothing of the reason: it may name files and settings."""
+        return "The team can't be built as it is configured. The log says why."
+
+
+class TeamFactory:
+    """The TeamSource of a config.
+
+    `start_folder` is the folder whose files the demo team may read, without those in `forbidden`;
+    `local` says that only the operator, at the terminal, can reach the teams.
+    """
+
+    def __init__(
+        self,
+        loaded: LoadedConfig,
+        *,
+        start_folder: Path,
+        forbidden: tuple[Path, ...] = (),
+        local: bool = True,
+    ) -> None:
+        self._config: Config = loaded.config
+        self._imports = loaded.imports
+        self._models = ModelClients(loaded.config, loaded.imports)
+        self._start_folder = start_folder
+        self._forbidden = forbidden
+        self._local = local
+        self._given_out = GivenOut()
+        self._own_clients: weakref.WeakSet[ChatCompletionClient] = weakref.WeakSet()
+        self._seen: dict[str, dict[str, str]] = {}
+
+    @property
+    def default(self) -> str:
+        """Name of the team for new threads."""
+        return self._config.team_name()
+
+    def names(self) -> list[str]:
+        """The teams, in the order of the config."""
+        return list(self._config.teams)
+
+    def info(self, name: str) -> TeamInfo:
+        """What is known of a team. Raises KeyError for an unknown name.
+
+        The agents of a team from Python are known once it was built.
+        """
+        config = self._config.teams[name]
+        models = self._labels(name, config)
+        return TeamInfo(
+            name=name,
+            description=_description(config),
+            participants=tuple(models),
+            models=models,
+            definition=self._definition(name),
+        )
+
+    async def build(self, name: str, *, workdir: Path, portable: bool = False) -> Team:
+        """A fresh team for a thread whose own folder is `workdir`. Reaches no network.
+
+        A `portable` one runs its code elsewhere, so that another program can have the same team.
+        Raises KeyError for an unknown name, and TeamBuildError.
+        """
+        config = self._config.teams[name]
+        try:
+            team = await self._build(name, config, _Folders(workdir, None if portable else workdir))
+        except Exception as error:  # a factory of the user's may raise anything
+            raise TeamBuildError(f"The team {name!r} can't be built: {_sentence(error)}") from error
+        self._seen[name] = dict(_models_of(team))
+        return team
+
+    def rule(self, team: str, call: ToolCall, asker: Author) -> ToolRule:
+        """What may happen with the call: its tool's policy, or the default one."""
+        usual: ToolRule | None = None
+        if isinstance(self._config.teams.get(team), DemoTeam):
+            from gateway.demo import demo_rule
+
+            usual = demo_rule(call.name)
+        return tool_rule(self._config.policies, team, call, asker, usual=usual)
+
+    async def aclose(self) -> None:
+        """Close the model clients."""
+        await self._models.aclose()
+        for client in list(self._own_clients):
+            await client.close()
+
+    async def _build(self, name: str, config: TeamConfig, folders: _Folders) -> Team:
+        match config:
+            case GroupTeam():
+                return await self._group(name, config, folders)
+            case DemoTeam():
+                from gateway.demo import build_demo_team
+
+                return build_demo_team(
+                    self._models.client(config.model),
+                    start_folder=self._start_folder,
+                    forbidden=self._forbidden,
+                    local=self._local,
+                )
+            case ComponentTeam():
+                return self._component(config)
+            case FactoryTeam():
+                return await self._from_python(config, folders.thread)
+            case _:
+                assert_never(config)
+
+    async def _group(self, name: str, config: AnyGroup, folders: _Folders) -> Team:
+        async def inner(team: str) -> Team:
+            return await self._build(team, self._config.teams[team], folders)
+
+        parts = PartFactory(self._models, self._imports, folders.code)
+        agents = AgentFactory(self._models, self._imports, parts, agents=config.agents, team=inner)
+        participants = [
+            await (agents.agent(member) if member in config.agents else inner(member))
+            for member in config.members
+        ]
+        return GroupFactory(self._models, self._imports, parts).team(name, config, participants)
+
+    def _component(self, config: ComponentTeam) -> Team:
+        for prefix in ("gateway.demo", *config.trusted_modules):
+            trust_component_prefix(prefix)
+        for path in config.tool_overrides.values():
+            self._imports.load_callable(path)
+        data = json.loads(config.component.read_text(encoding="utf-8"))
+        team = Team.load_component(data, Team, tool_overrides=config.tool_overrides)
+        self._own_clients.update(model_clients(team))
+        return team
+
+    async def _from_python(self, config: FactoryTeam, workdir: Path) -> Team:
+        factory = self._imports.load_callable(config.factory)
+        wanted = inspect.signature(factory).parameters
+        arguments = dict(config.options)
+        if "model_client" in wanted:
+            arguments["model_client"] = self._models.client(config.model)
+        if "workdir" in wanted:
+            arguments["workdir"] = workdir
+        team = factory(**arguments)
+        if inspect.isawaitable(team):
+            team = await team
+        if not isinstance(team, Team):
+            raise TypeError(f"{config.factory!r} returned a {type(team).__name__}, expected a team")
+        self._given_out.refuse_shared(config.factory, team)
+        return team
+
+    def _labels(self, name: str, config: TeamConfig) -> dict[str, str]:
+        """Each agent's model as people call it, in the order of the team."""
+        match config:
+            case GroupTeam():
+                return self._group_labels(config)
+            case DemoTeam():
+                from gateway.demo import DEMO_AGENTS
+
+                return dict.fromkeys(DEMO_AGENTS, self._models.label(config.model))
+            case ComponentTeam():
+                if name not in self._seen:
+                    with suppress(Exception):  # whoever builds it is told what is wrong
+                        self._seen[name] = dict(_models_of(self._component(config)))
+                return self._seen.get(name, {})
+            case FactoryTeam():
+                return self._seen.get(name, {})
+            case _:
+                assert_never(config)
+
+    def _group_labels(self, config: AnyGroup) -> dict[str, str]:
+        labels: dict[str, str] = {}
+        for member in config.members:
+            if member in config.agents:
+                labels |= self._agent_labels(member, config.agents[member])
+            else:
+                labels |= self._labels(member, self._config.teams[member])
+        return labels
+
+    def _agent_labels(self, name: str, agent: AgentConfig) -> dict[str, str]:
+        match agent:
+            case AssistantConfig():
+                return {name: self._models.label(agent.model)}
+            case CodeExecutorConfig():
+                return {name: "" if agent.model is None else self._models.label(agent.model)}
+            case UserProxyConfig():
+                return {name: ""}
+            case MessageFilterConfig():
+                return self._agent_labels(name, agent.agent)
+            case SocietyOfMindConfig():
+                inner = self._labels(agent.team, self._config.teams[agent.team])
+                return inner | {name: self._models.label(agent.model)}
+            case _:
+                assert_never(agent)
+
+    def _definition(self, name: str) -> str:
+        """Changes whenever threads of the team would get another team than before."""
+        config = self._config.teams[name]
+        text = config.model_dump_json()
+        if isinstance(config, ComponentTeam):
+            text += config.component.read_text(encoding="utf-8")
+        text += "".join(map(self._definition, teams_inside(config)))
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True, slots=True)
+class _Folders:
+    """The folder of a thread, and where its code runs: None for a temporary place."""
+
+    thread: Path
+    code: Path | None
+
+
+def _description(config: TeamConfig) -> str:
+    if isinstance(config, DemoTeam):
+        return "The built-in demo: a front desk, a specialist with tools, and a reviewer."
+    return config.description
+
+
+def _parts(team: Team) -> Iterator[ChatAgent | Team]:
+    """Everybody in the team, at any depth."""
+    for part in cast("list[ChatAgent | Team]", getattr(team, "_participants", [])):
+        yield part
+        if isinstance(part, Team):
+            yield from _parts(part)
+
+
+def _clients_of(team: Team) -> Iterator[tuple[str, ChatCompletionClient | None]]:
+    """The agents with the model clients they hold."""
+    for part in _parts(team):
+        if not isinstance(part, Team):
+            yield part.name, getattr(part, "_model_client", None)
+
+
+def _models_of(team: Team) -> Iterator[tuple[str, str]]:
+    for name, client in _clients_of(team):
+        yield name, model_label(client) if client else ""
+
+
+def _sentence(error: Exception) -> str:
+    """The error for people: texts that are sentences already, others with their type."""
+    clear = isinstance(error, GatewayError | ModelError | ValueError)
+    return str(error) if clear else f"{type(error).__name__}: {error}"

@@ -1,0 +1,1 @@
+"""Inbound messages: their meaning to the team and their consequences."""

@@ -1,0 +1,1 @@
+"""References: checks that every name used in a config exists."""

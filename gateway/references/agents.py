@@ -1,0 +1,177 @@
+"""What an agent of a config names: models, teams, other agents, and things in Python."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Iterator, Sequence
+from dataclasses import dataclass
+from typing import assert_never
+
+from gateway.base.suggest import did_you_mean
+from gateway.config.agent_parts import (
+    AgentToolConfig,
+    AnyToolConfig,
+    CodeToolConfig,
+    DockerExecutorConfig,
+    ExecutorConfig,
+    ListMemoryConfig,
+    LocalExecutorConfig,
+    MemoryConfig,
+    ModelContextConfig,
+    OwnContextConfig,
+    OwnExecutorConfig,
+    OwnMemoryConfig,
+    TeamToolConfig,
+    TokenLimitedContextConfig,
+    ToolConfig,
+)
+from gateway.config.agents import (
+    AgentConfig,
+    AssistantConfig,
+    CodeExecutorConfig,
+    MessageFilterConfig,
+    SocietyOfMindConfig,
+    UserProxyConfig,
+)
+from gateway.config.problems import Problem
+from gateway.config.toml import KeyPath
+from gateway.factory.parts import make_tool
+from gateway.references.lookup import Lookup, known
+
+_TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Roster:
+    """The agents of a team, who takes part, and who outside ends a run by a hand-off."""
+
+    agents: Sequence[str]
+    members: Sequence[str]
+    outside: Container[str]
+
+    def unreachable(self, target: str, *, me: str) -> str:
+        """Why `me` can't hand over to the target; empty if it can."""
+        others = [name for name in self.members if name != me]
+        if target in others or target in self.outside:
+            return ""
+        if target == me:
+            return "an agent can't hand over to itself"
+        if target in self.agents:
+            return f"{target!r} takes no part; add it to participants"
+        hint = did_you_mean(target, others)
+        return f"{target!r} is no other participant; " + (
+            hint or f"add Handoff({target!r}) to termination if the run should end there"
+        )
+
+
+class AgentChecker:
+    """Finds the names in the agents of one team that lead nowhere."""
+
+    def __init__(self, lookup: Lookup, roster: Roster) -> None:
+        self._lookup = lookup
+        self._roster = roster
+
+    def check(self, path: KeyPath, name: str, agent: AgentConfig) -> Iterator[Problem]:
+        """What is wrong with the agent whose table stands at the path."""
+        lookup = self._lookup
+        match agent:
+            case AssistantConfig():
+                yield from self._assistant(path, name, agent)
+            case UserProxyConfig():
+                yield from lookup.function((*path, "input_func"), agent.input_func)
+            case CodeExecutorConfig():
+                yield from lookup.model((*path, "model"), agent.model or "")
+                yield from lookup.function((*path, "approval_func"), agent.approval_func)
+                yield from self._executor((*path, "executor"), agent.executor)
+                yield from self.context((*path, "model_context"), agent.model_context)
+            case SocietyOfMindConfig():
+                yield from lookup.team((*path, "team"), agent.team)
+                yield from lookup.model((*path, "model"), agent.model)
+                yield from self.context((*path, "model_context"), agent.model_context)
+            case MessageFilterConfig():
+                yield from self.check((*path, "agent"), name, agent.agent)
+            case _:
+                assert_never(agent)
+
+    def context(self, path: KeyPath, context: ModelContextConfig | None) -> Iterator[Problem]:
+        """What is wrong with a model context."""
+        match context:
+            case TokenLimitedContextConfig():
+                yield from self._lookup.model((*path, "model"), context.model)
+            case OwnContextConfig():
+                yield from self._lookup.function((*path, "path"), context.path)
+            case _:
+                pass
+
+    def _assistant(self, path: KeyPath, name: str, agent: AssistantConfig) -> Iterator[Problem]:
+        lookup = self._lookup
+        yield from lookup.model((*path, "model"), agent.model)
+        for at, tool in enumerate(agent.tools):
+            yield from self._tool((*path, "tools", at), name, tool)
+        for at, workbench in enumerate(agent.workbench):
+            yield from lookup.function((*path, "workbench", at), workbench)
+        for at, memory in enumerate(agent.memory):
+            yield from self._memory((*path, "memory", at), memory)
+        for key in ("tool_call_summary_formatter", "output_content_type"):
+            yield from lookup.function((*path, key), getattr(agent, key))
+        yield from self.context((*path, "model_context"), agent.model_context)
+        for at, handoff in enumerate(agent.handoffs):
+            if problem := self._roster.unreachable(handoff.target, me=name):
+                yield Problem(path=(*path, "handoffs", at), text=problem)
+
+    def _tool(self, path: KeyPath, name: str, tool: AnyToolConfig) -> Iterator[Problem]:
+        match tool:
+            case ToolConfig():
+                try:
+                    make_tool(tool, self._lookup.imports)
+                except (ValueError, TypeError) as error:  # also of functions that fit no schema
+                    yield Problem(path=path, text=str(error))
+            case AgentToolConfig():
+                others = [each for each in self._roster.agents if each != name]
+                if tool.agent != name:  # that is a cycle
+                    yield from known(path, tool.agent, others, "another agent of this team")
+            case TeamToolConfig():
+                yield from self._team_tool(path, tool)
+            case CodeToolConfig():
+                yield from self._executor((*path, "executor"), tool.executor)
+            case _:
+                assert_never(tool)
+
+    def _team_tool(self, path: KeyPath, tool: TeamToolConfig) -> Iterator[Problem]:
+        yield from self._lookup.team(path, tool.team)
+        name = tool.name or tool.team
+        if not _TOOL_NAME.fullmatch(name):
+            text = f"found {name!r}, expected a name of letters, digits, _ and - for the model"
+            yield Problem(path=(*path, "name"), text=text)
+        team = self._lookup.config.teams.get(tool.team)
+        if team and not tool.description and not getattr(team, "description", ""):
+            text = "is missing: it tells the model what the team is for (or give the team one)"
+            yield Problem(path=(*path, "description"), text=text)
+
+    def _memory(self, path: KeyPath, memory: MemoryConfig) -> Iterator[Problem]:
+        match memory:
+            case OwnMemoryConfig():
+                yield from self._lookup.function(path, memory.path)
+            case ListMemoryConfig():
+                pass
+            case _:
+                assert_never(memory)
+
+    def _executor(self, path: KeyPath, executor: ExecutorConfig) -> Iterator[Problem]:
+        match executor:
+            case OwnExecutorConfig():
+                yield from self._lookup.function((*path, "path"), executor.path)
+            case DockerExecutorConfig():
+                yield from self._functions(path, executor.functions)
+            case LocalExecutorConfig():
+                yield from self._functions(path, executor.functions)
+                folder = executor.virtual_env
+                if folder and not (folder / "pyvenv.cfg").is_file():
+                    text = f"there is no virtual environment in {folder}"
+                    yield Problem(path=(*path, "virtual_env"), text=text)
+            case _:
+                assert_never(executor)
+
+    def _functions(self, path: KeyPath, functions: Sequence[str]) -> Iterator[Problem]:
+        for at, function in enumerate(functions):
+            yield from self._lookup.function((*path, "functions", at), function)

@@ -1,0 +1,192 @@
+"""What a team written in TOML says about its participants: names, hand-offs, graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import assert_never
+
+from gateway.base.imports import ImportPathError
+from gateway.config.agents import AssistantConfig, UserProxyConfig, behind_filters
+from gateway.config.expressions import AllOf, AnyOf, Condition, Expression, ExpressionError, parse
+from gateway.config.problems import Problem
+from gateway.config.teams import (
+    AnyGroup,
+    GraphTeam,
+    MagenticOneTeam,
+    RoundRobinTeam,
+    SelectorTeam,
+    SwarmTeam,
+)
+from gateway.config.toml import KeyPath
+from gateway.factory.conditions import build_condition
+from gateway.factory.graph import make_graph, unreachable
+from gateway.factory.groups import message_type
+from gateway.references.agents import AgentChecker, Roster
+from gateway.references.lookup import Lookup, known
+
+ENDLESS = "is missing: with neither termination nor max_turns a run would never end"
+ENDLESS_GRAPH = "is missing: edges lead back, so a run ends only by a termination or max_turns"
+
+
+class GroupChecker:
+    """Finds what is wrong with one team, which stands at `path`."""
+
+    def __init__(self, lookup: Lookup, path: KeyPath, team: AnyGroup) -> None:
+        self._lookup = lookup
+        self._path = path
+        self._team = team
+        self._agents = lookup.names("teams", str(path[1]), "agents") or list(team.agents)
+
+    def check(self) -> Iterator[Problem]:
+        """Every name that leads nowhere, and every hand-off and edge to nobody."""
+        team = self._team
+        yield from self._participants()
+        for at, each in enumerate(team.custom_message_types):
+            try:
+                message_type(each, self._lookup.imports)
+            except ImportPathError as error:
+                yield Problem(path=(*self._path, "custom_message_types", at), text=str(error))
+        outside, problems = self._termination()
+        yield from problems
+        members = team.members or self._agents
+        agents = AgentChecker(
+            self._lookup, Roster(agents=self._agents, members=members, outside=outside)
+        )
+        for name, agent in team.agents.items():
+            yield from agents.check((*self._path, "agents", name), name, agent)
+        match team:
+            case RoundRobinTeam():
+                pass
+            case SwarmTeam():
+                yield from self._first(team)
+            case SelectorTeam():
+                yield from self._selector(team, agents)
+            case GraphTeam():
+                yield from self._graph(team)
+            case MagenticOneTeam():
+                yield from self._lookup.model((*self._path, "model"), team.model)
+            case _:
+                assert_never(team)
+
+    def _participants(self) -> Iterator[Problem]:
+        names = self._team.participants
+        alone = isinstance(self._team, SwarmTeam | GraphTeam | MagenticOneTeam)
+        for at, name in enumerate(names):
+            place = (*self._path, "participants", at)
+            if name in names[:at]:
+                yield Problem(path=place, text=f"{name!r} takes part already")
+            if name in self._agents:
+                continue
+            if not alone:
+                both = [*self._agents, *self._lookup.teams]
+                yield from known(place, name, both, "an agent of this team, or a team")
+            elif name in self._lookup.teams:
+                text = f"{name!r} is a team; here it must be in an agent: type = 'society_of_mind'"
+                yield Problem(path=place, text=text)
+            else:
+                yield from known(place, name, self._agents, "an agent of this team")
+
+    def _termination(self) -> tuple[set[str], list[Problem]]:
+        """Who outside of the team may be handed to, and what is wrong with the condition."""
+        team, place = self._team, (*self._path, "termination")
+        if team.termination is None:
+            if isinstance(team, GraphTeam) or self._ends():
+                return set(), []
+            return set(), [Problem(path=place, text=ENDLESS)]
+        try:
+            build_condition(team.termination, self._lookup.imports.load_callable)
+        except ExpressionError as error:
+            return set(), [Problem(path=place, text=str(error))]
+        return set(_handoff_targets(parse(team.termination))), []
+
+    def _ends(self) -> bool:
+        """Whether the file says when a run ends, rightly or wrongly."""
+        keys = ("max_turns", "termination")
+        written = (self._lookup.written(*self._path, key) for key in keys)
+        return bool(self._team.max_turns) or any(each is not None for each in written)
+
+    def _first(self, team: SwarmTeam) -> Iterator[Problem]:
+        """Whether the first participant of a swarm can hand over."""
+        name = next(iter(team.members), "")
+        if name not in team.agents:
+            return
+        place: KeyPath = (*self._path, "agents", name)
+        must = "the first participant of a swarm must be able to hand over"
+        match behind_filters(team.agents[name]):
+            case AssistantConfig() as agent:
+                handoffs = (*place, "handoffs")
+                if not agent.handoffs and not self._lookup.written(*handoffs):
+                    yield Problem(path=handoffs, text=f"is missing: {must}")
+            case UserProxyConfig():
+                pass
+            case _:
+                yield Problem(path=place, text=must)
+
+    def _selector(self, team: SelectorTeam, agents: AgentChecker) -> Iterator[Problem]:
+        path = self._path
+        yield from self._lookup.model((*path, "model"), team.model)
+        for key in ("selector_func", "candidate_func"):
+            yield from self._lookup.function((*path, key), getattr(team, key))
+        yield from agents.context((*path, "model_context"), team.model_context)
+        if len(team.participants or self._agents) == 1 or len(team.members) == 1:
+            text = "there is only one; a selector chooses between at least two"
+            yield Problem(path=(*path, "participants"), text=text)
+
+    def _graph(self, team: GraphTeam) -> Iterator[Problem]:
+        path, members = self._path, team.members or self._agents
+        problems: list[Problem] = []
+        what = "a participant"
+        for at, edge in enumerate(team.edges):
+            place = (*path, "edges", at)
+            problems += known((*place, "source"), edge.source, members, what)
+            problems += known((*place, "target"), edge.target, members, what)
+            yield from self._lookup.function(
+                (*place, "condition_function"), edge.condition_function
+            )
+        for name in team.nodes:
+            problems += known((*path, "nodes", name), name, members, what)
+        problems += known(
+            (*path, "default_start_node"), team.default_start_node or "", members, what
+        )
+        yield from problems
+        if not team.members:  # everybody is a tool of somebody: a cycle
+            return
+        written = self._lookup.written(*path, "edges")
+        complete = not isinstance(written, list) or len(team.edges) == len(written)  # pyright: ignore[reportUnknownArgumentType]
+        if not problems and complete and len(team.agents) == len(self._agents):
+            yield from self._walk(team)
+
+    def _walk(self, team: GraphTeam) -> Iterator[Problem]:
+        """Whether the graph can be executed, gets everywhere, and ends."""
+        place = (*self._path, "edges")
+        graph = make_graph(team, lambda _: _always)
+        if not graph.get_start_nodes():
+            text = "is missing: edges lead to everybody, so a run would begin nowhere"
+            yield Problem(path=(*self._path, "default_start_node"), text=text)
+            return
+        try:
+            graph.graph_validate()
+        except ValueError as error:
+            yield Problem(path=place, text=str(error))
+            return
+        for name in unreachable(graph):
+            starts = ", ".join(sorted(graph.get_start_nodes()))
+            yield Problem(path=place, text=f"no way leads from {starts} to {name!r}")
+        if graph.get_has_cycles() and not self._ends():
+            yield Problem(path=(*self._path, "termination"), text=ENDLESS_GRAPH)
+
+
+def _always(_: object) -> bool:
+    return True
+
+
+def _handoff_targets(tree: Expression) -> Iterator[str]:
+    """Whom the condition ends a run for when the work is handed to them."""
+    match tree:
+        case AllOf(conditions) | AnyOf(conditions):
+            for condition in conditions:
+                yield from _handoff_targets(condition)
+        case Condition(name="Handoff" | "HandoffTermination"):
+            yield from (each.value for each in tree.arguments if isinstance(each.value, str))
+        case Condition():
+            pass

@@ -1,0 +1,61 @@
+"""What a config's names and import paths lead to, and the words for those that lead nowhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, cast
+
+from gateway.base.imports import ImportPathError, Imports
+from gateway.base.suggest import did_you_mean
+from gateway.config.problems import Problem, value_at
+from gateway.config.root import Config
+from gateway.config.toml import KeyPath
+
+
+class Lookup:
+    """The names of a config. One counts as known if `written`, the data as it stands in the file,
+    has it: what is wrong with the thing itself is reported where it is written.
+    """
+
+    def __init__(self, config: Config, written: Mapping[str, Any], imports: Imports) -> None:
+        self.config = config
+        self.imports = imports
+        self._written = written
+        self.models = self.names("models") or list(config.models)
+        self.teams = self.names("teams") or list(config.teams)
+
+    def names(self, *path: str) -> list[str]:
+        """The keys of a table of the file."""
+        table = self.written(*path)
+        return list(cast("dict[str, Any]", table)) if isinstance(table, dict) else []
+
+    def written(self, *path: str | int) -> object:
+        """What the file has there, right or wrong; None for nothing."""
+        try:
+            return value_at(self._written, path)
+        except LookupError:
+            return None
+
+    def model(self, path: KeyPath, name: str) -> Iterator[Problem]:
+        """Whether the name is a model's, or none is given."""
+        return known(path, name, self.models, "the name of a model")
+
+    def team(self, path: KeyPath, name: str) -> Iterator[Problem]:
+        """Whether the name is a team's, or none is given."""
+        return known(path, name, self.teams, "a team")
+
+    def function(self, path: KeyPath, target: str | None) -> Iterator[Problem]:
+        """Whether the import path, if there is one, leads to something that can be called."""
+        try:
+            if target:
+                self.imports.load_callable(target)
+        except ImportPathError as error:
+            yield Problem(path=path, text=str(error))
+
+
+def known(path: KeyPath, name: str, names: Iterable[str], what: str) -> Iterator[Problem]:
+    """Whether the name is one of those, or empty."""
+    names = list(names)
+    if name and name not in names:
+        hint = did_you_mean(name, names) or f"there is {', '.join(names) or 'none'}"
+        yield Problem(path=path, text=f"found {name!r}, expected {what}; {hint}")

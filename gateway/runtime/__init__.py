@@ -1,0 +1,1 @@
+"""One gateway's run: lifecycle, active settings, housekeeping."""

@@ -1,0 +1,1 @@
+"""Sessions: one thread's work, from its lane to its turn and its requests."""

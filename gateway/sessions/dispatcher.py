@@ -1,0 +1,248 @@
+"""Which thread works next: one turn per thread, threads side by side, people in rotation."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+from collections import Counter, OrderedDict, deque
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Protocol, TypeAlias
+
+from gateway.sessions.person_limits import Pace
+from gateway.store.decisions import PersonLimits
+
+LOG = logging.getLogger("gateway")
+
+Crowd: TypeAlias = tuple[str, str]
+"""A kind, "team" or "workspace", and a name: what a thread is one of many of."""
+Crowds: TypeAlias = tuple[Crowd, ...]
+
+Drain = Callable[[str], Awaitable[bool]]
+"""Runs at most one turn of a thread; True if the thread has more to do."""
+
+
+class Dispatcher(Protocol):
+    """Runs threads that have something to do."""
+
+    def wake(
+        self,
+        thread: str,
+        *,
+        person: str = "",
+        delay: float = 0.0,
+        limits: PersonLimits | None = None,
+        crowds: Crowds = (),
+    ) -> None:
+        """Let the thread have its turn, on behalf of a person and within their `limits`, as one of
+        its `crowds`, not before `delay` seconds.
+        """
+        ...
+
+    def put_off(self, thread: str, delay: float) -> None:
+        """Let a thread that runs have its turn again, for the same reasons, in `delay` seconds."""
+        ...
+
+    def hasten(self, thread: str) -> None:
+        """Let a thread that is to be woken later, or that runs, have its turn next, for the same
+        reasons.
+        """
+        ...
+
+    async def serve(self, drain: Drain) -> None:
+        """Work until cancelled."""
+        ...
+
+    async def rest(self) -> None:
+        """Start nothing any more, and wait until nothing runs."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Wish:
+    """Why a thread wants to run."""
+
+    person: str
+    limits: PersonLimits | None
+    crowds: Crowds
+
+
+class LocalDispatcher:
+    """Runs up to `limit` threads at a time in this process.
+
+    Who waits is served person by person, so that someone with many busy threads delays others by
+    one turn at most; a thread that has more to do goes to the end of its person's line. A person
+    or crowd whose limit is reached is passed over until it is not.
+    """
+
+    def __init__(self, limit: int, crowd_limits: Mapping[str, int] | None = None) -> None:
+        self.limit = limit
+        """How many threads may run at a time."""
+        self.crowd_limits = crowd_limits or {}
+        """How many of each crowd, by its kind."""
+        self._lines: OrderedDict[str, deque[str]] = OrderedDict()
+        self._waiting: dict[str, _Wish] = {}
+        self._running: dict[str, _Wish] = {}
+        self._again: dict[str, _Wish] = {}
+        self._crowds: Counter[Crowd] = Counter()
+        self._pace = Pace()
+        self._timers: set[asyncio.TimerHandle] = set()
+        self._delayed: dict[str, tuple[asyncio.TimerHandle, _Wish]] = {}
+        self._look: asyncio.TimerHandle | None = None
+        self._changed = asyncio.Event()
+        self._resting = False
+
+    def wake(
+        self,
+        thread: str,
+        *,
+        person: str = "",
+        delay: float = 0.0,
+        limits: PersonLimits | None = None,
+        crowds: Crowds = (),
+    ) -> None:
+        """Let the thread have its turn, on behalf of a person and within their `limits`, as one of
+        its `crowds`, not before `delay` seconds.
+        """
+        running = self._running.get(thread)
+        wish = _Wish(person, limits, crowds or (running.crowds if running else ()))
+        if delay > 0:
+            self._wake_later(thread, wish, delay)
+        else:
+            self._wake(thread, wish)
+
+    def put_off(self, thread: str, delay: float) -> None:
+        """Let a thread that runs have its turn again, for the same reasons, in `delay` seconds."""
+        if (wish := self._running.get(thread)) is not None:
+            self._wake_later(thread, wish, delay)
+
+    def hasten(self, thread: str) -> None:
+        """Let a thread that is to be woken later, or that runs, have its turn next, for the same
+        reasons.
+        """
+        wish = self._undelayed(thread) or self._running.get(thread)
+        if wish is not None:
+            self._wake(thread, wish)
+
+    def _undelayed(self, thread: str) -> _Wish | None:
+        """Why a thread was to be woken later; it is not any more."""
+        if (delayed := self._delayed.pop(thread, None)) is None:
+            return None
+        handle, wish = delayed
+        handle.cancel()
+        self._timers.discard(handle)
+        return wish
+
+    def _wake_later(self, thread: str, wish: _Wish, delay: float) -> None:
+        """Wake the thread then, and not before: what was to wake it later does so no more."""
+        self._undelayed(thread)
+
+        def due() -> None:
+            del self._delayed[thread]
+            self._wake(thread, wish)
+
+        self._delayed[thread] = self._later(delay, due), wish
+
+    def _wake(self, thread: str, wish: _Wish) -> None:
+        if thread in self._running:
+            self._again.setdefault(thread, wish)
+        elif thread not in self._waiting:
+            self._waiting[thread] = wish
+            self._lines.setdefault(wish.person, deque()).append(thread)
+            self._changed.set()
+        elif wish.limits is None and self._waiting[thread].limits is not None:
+            # An answer, or a stop: it does not wait for what holds its thread up.
+            self._waiting[thread] = replace(self._waiting[thread], limits=None)
+            self._changed.set()
+
+    def _later(self, delay: float, act: Callable[[], None]) -> asyncio.TimerHandle:
+        def due() -> None:
+            self._timers.discard(handle)
+            act()
+
+        handle = asyncio.get_running_loop().call_later(delay, due)
+        self._timers.add(handle)
+        return handle
+
+    async def serve(self, drain: Drain) -> None:
+        """Work until cancelled."""
+        try:
+            async with asyncio.TaskGroup() as group:
+                while True:
+                    while (thread := self._next()) is not None:
+                        group.create_task(self._run(drain, thread), name=f"lane {thread}")
+                    self._changed.clear()
+                    await self._changed.wait()
+        finally:
+            for handle in self._timers:
+                handle.cancel()
+
+    def _next(self) -> str | None:
+        """The thread that may run now, counted as running; None if there is none."""
+        if self._resting or len(self._running) >= self.limit:
+            return None
+        now = asyncio.get_running_loop().time()
+        waits: list[float] = []
+        for person, line in self._lines.items():
+            for thread in line:
+                wish = self._waiting[thread]
+                if self.full(wish.crowds):
+                    continue  # looked at again once one of them has ended
+                wait = self._pace.wait(person, wish.limits, now)
+                if wait == 0:
+                    self._start(thread, now)
+                    return thread
+                waits.append(wait)
+        self._look_again(min(waits, default=math.inf))
+        return None
+
+    def full(self, crowds: Crowds) -> Crowd | None:
+        """The first of the crowds that has all the turns it may have; any thread may ask."""
+        for crowd in crowds:
+            limit = self.crowd_limits.get(crowd[0])
+            if limit is not None and self._crowds[crowd] >= limit:
+                return crowd
+        return None
+
+    def _look_again(self, delay: float) -> None:
+        if self._look:
+            self._look.cancel()
+            self._timers.discard(self._look)
+        self._look = self._later(delay, self._changed.set) if delay < math.inf else None
+
+    def _start(self, thread: str, now: float) -> None:
+        wish = self._waiting.pop(thread)
+        line = self._lines.pop(wish.person)
+        line.remove(thread)
+        if line:
+            self._lines[wish.person] = line
+        self._running[thread] = wish
+        for crowd in wish.crowds:
+            self._crowds[crowd] += 1
+        self._pace.began(wish.person, wish.limits, now)
+
+    async def _run(self, drain: Drain, thread: str) -> None:
+        more = False
+        try:
+            more = await drain(thread)
+        except Exception:
+            LOG.exception("thread %s: its lane failed", thread)
+        finally:
+            wish = self._running.pop(thread)
+            self._pace.ended(wish.person)
+            for crowd in wish.crowds:
+                self._crowds[crowd] -= 1
+                if not self._crowds[crowd]:
+                    del self._crowds[crowd]
+            again = self._again.pop(thread, None)
+            if more or again:
+                self._wake(thread, again or wish)
+            self._changed.set()
+
+    async def rest(self) -> None:
+        """Start nothing any more, and wait until nothing runs."""
+        self._resting = True
+        while self._running:
+            self._changed.clear()
+            await self._changed.wait()

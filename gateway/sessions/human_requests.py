@@ -1,0 +1,217 @@
+"""What agents ask of humans: requests that are rows, found again with their answers when a turn
+goes on.
+
+Nothing waits here. A question without an answer is stored, shown, and suspends the run.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from gateway.events import InputRequested, RequestKind, SessionEvent
+from gateway.registry import ToolRule
+from gateway.sessions.turn_settings import Terms
+from gateway.sessions.turn_writer import TurnLog
+from gateway.store.ids import new_id
+from gateway.store.records import CallRow, Request
+from gateway.store.turn_records import Record
+from teams.agents import UserProxyAgent
+from teams.base import InputRequired, PendingInput, ToolCall
+from teams.messages import UserInputRequestedEvent
+
+if TYPE_CHECKING:
+    from teams.core import CancellationToken
+
+
+def arguments_hash(arguments: str) -> str:
+    """What an approval is bound to: these arguments, to the letter."""
+    return hashlib.sha256(arguments.encode()).hexdigest()
+
+
+def _binding(call: ToolCall) -> str:
+    """What an approval is bound to: who calls which tool with which arguments, to the letter."""
+    whole = json.dumps([call.agent, call.name, call.arguments])
+    return hashlib.sha256(whole.encode()).hexdigest()
+
+
+def asking(request: Request, may_answer: tuple[str, ...]) -> InputRequested:
+    """The event that shows a request to people; `may_answer` are those it names."""
+    return InputRequested(
+        thread=request.thread,
+        turn=request.turn,
+        request=request.id,
+        request_kind=request.kind,
+        agent=request.agent[-1] if request.agent else "",
+        prompt=request.prompt,
+        options=request.options,
+        tool=request.tool,
+        arguments=request.arguments,
+        call=request.call,
+        always=request.always,
+        quorum=request.quorum,
+        may_answer=may_answer,
+        expires_at=request.expires_at,
+    )
+
+
+class Humans:
+    """The requests of one turn. `requests` are those of its earlier attempts, `asker` is whose
+    message the team works on (Author.id).
+    """
+
+    def __init__(self, log: TurnLog, requests: Iterable[Request], terms: Terms, asker: str) -> None:
+        self._log = log
+        self._terms = terms
+        self._asker = asker
+        self._requests = {
+            request.engine_id: request for request in requests if request.state != "closed"
+        }
+        self._agents: dict[str, str] = {}
+
+    @property
+    def proxies(self) -> set[str]:
+        """The agents that have asked in words: they stand for a human."""
+        return {
+            request.agent[-1]
+            for request in self._requests.values()
+            if request.kind == "text" and request.agent and not request.call
+        }
+
+    def heard(self, event: UserInputRequestedEvent) -> None:
+        """An agent is about to ask under this id."""
+        self._agents[event.request_id] = event.source
+
+    async def ask(self, prompt: str, token: CancellationToken | None) -> str:
+        """What the human said; raises InputRequired while they have not. Serves UserProxyAgents."""
+        engine_id = UserProxyAgent.InputRequestContext.request_id()
+        agent = self._agents.get(engine_id)
+        asked = PendingInput(
+            request_id=engine_id,
+            agent=(agent,) if agent else (),
+            kind="text",
+            prompt=prompt.strip(),
+        )
+        request = self._requests.get(engine_id)
+        if request is not None and request.answer is not None:
+            return request.answer.text
+        if request is None:
+            request = self._request(asked)
+            await self._log.write(Record(requests=[request], events=[self._shown(request)]))
+        raise InputRequired(asked.prompt, request_id=engine_id, kind=asked.kind)
+
+    async def approval(
+        self, call: ToolCall, rule: ToolRule, row: CallRow, shown: Sequence[SessionEvent]
+    ) -> Request:
+        """The request with the verdict on a tool call; raises InputRequired while there is none.
+
+        `row` and `shown` are what the journal adds where the request is new.
+        """
+        asked = PendingInput(
+            request_id=f"approve:{call.key}:{_binding(call)}",
+            agent=call.agent,
+            kind="approval",
+            prompt=f"{call.agent[-1]} wants to use {call.name}.",
+            call_id=call.id,
+        )
+        request = self._requests.get(asked.request_id)
+        if request is not None and request.answer is not None:
+            return request
+        if request is None:
+            request = self._request(asked, tool=call.name, arguments=call.arguments, call=call.key)
+            request = replace(
+                request,
+                approvers=rule.approvers,
+                always=rule.always_allowed,
+                quorum=rule.quorum,
+                expires_at=self._expiry(request.asked_at, rule.expires),
+            )
+            self._requests[request.engine_id] = request
+            await self._log.write(
+                Record(calls=[row], requests=[request], events=[*shown, self._shown(request)])
+            )
+        raise InputRequired(asked.prompt, request_id=asked.request_id, kind="approval")
+
+    def told(self, call: ToolCall) -> str | None:
+        """What a human answered to a question that this tool call itself asked."""
+        for request in self._requests.values():
+            if request.call == call.key and request.kind != "approval" and request.answer:
+                return request.answer.text
+        return None
+
+    async def asked(self, call: ToolCall, row: CallRow, required: InputRequired) -> None:
+        """A running tool call asks; `row` is its line of the journal."""
+        own = not required.requests
+        options: Sequence[str] = getattr(required, "options", ())
+        requests = [
+            self._request(
+                pending,
+                options=options if own else (),
+                call=call.key if own else "",
+                tool=call.name,
+            )
+            for pending in required.pending(agent=call.agent, request_id=call.key, call_id=call.id)
+            if pending.request_id not in self._requests
+        ]
+        await self._log.write(
+            Record(calls=[row], requests=requests, events=[self._shown(r) for r in requests])
+        )
+
+    async def pending(self, asked: Iterable[PendingInput]) -> None:
+        """Make sure that everything a suspended run waits for can be answered.
+
+        Raises RuntimeError if all of it was answered before: nothing would ever let it go on.
+        """
+        asked = list(asked)
+        known = [self._requests.get(pending.request_id) for pending in asked]
+        if all(request is not None and request.answer is not None for request in known):
+            raise RuntimeError("The team asks again what was answered: it takes no answer.")
+        requests = [
+            self._request(pending) for pending in asked if pending.request_id not in self._requests
+        ]
+        if requests:
+            await self._log.write(
+                Record(requests=requests, events=[self._shown(r) for r in requests])
+            )
+
+    def _request(
+        self,
+        asked: PendingInput,
+        *,
+        options: Sequence[str] = (),
+        tool: str = "",
+        arguments: str = "",
+        call: str = "",
+    ) -> Request:
+        kind: RequestKind = "choice" if options and asked.kind == "text" else asked.kind
+        now = self._terms.clock()
+        request = Request(
+            id=new_id(),
+            engine_id=asked.request_id,
+            thread=self._log.thread,
+            turn=self._log.turn,
+            kind=kind,
+            agent=asked.agent,
+            prompt=asked.prompt,
+            options=tuple(options),
+            tool=tool,
+            arguments=arguments,
+            arguments_hash=arguments_hash(arguments) if arguments else "",
+            call=call,
+            asker=self._asker,
+            asked_at=now,
+            expires_at=self._expiry(now, None),
+        )
+        self._requests[request.engine_id] = request
+        return request
+
+    def _expiry(self, asked_at: float, seconds: float | None) -> float | None:
+        """When a request expires that was made then: after so long, or as all do."""
+        lasts = self._terms.expire if seconds is None else seconds
+        return asked_at + lasts if lasts else None
+
+    def _shown(self, request: Request) -> InputRequested:
+        return asking(request, self._terms.may_answer(request))

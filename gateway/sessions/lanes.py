@@ -1,0 +1,274 @@
+"""The lanes: each thread's turns one after the other, on a team that is kept while it is in use."""
+
+from __future__ import annotations
+
+import logging
+from collections import OrderedDict
+from functools import lru_cache
+from pathlib import Path
+from time import monotonic
+from typing import TypeGuard
+
+from gateway.base.logging import WorkingOn
+from gateway.base.metrics import Vitals
+from gateway.budgets.ledger import Ledger
+from gateway.closing import ClosingTeams
+from gateway.errors import Fenced, GatewayError, TeamUnusable
+from gateway.factory.ownership import NOTHING_HELD, held_by
+from gateway.registry import TeamInfo, TeamSource
+from gateway.sessions.dispatcher import Dispatcher
+from gateway.sessions.event_bus import EventBus
+from gateway.sessions.live_team import LiveTeam
+from gateway.sessions.team_change import Successor
+from gateway.sessions.turn import Turn
+from gateway.sessions.turn_settings import Terms
+from gateway.sessions.turn_writer import TurnLog
+from gateway.store.protocols import SessionStore
+from gateway.store.records import Thread
+from gateway.store.turn_records import Later, Work
+from teams.base import DurableTeam, Team
+
+LOG = logging.getLogger("gateway")
+
+FIRST_RETRY, LONGEST_RETRY = 1.0, 30.0
+"""Seconds until a turn is tried again that the store had no room for."""
+
+
+class Sessions:
+    """Runs the turns of all threads; keeps at most `terms.live_teams` idle teams in memory.
+
+    `dispatcher` is asked to wake a thread later whose turn the store refused, or that collects
+    messages.
+    """
+
+    def __init__(
+        self,
+        store: SessionStore,
+        bus: EventBus,
+        teams: TeamSource,
+        *,
+        boot: str,
+        vitals: Vitals,
+        ledger: Ledger,
+        terms: Terms,
+        dispatcher: Dispatcher,
+    ) -> None:
+        self._store = store
+        self._bus = bus
+        self._teams = teams
+        self._boot = boot
+        self._vitals = vitals
+        self._ledger = ledger
+        self.terms = terms
+        """What holds for turns and their questions from now on."""
+        self._dispatcher = dispatcher
+        self._live: OrderedDict[str, LiveTeam] = OrderedDict()
+        self.closing = ClosingTeams()
+        """Closes the teams that were dropped, while it is run."""
+        self._running: dict[str, Turn] = {}
+        self._stops: dict[str, str] = {}
+        self._delays: dict[str, float] = {}
+        self._leaving = False
+        self._retired: list[tuple[TeamSource, set[str]]] = []
+        """Earlier sources of teams, with the turns that still run on theirs."""
+
+    @property
+    def running(self) -> int:
+        """How many turns run at this moment."""
+        return len(self._running)
+
+    @property
+    def live(self) -> int:
+        """How many idle teams are in memory."""
+        return len(self._live)
+
+    async def drain(self, thread: str) -> bool:
+        """Run the thread's next turn, if it has one; True if there is more to do."""
+        try:
+            work = await self._store.begin(thread, self._boot, quiet=self.terms.quiet)
+            if isinstance(work, Later):
+                self._dispatcher.put_off(thread, work.seconds)
+                return False
+            more = work is not None and await self._run(work)
+        except Fenced:
+            LOG.info("thread %s: its turn was left, the thread has gone on or is gone", thread)
+            return False
+        except GatewayError as error:
+            delay = min(LONGEST_RETRY, self._delays.get(thread, FIRST_RETRY / 2) * 2)
+            self._delays[thread] = delay
+            LOG.warning("thread %s: tried again in %s s: %s", thread, delay, error)
+            self._dispatcher.wake(thread, delay=delay)
+            return False
+        self._delays.pop(thread, None)
+        return more
+
+    async def _run(self, work: Work) -> bool:
+        began = monotonic()
+        with WorkingOn(work.lease.thread, work.lease.turn):
+            LOG.info("turn %s", "goes on" if work.resumed else "begins")
+            ended, more = "cut short", False
+            try:
+                ended, more = await self._turn(work)
+            finally:
+                took = monotonic() - began
+                self._vitals.took(ended, took)
+                LOG.info("turn %s after %.3f s", ended, took)
+        return more
+
+    async def _turn(self, work: Work) -> tuple[str, bool]:
+        """How the work's turn ended, and whether the thread has more to do at once."""
+        thread = work.thread
+        meter = await self._ledger.meter(work)
+        log = TurnLog(self._store, self._bus, work.lease, meter)
+        log.show(work.events)
+        turn = Turn(
+            work,
+            log,
+            self._info(thread.team),
+            lambda call, asker: self._teams.rule(thread.team, call, asker),
+            self.terms,
+        )
+        self._running[thread.id] = turn
+        if self._leaving:
+            turn.leave()
+        if self._stops.get(thread.id) == turn.id:
+            turn.stop()
+        live = self._live.pop(thread.id, None)
+        teams = self._teams
+        more = False
+
+        async def build() -> LiveTeam:
+            nonlocal live
+            if live is None:
+                live = await self._load(work, log)
+            return live
+
+        try:
+            more = await turn.run(build)
+            if live is not None and turn.intact and teams is self._teams:
+                self._live[thread.id] = live
+                live.used_at = monotonic()
+        finally:
+            if live is not None and self._live.get(thread.id) is not live:
+                self.closing.add(live)
+            del self._running[thread.id]
+            self._stops.pop(thread.id, None)
+            await self._ended(turn.id)
+        while len(self._live) > self.terms.live_teams:
+            self._drop_oldest()
+        return turn.ended, more
+
+    def _info(self, team: str) -> TeamInfo:
+        try:
+            return self._teams.info(team)
+        except KeyError:
+            return TeamInfo(name=team, description="", participants=(), models={}, definition="")
+
+    async def _load(self, work: Work, log: TurnLog) -> LiveTeam:
+        thread = work.thread
+        folder = await self._store.work_folder(thread.id)
+        holds = NOTHING_HELD
+
+        async def build() -> DurableTeam:
+            nonlocal holds
+            team = await self._build(thread, folder)
+            holds = held_by(team)  # now, while nothing was said that would be looked through
+            return team
+
+        successor = Successor(self._store, log, build=build, info=lambda: self._info(thread.team))
+        live = await successor.team(thread, saved=work.saved)
+        live.closes, live.acts, live.folder = holds.closes, holds.acts, folder
+        return live
+
+    async def _build(self, thread: Thread, folder: Path) -> DurableTeam:
+        if thread.team not in self._teams.names():
+            raise TeamUnusable(
+                f"The team {thread.team!r} is not configured any more. "
+                "Begin a new thread with /new."
+            )
+        team = await self._teams.build(thread.team, workdir=folder)
+        if not _can_be_saved(team):
+            raise TeamUnusable(
+                f"The team {thread.team!r} can't be saved, so it can't be used here."
+            )
+        return team
+
+    def stop(self, thread: str, turn: str) -> None:
+        """Stop this turn of the thread, whether it runs already or is about to."""
+        running = self._running.get(thread)
+        if running is not None and running.id == turn:
+            running.stop()
+        else:
+            self._stops[thread] = turn
+
+    def steer(self, thread: str, turn: str) -> None:
+        """Let this turn of the thread, if it runs, take up what waits at its next safe point."""
+        running = self._running.get(thread)
+        if running is not None and running.id == turn:
+            running.steer()
+
+    def revoke(self, thread: str, tool: str) -> None:
+        """Let the thread's turn, if one runs, ask for the tool again."""
+        if running := self._running.get(thread):
+            running.revoke(tool)
+
+    def leave(self) -> None:
+        """Let every turn end at its next safe point, to go on in the next process."""
+        self._leaving = True
+        for turn in self._running.values():
+            turn.leave()
+
+    async def use(self, teams: TeamSource, terms: Terms) -> None:
+        """Build teams from this source from now on, on these terms; the earlier one is closed once
+        its last turn has ended.
+        """
+        self._retired.append((self._teams, {turn.id for turn in self._running.values()}))
+        self._teams, self.terms = teams, terms
+        while self._live:
+            self._drop_oldest()
+        await self._ended("")
+
+    async def _ended(self, turn: str) -> None:
+        left = [(source, turns - {turn}) for source, turns in self._retired]
+        self._retired = [(source, turns) for source, turns in left if turns]
+        for source, turns in left:
+            if not turns:
+                await source.aclose()
+
+    async def close_retired(self) -> None:
+        """Close the earlier sources, whatever still runs on their teams."""
+        retired, self._retired = self._retired, []
+        for source, _ in retired:
+            await source.aclose()
+
+    def evict(self, idle: float) -> None:
+        """Drop the teams that nobody has used for `idle` seconds: they are loaded again."""
+        while self._live and next(iter(self._live.values())).used_at < monotonic() - idle:
+            self._drop_oldest()
+
+    def _drop_oldest(self) -> None:
+        _, live = self._live.popitem(last=False)
+        self.closing.add(live)
+
+    async def close_teams(self) -> None:
+        """Close the teams that are left: nothing runs any more."""
+        live, self._live = self._live, OrderedDict()
+        await self.closing.finish(live.values())
+
+    def forget(self, thread: str) -> None:
+        """Stop the work of a thread that was deleted, and drop what it has in memory."""
+        if turn := self._running.get(thread):
+            turn.stop()
+        if live := self._live.pop(thread, None):
+            self.closing.add(live)
+        for kept in (self._stops, self._delays):
+            kept.pop(thread, None)
+
+
+def _can_be_saved(team: Team) -> TypeGuard[DurableTeam]:
+    return _is_durable(type(team))
+
+
+@lru_cache(maxsize=256)
+def _is_durable(kind: type[Team]) -> bool:
+    return issubclass(kind, DurableTeam)  # it looks for each method by name, so for a type once

@@ -1,0 +1,98 @@
+"""People's messages on their way into a team: as the task of its run or in the midst of it, until
+its saved state holds them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from gateway.content.task import task_of
+from gateway.sessions.tool_gate import Journal
+from gateway.sessions.turn_writer import TurnLog
+from gateway.store.turn_records import QueuedMessage, Work
+from teams.messages import BaseChatMessage, ToolCallExecutionEvent
+
+if TYPE_CHECKING:
+    from teams.base import ModelRequest, ModelWatch
+    from teams.models import RequestUsage
+
+
+@dataclass(slots=True)
+class Joining:
+    """The messages of one turn. `wanted`: something may wait to join it."""
+
+    work: Work
+    log: TurnLog
+    journal: Journal
+    wanted: bool
+    unheard: bool = False
+    """Messages have joined, and no model was asked since."""
+    _given: list[int] = field(default_factory=list[int])
+
+    def task(self, *, anew: bool, handoff_to: str) -> list[BaseChatMessage]:
+        """What the run begins with: what the team has not got, or all of it to a new team."""
+        messages = [each for each in self.work.messages if anew or not each.joined]
+        self._given += [message.inbox for message in messages]
+        work = self.work
+        return task_of(messages, work.thread.key, shared=work.shared, handoff_to=handoff_to)
+
+    def left(self) -> list[BaseChatMessage]:
+        """What joined an earlier attempt that came to its end before the team was saved with it."""
+        return self._added([each for each in self.work.messages if not each.joined])
+
+    async def after_tools(self, item: ToolCallExecutionEvent) -> list[BaseChatMessage]:
+        """What the agent is to hear that has called these tools.
+
+        Nothing after a hand-off: somebody else comes next, or a person, whose next message it is.
+        """
+        if any(result.call_id in self.journal.handoffs for result in item.content):
+            return []
+        return await self.between()
+
+    async def between(self) -> list[BaseChatMessage]:
+        """What the next speaker is to hear."""
+        if not self.wanted:
+            return []
+        self.wanted = False
+        return self._added(await self.log.join())
+
+    def _added(self, messages: Sequence[QueuedMessage]) -> list[BaseChatMessage]:
+        work = self.work
+        for message in messages:
+            self.journal.joined(message.author, untrusted=message.untrusted)
+        self._given += [message.inbox for message in messages]
+        self.unheard = self.unheard or bool(messages)
+        shared = work.shared or any(each.author.id != work.asker.id for each in messages)
+        return task_of(messages, work.thread.key, shared=shared, handoff_to="")
+
+    def given(self) -> list[int]:
+        """The messages that the team has got since this was asked last: it is being saved."""
+        given, self._given = self._given, []
+        return given
+
+    def heard(self) -> None:
+        """A model is asked, and so hears all that was said before."""
+        self.unheard = False
+
+
+@dataclass(frozen=True, slots=True)
+class Listening:
+    """A ModelWatch that tells what joins a turn when models are asked, on the way to `meter`."""
+
+    meter: ModelWatch
+    joining: Joining
+
+    async def asks(self, request: ModelRequest) -> None:
+        """A model is about to be asked."""
+        self.joining.heard()
+        await self.meter.asks(request)
+
+    def answered(self, request: ModelRequest, usage: RequestUsage) -> None:
+        """The model has answered."""
+        self.meter.answered(request, usage)
+
+    def ended(self, request: ModelRequest, *, written: int | None) -> None:
+        """There is no answer, or not all of it."""
+        self.meter.ended(request, written=written)

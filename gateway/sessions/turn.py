@@ -1,0 +1,369 @@
+"""One turn: a run of the team, shown as it goes, saved at each safe point that matters.
+
+The team is pulled at its own pace: no tool runs, and nothing is shown, before what came ahead of it
+is stored. A message is stored while the team sees who is next: with the end of the turn, if that is
+all that comes. What a turn needs to go on after a crash, a shutdown or days of waiting is in the
+store before anybody sees it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Collection
+from contextlib import aclosing, suppress
+
+from gateway.errors import BudgetSpent, GatewayError, TeamUnusable, causes, report
+from gateway.events import MessageFinished, Notice, SessionEvent, SpeakerStarted, TextDelta
+from gateway.registry import TeamInfo
+from gateway.sessions.event_mapper import Transcript
+from gateway.sessions.human_requests import Humans
+from gateway.sessions.live_team import LiveTeam
+from gateway.sessions.output_files import MadeFiles
+from gateway.sessions.steering import Joining, Listening
+from gateway.sessions.tool_gate import Journal, Rules
+from gateway.sessions.turn_settings import Terms
+from gateway.sessions.turn_writer import TurnLog
+from gateway.store.records import CallRow, Checkpoint, OpenMessage
+from gateway.store.turn_records import Record, TurnEnd, Work
+from teams.base import TaskResult, run_hooks
+from teams.core import CancellationToken
+from teams.messages import (
+    BaseAgentEvent,
+    BaseChatMessage,
+    HandoffMessage,
+    ToolCallExecutionEvent,
+    ToolCallRequestEvent,
+    UserInputRequestedEvent,
+)
+
+SHOW_EVERY = 2.0
+"""Seconds between two writes of the text of a message that still grows."""
+
+TRY_AGAIN = "/retry"
+
+Build = Callable[[], Awaitable[LiveTeam]]
+
+
+class Turn:
+    """A turn on its way to being done, waiting, stopped, failed or, at a shutdown, paused."""
+
+    def __init__(
+        self,
+        work: Work,
+        log: TurnLog,
+        info: TeamInfo,
+        rules: Rules,
+        terms: Terms,
+    ) -> None:
+        self.id = work.lease.turn
+        self.intact = False
+        """The team has come to an end of its own: it can be used again as it stands."""
+        self.ended = "cut short"
+        """How it has left its lane."""
+        self._work = work
+        self._log = log
+        self._participants: Collection[str] = info.participants
+        self._humans = Humans(log, work.requests, terms, work.asker.id)
+        self._journal = Journal(
+            log,
+            self._humans,
+            rules,
+            work.calls,
+            granted=work.grants,
+            people=(work.asker, *work.others),
+            untrusted=work.untrusted,
+        )
+        self._transcript = Transcript(
+            log.thread,
+            log.turn,
+            info.models,
+            people=self._humans.proxies,
+            resumed=work.open_messages,
+        )
+        self._token = CancellationToken()
+        log.unwritable = self._token.cancel
+        self._leaving = False
+        self._files: MadeFiles | None = None
+        self._largest_file = terms.largest_file
+        self._joining = Joining(work, log, self._journal, wanted=work.thread.mode == "steer")
+        self._too_long = False
+        self._unwritten: list[SessionEvent] = []
+        self._shown_at = 0.0
+        self._handoff_from = work.thread.handoff_from
+        self._handoff_written = work.thread.handoff_from
+
+    def stop(self) -> None:
+        """End the turn at once: a person wants it."""
+        self._token.cancel()
+
+    def steer(self) -> None:
+        """Take up, at the next safe point, what waits to join."""
+        self._joining.wanted = True
+
+    def revoke(self, tool: str) -> None:
+        """Ask for a tool again that was approved for the rest of the thread."""
+        self._journal.revoke(tool)
+
+    def leave(self) -> None:
+        """End this attempt at the next safe point: the process ends."""
+        self._leaving = True
+
+    async def run(self, build: Build) -> bool:
+        """Run the team as far as it goes. True if the thread has more to do at once.
+
+        Raises GatewayError if the store fails or the lease is lost; the turn then goes on later.
+        """
+        if self._work.stop:
+            self.stop()
+        live: LiveTeam | None = None
+        try:
+            live = await build()
+            self._files = self._files_of(live)
+            timer = self._timer()
+            try:
+                # Code that wants to run is a tool call like any other: it is not approved twice.
+                with run_hooks(
+                    intercept=self._journal.intercept,
+                    ask=self._humans.ask,
+                    model=Listening(self._log.meter, self._joining),
+                    between=self._joining.between,
+                ):
+                    return await self._drive(live)
+            finally:
+                if timer is not None:
+                    timer.cancel()
+        except asyncio.CancelledError:
+            if live is None or not self._token.is_cancelled() or _being_cancelled():
+                await self._cut_short()
+                raise
+            return await self._stopped(live)
+        except Exception as error:
+            for cause in causes(error):
+                if isinstance(cause, BudgetSpent):
+                    return await self._over_budget(live, cause)
+                if isinstance(cause, GatewayError) and not isinstance(cause, TeamUnusable):
+                    await self._log.leave()
+                    raise cause from error
+            return await self._failed(live, error)
+
+    def _files_of(self, live: LiveTeam) -> MadeFiles | None:
+        """What finds the files that the team makes; None if it does nothing but ask models."""
+        if live.folder is None or not live.acts:
+            return None
+        told = self._work.thread.files_at
+        return MadeFiles(live.folder, told, largest=self._largest_file)
+
+    def _timer(self) -> asyncio.TimerHandle | None:
+        """Stops the run once it has taken all the time that one turn may take."""
+        if (seconds := self._log.meter.seconds) is None:
+            return None
+        return asyncio.get_running_loop().call_later(seconds, self._time_is_up)
+
+    def _time_is_up(self) -> None:
+        self._too_long = True
+        self.stop()
+
+    async def _drive(self, live: LiveTeam) -> bool:
+        task = self._task(live)
+        while True:
+            stream = live.team.run_stream(
+                task=task, cancellation_token=self._token, output_task_messages=False
+            )
+            async with aclosing(stream):
+                async for item in stream:
+                    if isinstance(item, TaskResult):
+                        break
+                    await self._take(live, item)
+                    if self._leaving:
+                        return await self._paused(live)
+                else:
+                    raise RuntimeError("The team's run ended without a result.")
+            if item.pending or not self._joining.unheard:
+                return await self._ended(live, item)
+            task = None  # it ended before anybody could heed what had joined
+            await self._log.write(self._record(await live.checkpoint()))
+            self._joining.heard()
+
+    def _task(self, live: LiveTeam) -> list[BaseChatMessage] | None:
+        """What the run begins with; None if the team knows its task already."""
+        work = self._work
+        if not work.delivered or live.anew:
+            anew, live.anew = live.anew, False
+            if anew:  # the store has forgotten it, too
+                self._handoff_from = self._handoff_written = ""
+            handoff_to = self._handoff_from if live.hands_off else ""
+            return self._joining.task(anew=anew, handoff_to=handoff_to)
+        if left := self._joining.left():
+            live.team.add_messages(left)
+        return None
+
+    async def _take(self, live: LiveTeam, item: BaseAgentEvent | BaseChatMessage) -> None:
+        message = item if isinstance(item, BaseChatMessage) else None
+        to_people = False
+        if message is not None and live.hands_off:
+            to_people = self._note_handoff(message)
+        elif isinstance(item, UserInputRequestedEvent):
+            self._humans.heard(item)
+        deltas: list[TextDelta] = []
+        for event in self._transcript.take(item, to_people=to_people):
+            if isinstance(event, TextDelta):
+                deltas.append(event)
+            else:
+                self._unwritten.append(event)
+        if message is not None:
+            if not live.ends_next:
+                await self._log.put_off(self._record(await live.checkpoint()))
+        elif _matters(item) or any(isinstance(e, MessageFinished) for e in self._unwritten):
+            if isinstance(item, ToolCallExecutionEvent):
+                live.team.add_messages(await self._joining.after_tools(item))
+            await self._log.write(self._record(await live.checkpoint()))
+        elif any(isinstance(event, SpeakerStarted) for event in self._unwritten):
+            await self._show_speaker()
+        self._log.show(deltas)
+        if deltas and asyncio.get_running_loop().time() - self._shown_at >= SHOW_EVERY:
+            await self._log.write(Record(shown=self._transcript.open_messages()))
+            self._shown_at = asyncio.get_running_loop().time()
+
+    def _note_handoff(self, message: BaseChatMessage) -> bool:
+        """Whether the message hands the work to people: the next message is the way back."""
+        outside = isinstance(message, HandoffMessage) and message.target not in self._participants
+        self._handoff_from = message.source if outside else ""
+        return outside
+
+    async def _show_speaker(self) -> None:
+        """Say at once who speaks; what else was not written yet waits for the team's state."""
+        started = [event for event in self._unwritten if isinstance(event, SpeakerStarted)]
+        self._unwritten = [e for e in self._unwritten if not isinstance(e, SpeakerStarted)]
+        await self._log.write(Record(events=started, shown=self._transcript.open_messages()))
+        self._shown_at = asyncio.get_running_loop().time()
+
+    async def _end(
+        self, checkpoint: Checkpoint | None, end: TurnEnd, calls: Collection[CallRow] = ()
+    ) -> bool:
+        """Write the end of this attempt. True if the thread has more to do at once."""
+        files_at: int | None = None
+        if self._files is not None and end.status != "paused":
+            made, files_at = await self._files.look(self._log.thread, self._log.turn)
+            self._unwritten += made
+        shown = self._transcript.open_messages()
+        record = self._record(checkpoint, shown=shown, calls=calls, files_at=files_at, end=end)
+        recorded = await self._log.write(record)
+        self.ended = end.status
+        return recorded.again
+
+    def _record(
+        self,
+        checkpoint: Checkpoint | None,
+        *,
+        shown: Collection[OpenMessage] = (),
+        calls: Collection[CallRow] = (),
+        files_at: int | None = None,
+        end: TurnEnd | None = None,
+    ) -> Record:
+        """What was not written yet; whoever can't write it gives the turn up."""
+        events, self._unwritten = self._unwritten, []
+        handoff, known = self._handoff_from, self._handoff_written
+        self._handoff_written = handoff
+        return Record(
+            events=events,
+            checkpoints=(checkpoint,) if checkpoint else (),
+            shown=shown,
+            sealed=[event.message for event in events if isinstance(event, MessageFinished)],
+            calls=calls,
+            handoff_from=None if handoff == known else handoff,
+            joined=self._joining.given() if checkpoint else (),
+            files_at=files_at,
+            end=end,
+        )
+
+    async def _ended(self, live: LiveTeam, result: TaskResult) -> bool:
+        checkpoint = await live.checkpoint()
+        if result.pending:
+            await self._humans.pending(result.pending)
+        else:
+            self._unwritten += self._transcript.close(done=True)
+        end = TurnEnd(
+            status="waiting" if result.pending else "done", reason=result.stop_reason or ""
+        )
+        again = await self._end(checkpoint, end)
+        self.intact = True
+        return again
+
+    async def _paused(self, live: LiveTeam) -> bool:
+        return await self._end(await live.checkpoint(), TurnEnd(status="paused"))
+
+    async def _stopped(self, live: LiveTeam) -> bool:
+        calls, lost = self._journal.given_up(stopped=True)
+        self._unwritten += [*self._transcript.close(done=False), *lost]
+        reason = "stopped"
+        if self._too_long:
+            reason = self._log.meter.too_long()
+            self._unwritten.append(self._notice(reason))
+        await live.team.abandon_turn()  # a run that was not taken up again is over as well
+        end = TurnEnd(status="stopped", reason=reason)
+        return await self._end(await live.checkpoint(), end, calls)
+
+    async def _over_budget(self, live: LiveTeam | None, spent: BudgetSpent) -> bool:
+        """End where the run stands: the next message goes on from there, and so does /retry."""
+        calls, lost = self._journal.given_up(stopped=False)
+        text = str(spent)
+        self._unwritten += [
+            *self._transcript.close(done=False),
+            *lost,
+            self._notice(text, TRY_AGAIN),
+        ]
+        checkpoint = await self._last_checkpoint(live)
+        again = await self._end(checkpoint, TurnEnd(status="failed", reason=text), calls)
+        self.ended = "over budget"
+        return again
+
+    def _notice(self, text: str, command: str = "") -> Notice:
+        return Notice(
+            thread=self._log.thread,
+            turn=self._log.turn,
+            text=text,
+            level="warning",
+            command=command,
+            label="Try again" if command else "",
+        )
+
+    async def _cut_short(self) -> None:
+        """The process can't wait any longer: the next one goes on from the last checkpoint."""
+        with suppress(GatewayError):
+            shown = self._transcript.open_messages()
+            await self._log.write(Record(shown=shown, end=TurnEnd(status="paused")))
+
+    async def _failed(self, live: LiveTeam | None, error: Exception) -> bool:
+        local = self._work.thread.key.is_local
+        failure = report(error, thread=self._log.thread, turn=self._log.turn, local=local)
+        calls, lost = self._journal.given_up(stopped=False)
+        self._unwritten += [*self._transcript.close(done=False), *lost]
+        self._unwritten.append(
+            Notice(
+                thread=self._log.thread,
+                turn=self._log.turn,
+                text=failure.text,
+                level="error",
+                incident=failure.incident,
+                retry=failure.retry,
+            )
+        )
+        checkpoint = await self._last_checkpoint(live)
+        return await self._end(checkpoint, TurnEnd(status="failed", reason=failure.text), calls)
+
+    async def _last_checkpoint(self, live: LiveTeam | None) -> Checkpoint | None:
+        try:
+            return None if live is None else await live.checkpoint()
+        except Exception as error:  # an agent of somebody's may fail to save as it failed to speak
+            report(error, thread=self._log.thread, turn=self._log.turn)
+            return None
+
+
+def _matters(item: BaseAgentEvent | BaseChatMessage) -> bool:
+    """Whether to save the team here, besides after a message: before tools run, and after them."""
+    return isinstance(item, ToolCallRequestEvent | ToolCallExecutionEvent)
+
+
+def _being_cancelled() -> bool:
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0

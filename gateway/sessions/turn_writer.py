@@ -1,0 +1,128 @@
+"""The writes of one turn, in their order: committed first, shown next."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from dataclasses import replace
+
+from gateway.budgets.ledger import Meter
+from gateway.errors import GatewayError
+from gateway.events import Notice, SessionEvent
+from gateway.sessions.event_bus import EventBus
+from gateway.store.protocols import SessionStore
+from gateway.store.turn_records import Lease, QueuedMessage, Record, Recorded
+
+LOG = logging.getLogger("gateway.events")
+
+
+class TurnLog:
+    """Writes under the turn's lease. Every write raises Fenced once the lease is lost."""
+
+    def __init__(self, store: SessionStore, bus: EventBus, lease: Lease, meter: Meter) -> None:
+        self._store = store
+        self._bus = bus
+        self.lease = lease
+        self.meter = meter
+        """Counts what the turn uses."""
+        self._put_off: Record | None = None
+        self._due: asyncio.Handle | None = None
+        self._writing: asyncio.Task[Recorded] | None = None
+        self.unwritable: Callable[[], None] = _nothing
+        """Called where what was put off can't be written: the run must not go on."""
+
+    @property
+    def thread(self) -> str:
+        """The turn's thread."""
+        return self.lease.thread
+
+    @property
+    def turn(self) -> str:
+        """The turn's id."""
+        return self.lease.turn
+
+    async def write(self, record: Record) -> Recorded:
+        """Commit, then show what was committed. What models were used for goes with it, and what
+        was put off.
+        """
+        await self._settle()
+        if (before := self._take_put_off()) is not None:
+            record = before.followed_by(record)
+        return await self._commit(record)
+
+    async def put_off(self, record: Record) -> None:
+        """Commit and show this together with what is written next, if that comes at once; or else
+        while the team waits for something.
+        """
+        await self._settle()
+        if (before := self._take_put_off()) is not None:
+            record = before.followed_by(record)
+        self._put_off = record
+        self._due = asyncio.get_running_loop().call_soon(self._write_put_off)
+
+    def _take_put_off(self) -> Record | None:
+        record, self._put_off = self._put_off, None
+        if self._due is not None:
+            self._due.cancel()
+            self._due = None
+        return record
+
+    def _write_put_off(self) -> None:
+        if (record := self._take_put_off()) is not None:
+            # Whoever writes next, or leaves, waits for it.
+            loop = asyncio.get_running_loop()
+            self._writing = loop.create_task(self._commit(record), name=f"turn {self.turn} writes")
+            self._writing.add_done_callback(self._written)
+
+    def _written(self, writing: asyncio.Task[Recorded]) -> None:
+        if writing.cancelled() or writing.exception() is not None:
+            self.unwritable()  # whoever writes next learns why
+
+    async def _settle(self) -> None:
+        """Wait for what is being written; raises what became of it."""
+        if (writing := self._writing) is not None:
+            await asyncio.wait([writing])  # who is cancelled here leaves it to its end
+            self._writing = None
+            writing.result()
+
+    async def leave(self) -> None:
+        """Write no more: what was put off is lost with the lease."""
+        self._take_put_off()
+        with suppress(GatewayError):
+            await self._settle()
+
+    async def _commit(self, record: Record) -> Recorded:
+        uses, told = self.meter.take()
+        if uses or told:
+            notices = [Notice(thread=self.thread, turn=self.turn, text=text) for text in told]
+            record = replace(record, uses=uses, events=[*record.events, *notices])
+        try:
+            recorded = await self._store.record(self.lease, record)
+        except GatewayError:  # one who is cancelled here has written all the same
+            self.meter.put_back(uses, told)
+            raise
+        self.show(recorded.events)
+        return recorded
+
+    async def join(self) -> tuple[QueuedMessage, ...]:
+        """Take what waits into the turn, if it may join it, and show that."""
+        if self._put_off or self._writing:
+            await self.write(Record())
+        joined = await self._store.join(self.lease)
+        self.show(joined.events)
+        return joined.messages
+
+    def show(self, events: Iterable[SessionEvent]) -> None:
+        """Show what needs no commit, or has it."""
+        events = tuple(events)
+        if LOG.isEnabledFor(logging.INFO):
+            for event in events:
+                if event.seq:
+                    LOG.info("%s", event.kind, extra={"event": f"{self.thread}:{event.seq}"})
+        self._bus.publish(self.thread, events)
+
+
+def _nothing() -> None:
+    pass

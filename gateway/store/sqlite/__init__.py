@@ -1,0 +1,1 @@
+"""The SQLite driver: one writer thread, readers, lock, backup, migration."""

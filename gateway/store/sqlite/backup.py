@@ -1,0 +1,170 @@
+"""A copy of the database in one file, made while it is written, and one in the database's place."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import os
+import sqlite3
+from contextlib import closing, suppress
+from pathlib import Path
+
+from gateway.errors import NotFound, StoreCorrupt, StoreFull, StoreTooNew, StoreUnwritable
+from gateway.store.sqlite.migrate import APPLICATION_ID, migrations
+from gateway.store.sqlite.writer import translate
+
+
+async def write_backup(source: Path, target: Path) -> None:
+    """Copy the database as it is at one moment; `target` is replaced whole or not at all.
+
+    Raises StoreUnwritable, StoreFull, or NotFound where there is no database.
+    """
+    await asyncio.to_thread(_write, source, target)
+
+
+def _write(source: Path, target: Path) -> None:
+    if not source.exists():
+        raise NotFound(f"There is no store at {str(source.parent)!r} yet.")
+    part = target.with_name(f".{target.name}.{os.getpid()}.part")
+    try:
+        os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        _copy(source, part)
+        _sync(part)
+        part.replace(target)
+        _sync(target.parent)
+    except sqlite3.Error as error:
+        raise translate(error, source) from error
+    except OSError as error:
+        if error.errno == errno.ENOSPC:
+            raise StoreFull from error
+        raise StoreUnwritable(
+            f"The backup {str(target)!r} can't be written: {error.strerror}."
+        ) from error
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _copy(source: Path, part: Path) -> None:
+    with closing(sqlite3.connect(source)) as old, closing(sqlite3.connect(part)) as new:
+        old.execute("PRAGMA query_only = ON")
+        # In one step: one that lets writers in between would begin anew after each of them.
+        old.backup(new)
+        new.execute("PRAGMA journal_mode = DELETE")  # one file, without a log beside it
+
+
+async def stage(backup: Path, store: Path) -> None:
+    """Copy a backup beside the store, and check it whole; the store itself may be in use.
+
+    Raises NotFound, StoreCorrupt, StoreTooNew, StoreFull or StoreUnwritable.
+    """
+    await asyncio.to_thread(_stage, backup, store)
+
+
+async def put_staged(store: Path) -> None:
+    """Put what was staged in the place of the store, which nobody may have open, and keep that one.
+
+    Whenever the process or the machine ends, the one or the other is there whole. Raises
+    StoreUnwritable.
+    """
+    await asyncio.to_thread(_put, store)
+
+
+def kept(store: Path) -> Path:
+    """Where the store is kept that a backup took the place of; one from earlier is replaced."""
+    return store.with_suffix(".before-restore.db")
+
+
+def _staged(store: Path) -> Path:
+    return store.with_suffix(".restore.db")
+
+
+def _stage(backup: Path, store: Path) -> None:
+    if not backup.is_file():
+        raise NotFound(f"There is no backup at {str(backup)!r}.")
+    staged = _staged(store)
+    try:
+        os.close(os.open(staged, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600))
+        _copy_checked(backup, staged)
+        _sync(staged)
+    except BaseException as error:
+        staged.unlink(missing_ok=True)
+        raise _said(error, backup, store) from error
+
+
+def _said(error: BaseException, backup: Path, store: Path) -> BaseException:
+    match error:
+        case OSError(errno=errno.ENOSPC):
+            return StoreFull()
+        case OSError():
+            return StoreUnwritable(
+                f"The backup can't be copied to {str(store.parent)!r}: {error.strerror}."
+            )
+        case sqlite3.OperationalError():
+            return translate(error)
+        case sqlite3.DatabaseError():
+            return StoreCorrupt(f"The backup {str(backup)!r} is damaged: {error}.")
+        case _:
+            return error
+
+
+def _copy_checked(backup: Path, staged: Path) -> None:
+    source_uri = f"{backup.absolute().as_uri()}?mode=ro"
+    with (
+        closing(sqlite3.connect(source_uri, uri=True)) as source,
+        closing(sqlite3.connect(staged)) as copy,
+    ):
+        source.backup(copy)
+        copy.execute("PRAGMA journal_mode = DELETE")
+        _check(copy, backup)
+
+
+def _check(copy: sqlite3.Connection, backup: Path) -> None:
+    if not backup.stat().st_size:
+        raise StoreCorrupt(f"The file {str(backup)!r} is empty.")
+    if copy.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
+        raise StoreCorrupt(f"The file {str(backup)!r} is a database, but not one of Parley's.")
+    version, newest = copy.execute("PRAGMA user_version").fetchone()[0], max(migrations())
+    if version > newest:
+        raise StoreTooNew(
+            f"The backup {str(backup)!r} was made by a newer Parley (format {version}, "
+            f"this one knows {newest}). Update Parley to restore it."
+        )
+    if (found := copy.execute("PRAGMA quick_check(1)").fetchone()[0]) != "ok":
+        raise StoreCorrupt(f"The backup {str(backup)!r} is damaged: {found}.")
+
+
+def _put(store: Path) -> None:
+    try:
+        if store.exists():
+            _keep(store)
+        _staged(store).replace(store)
+        _sync(store.parent)
+    except OSError as error:
+        raise StoreUnwritable(
+            f"The store {str(store)!r} can't be replaced: {error.strerror}."
+        ) from error
+
+
+def _keep(store: Path) -> None:
+    # One that is too damaged to take its log in is kept as it is, with its log.
+    with suppress(sqlite3.DatabaseError), closing(sqlite3.connect(store)) as connection:
+        connection.execute("PRAGMA journal_mode = DELETE")
+    copy = kept(store)
+    for path in (copy, _log(copy)):
+        path.unlink(missing_ok=True)
+    copy.hardlink_to(store)
+    if _log(store).exists():
+        _log(store).replace(_log(copy))
+    store.with_name(f"{store.name}-shm").unlink(missing_ok=True)
+
+
+def _log(store: Path) -> Path:
+    return store.with_name(f"{store.name}-wal")
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

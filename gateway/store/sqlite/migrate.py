@@ -1,0 +1,92 @@
+"""The version of a store: making a new one, and bringing an older one up to date, with a copy
+before each step.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Mapping
+from importlib.resources import files
+from pathlib import Path
+
+import aiosqlite
+
+from gateway.errors import StoreCorrupt, StoreTooNew
+
+APPLICATION_ID = 0x5041524C
+"""Marks an SQLite file as ours ("PARL")."""
+
+
+def migrations() -> dict[int, str]:
+    """The scripts that lead from each version to the one they are numbered with."""
+    folder = files("gateway.store.sqlite") / "migrations"
+    scripts = [entry for entry in folder.iterdir() if entry.name.endswith(".sql")]
+    return {int(entry.name[:4]): entry.read_text("utf-8") for entry in scripts}
+
+
+async def bring_up_to_date(path: Path, steps: Mapping[int, str]) -> None:
+    """Make the store at `path`, or apply the steps it lacks. Raises StoreTooNew or StoreCorrupt."""
+    schema = (files("gateway.store.sqlite") / "schema.sql").read_text("utf-8")
+    newest = max(steps, default=1)
+    async with aiosqlite.connect(path, isolation_level=None) as connection:
+        await connection.execute("PRAGMA journal_mode = WAL")
+        await connection.execute("PRAGMA synchronous = FULL")
+        # What a step moves elsewhere, or removes, must not stay where it was.
+        await connection.execute("PRAGMA secure_delete = ON")
+        version = await known_version(connection, path, newest)
+        if version == 0:
+            await _apply(connection, f"PRAGMA application_id = {APPLICATION_ID};\n{schema}", 1)
+            version = 1
+            copies = False
+        else:
+            copies = True
+        for step in range(version + 1, newest + 1):
+            if copies:
+                await _copy(connection, path.with_suffix(f".v{step - 1}.db"))
+            await _apply(connection, steps[step], step)
+
+
+async def known_version(connection: aiosqlite.Connection, path: Path, newest: int) -> int:
+    """The version of the store at `path`, 0 for an empty file. Raises StoreTooNew for one after
+    `newest`, and StoreCorrupt.
+    """
+    version = await _version(connection, path)
+    if version > newest:
+        raise StoreTooNew(
+            f"The store {str(path)!r} was made by a newer Parley (format {version}, "
+            f"this one knows {newest}). Update Parley to open it."
+        )
+    return version
+
+
+async def _version(connection: aiosqlite.Connection, path: Path) -> int:
+    version, application, tables = [
+        (await (await connection.execute(query)).fetchone() or (0,))[0]
+        for query in (
+            "PRAGMA user_version",
+            "PRAGMA application_id",
+            "SELECT COUNT(*) FROM sqlite_master",
+        )
+    ]
+    if tables and application != APPLICATION_ID:
+        raise StoreCorrupt(f"The file {str(path)!r} is a database, but not one of Parley's.")
+    return version if tables else 0
+
+
+async def _apply(connection: aiosqlite.Connection, script: str, version: int) -> None:
+    try:
+        await connection.executescript(
+            f"BEGIN IMMEDIATE;\n{script};\nPRAGMA user_version = {version};\nCOMMIT;"
+        )
+    except sqlite3.Error:
+        if connection.in_transaction:
+            await connection.rollback()
+        raise
+
+
+async def _copy(connection: aiosqlite.Connection, target: Path) -> None:
+    # A copy that is there already is of an attempt that failed: it is written anew.
+    os.close(os.open(target, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600))
+    async with aiosqlite.connect(target) as copy:
+        await connection.backup(copy)

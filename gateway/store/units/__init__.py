@@ -1,0 +1,1 @@
+"""Units of work: plain functions over a connection, one per store operation."""

@@ -1,0 +1,112 @@
+"""Units of work around files that are fetched once their message is stored: its turn waits for
+them, and begins without those that can't be had.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import asdict
+
+from gateway.conversation import (
+    AWAITED_SECONDS,
+    AwaitedFile,
+    ConversationKey,
+    MissingFile,
+)
+from gateway.events import Notice, SessionEvent
+from gateway.store.decisions import Awaiting, Brought, Sort
+from gateway.store.records import Thread
+from gateway.store.units.attachments import attach
+from gateway.store.units.queue import open_turn
+from gateway.store.units.rows import MessageRow, add_events, find_thread
+
+LEFT_OUT = "(The file {name!r} did not get here: {why}.)"
+TOLD = "The file {name!r} did not get to the team: {why}."
+NOT_IN_TIME = "its platform did not deliver it in time; send it again"
+
+
+def expect(
+    connection: sqlite3.Connection, inbox: int, files: Sequence[AwaitedFile], now: float
+) -> None:
+    """Note what a message's turn waits for."""
+    connection.execute(
+        "UPDATE inbox SET awaits = ?, awaits_until = ? WHERE id = ?",
+        (json.dumps([asdict(file) for file in files]), now + AWAITED_SECONDS, inbox),
+    )
+
+
+def expect_anew(connection: sqlite3.Connection, now: float) -> None:
+    """Give the files time that nobody has fetched while no process ran."""
+    connection.execute(
+        "UPDATE inbox SET awaits_until = ? WHERE awaits IS NOT NULL", (now + AWAITED_SECONDS,)
+    )
+
+
+def awaiting(row: sqlite3.Row) -> Awaiting:
+    """A message whose files are not here yet."""
+    return Awaiting(
+        inbox=row["id"],
+        key=ConversationKey.parse(row["conversation"]),
+        files=_files(row),
+    )
+
+
+def wait(connection: sqlite3.Connection, first: MessageRow, thread: Thread, now: float) -> float:
+    """Seconds for which a turn of the thread waits that begins with the message `first`."""
+    until = first.awaits_until if first.awaits is not None else None
+    if thread.takes_all:
+        until = connection.execute(
+            "SELECT MAX(awaits_until) FROM inbox"
+            " WHERE thread = ? AND outcome = 'queued' AND awaits IS NOT NULL",
+            (thread.id,),
+        ).fetchone()[0]
+    # A clock that was set back must not hold a turn up for longer than it was meant to wait.
+    return 0.0 if until is None else min(AWAITED_SECONDS, until - now)
+
+
+def bring(connection: sqlite3.Connection, inbox: int, sort: Sort, now: float) -> Brought | None:
+    """Give a message its files; None if it waits for none, or does not wait any more."""
+    row = connection.execute(
+        "SELECT * FROM inbox WHERE id = ? AND outcome = 'queued' AND awaits IS NOT NULL", (inbox,)
+    ).fetchone()
+    if row is None:
+        return None
+    thread = find_thread(connection, row["thread"])
+    taken, missing = sort(thread.attached)
+    attach(connection, inbox, taken)
+    events = _complete(connection, row, missing, now)
+    steer = open_turn(connection, thread.id) if thread.mode == "steer" else ""
+    return Brought(thread=thread.id, events=events, steer=steer)
+
+
+def give_up(connection: sqlite3.Connection, turn: str, now: float) -> tuple[SessionEvent, ...]:
+    """Let a turn begin without what did not come in time."""
+    rows = connection.execute(
+        "SELECT * FROM inbox WHERE turn = ? AND awaits IS NOT NULL", (turn,)
+    ).fetchall()
+    told: list[SessionEvent] = []
+    for row in rows:
+        late = [MissingFile(name=file.name, why=NOT_IN_TIME) for file in _files(row)]
+        told += _complete(connection, row, late, now)
+    return tuple(told)
+
+
+def _complete(
+    connection: sqlite3.Connection, row: sqlite3.Row, missing: Sequence[MissingFile], now: float
+) -> tuple[SessionEvent, ...]:
+    """Let a message wait for nothing, and say what is missing: to the team and to its author."""
+    lines = [LEFT_OUT.format(name=each.name, why=each.why) for each in missing]
+    connection.execute(
+        "UPDATE inbox SET awaits = NULL, text = ?, untrusted = quotes <> '[]'"
+        " OR EXISTS (SELECT 1 FROM attachments WHERE inbox = inbox.id) WHERE id = ?",
+        ("\n".join(filter(None, [row["text"], *lines])), row["id"]),
+    )
+    told = "\n".join(TOLD.format(name=each.name, why=each.why) for each in missing)
+    notices = [Notice(thread=row["thread"], text=told, level="warning")] if told else []
+    return add_events(connection, row["thread"], notices, now)
+
+
+def _files(row: sqlite3.Row) -> tuple[AwaitedFile, ...]:
+    return tuple(AwaitedFile(**file) for file in json.loads(row["awaits"]))

@@ -1,0 +1,182 @@
+"""Decisions that change what was accepted before: edits and deletions on a platform, what waits,
+the mode, grants.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, TypeAlias
+
+from gateway.conversation import Author, InboundMessage
+from gateway.events import SessionEvent
+from gateway.store.decisions import Accepted, Again, Cancel, Change, Drop, First, Revoke, SetMode
+from gateway.store.units import queue
+from gateway.store.units import requests as asked
+from gateway.store.units.attachments import attach
+from gateway.store.units.rows import author_of, quotes_of
+
+if TYPE_CHECKING:
+    from gateway.store.units.inbox import Acceptance
+
+NOT_YOURS = "That message is not yours."
+NOT_WAITING = "No message with the number {inbox} waits here; /queue lists them."
+TAKEN_BACK = "Message {inbox} is taken back."
+COMES_FIRST = "Message {inbox} comes next."
+NOTHING_TO_REPEAT = "There is nothing to run again: it was done already, or taken back."
+REVOKED = "{tool} is asked for again before it runs."
+NOT_GRANTED = "{tool} was not approved for this thread by you or for you; /grants lists what was."
+
+IGNORED = Accepted(inbox=0, thread="", lane="", outcome="refused", reply="", decision=None)
+
+Amendment: TypeAlias = Change | Cancel | Again | Drop | First | SetMode | Revoke
+
+
+def amend(acceptance: Acceptance, decision: Amendment) -> Accepted:
+    """Change what was accepted before."""
+    match decision:
+        case Change():
+            return _change(acceptance, decision)
+        case Cancel():
+            return _cancel(acceptance, decision)
+        case Again():
+            return _again(acceptance, decision)
+        case Drop() | First():
+            return _rearrange(acceptance, decision)
+        case SetMode():
+            return _set_mode(acceptance, decision)
+        case Revoke():
+            return _revoke(acceptance, decision)
+
+
+def _change(acceptance: Acceptance, decision: Change) -> Accepted:
+    target = _target(acceptance, anybody=decision.anybody)
+    message = acceptance.message
+    if target is None or not queue.is_new(acceptance.connection, target, message):
+        return IGNORED
+    if not target.waits:
+        before, _ = queue.latest(acceptance.connection, target)
+        inbox = acceptance.insert(target.thread, "merged", edits=target.inbox)
+        if message.keeps_files:
+            queue.copy_files(acceptance.connection, before, inbox)
+        else:
+            attach(acceptance.connection, inbox, message.attachments)
+        queue.forget_edits(acceptance.connection, target.inbox, but=inbox)
+        events = queue.offer(acceptance.connection, target, acceptance.now)
+    else:
+        inbox = acceptance.insert(target.thread, "merged", edits=target.inbox, keep=False)
+        if not message.keeps_files:
+            queue.replace_files(acceptance.connection, target, message.attachments)
+        acceptance.connection.execute(
+            "UPDATE inbox SET text = ?, quotes = ?, untrusted = ? OR awaits IS NOT NULL"
+            " OR EXISTS (SELECT 1 FROM attachments WHERE inbox = inbox.id) WHERE id = ?",
+            (message.text, quotes_as_json(message), is_untrusted(message), target.inbox),
+        )
+        events = queue.shown(acceptance.connection, target, message.text, acceptance.now)
+    return replace(acceptance.accepted(inbox, target.thread, "merged"), events=events)
+
+
+def _cancel(acceptance: Acceptance, decision: Cancel) -> Accepted:
+    target = _target(acceptance, anybody=decision.anybody)
+    if target is None:
+        return IGNORED
+    if not acceptance.message.author.id:  # its platform does not say who
+        author = Author(id=target.author, name=target.name)
+        acceptance.message = replace(acceptance.message, author=author)
+    inbox = acceptance.insert(target.thread, "merged", edits=target.inbox, keep=False)
+    events: tuple[SessionEvent, ...] = ()
+    queue.forget_edits(acceptance.connection, target.inbox)
+    taken = queue.withdraw(acceptance.connection, target.thread, target.inbox, acceptance.now)
+    if taken is not None:
+        events = tuple(taken[1])
+    elif target.is_worked_on:
+        events = queue.missed(acceptance.connection, target, acceptance.now)
+    return replace(acceptance.accepted(inbox, target.thread, "merged"), events=events)
+
+
+def _target(acceptance: Acceptance, *, anybody: bool) -> queue.Target | None:
+    """The message that was edited or deleted, as far as its author, or an operator, did so."""
+    target = queue.find_target(acceptance.connection, acceptance.message)
+    if target is None or not (anybody or target.author == acceptance.message.author.id):
+        return None
+    return target if target.kind == "message" else None
+
+
+def _again(acceptance: Acceptance, decision: Again) -> Accepted:
+    thread = acceptance.met.thread
+    edit = queue.newest_edit(acceptance.connection, decision.inbox)
+    if edit is None or thread is None or edit["thread"] != thread.id:
+        return acceptance.closed("command", reply=NOTHING_TO_REPEAT)
+    query = "SELECT * FROM inbox WHERE id = ?"
+    target = acceptance.connection.execute(query, (decision.inbox,)).fetchone()
+    author = author_of(target)
+    if not decision.anybody and acceptance.message.author.id != author.id:
+        return acceptance.closed("command", reply=NOT_YOURS)
+    acceptance.message = replace(
+        acceptance.message,
+        author=author,
+        text=edit["text"],
+        message_id=target["message_id"],
+        link=target["link"],
+        quotes=quotes_of(edit["quotes"]),
+    )
+    acceptance.kind = "message"
+    accepted = acceptance.enqueue(decision.enqueue)
+    queue.repeat(acceptance.connection, decision.inbox, edit, accepted.inbox)
+    return accepted
+
+
+def _rearrange(acceptance: Acceptance, decision: Drop | First) -> Accepted:
+    thread = acceptance.met.thread
+    author = thread and queue.author_of_waiting(acceptance.connection, thread.id, decision.inbox)
+    if thread is None or author is None:
+        return acceptance.closed("command", reply=NOT_WAITING.format(inbox=decision.inbox))
+    if not decision.anybody and author != acceptance.message.author.id:
+        return acceptance.closed("command", reply=NOT_YOURS)
+    if isinstance(decision, First):
+        queue.put_first(acceptance.connection, thread.id, decision.inbox)
+        return acceptance.closed("command", reply=COMES_FIRST.format(inbox=decision.inbox))
+    taken = queue.withdraw(acceptance.connection, thread.id, decision.inbox, acceptance.now)
+    accepted = acceptance.closed("command", reply=TAKEN_BACK.format(inbox=decision.inbox))
+    return replace(accepted, events=tuple(taken[1]) if taken else ())
+
+
+def _set_mode(acceptance: Acceptance, decision: SetMode) -> Accepted:
+    assert acceptance.met.thread is not None  # the judge gives a mode to what is there
+    thread = acceptance.met.thread.id
+    acceptance.connection.execute(
+        "UPDATE threads SET mode = ? WHERE id = ?", (decision.mode, thread)
+    )
+    steer = queue.open_turn(acceptance.connection, thread) if decision.mode == "steer" else ""
+    return replace(
+        acceptance.closed("command", reply=decision.reply),
+        steer=steer,
+        wake=acceptance.met.status is None and acceptance.met.waiting > 0,
+        delay=decision.quiet,
+    )
+
+
+def _revoke(acceptance: Acceptance, decision: Revoke) -> Accepted:
+    thread, message = acceptance.met.thread, acceptance.message
+    revoked = thread is not None and asked.revoke(
+        acceptance.connection,
+        thread.id,
+        decision.tool,
+        message.author,
+        message.key,
+        acceptance.now,
+        anybody=decision.anybody,
+    )
+    text = REVOKED if revoked else NOT_GRANTED
+    accepted = acceptance.closed("command", reply=text.format(tool=decision.tool))
+    return replace(accepted, revoked=decision.tool if revoked else "")
+
+
+def quotes_as_json(message: InboundMessage) -> str:
+    """The foreign text that came with a message, as its row has it."""
+    return json.dumps([asdict(quote) for quote in message.quotes]) if message.quotes else "[]"
+
+
+def is_untrusted(message: InboundMessage) -> bool:
+    """Whether it came with something that its author need not have written."""
+    return bool(message.quotes or message.attachments or message.awaited)

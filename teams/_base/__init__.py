@@ -1,0 +1,1 @@
+"""Base parts of the engine that know no agents and no messages."""

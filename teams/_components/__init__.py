@@ -1,0 +1,1 @@
+"""Components: objects that dump to JSON and load from it."""

@@ -1,0 +1,1 @@
+"""The contracts: agents, teams, termination conditions, turn records."""

@@ -1,0 +1,137 @@
+"""What can be run: the task runner's contract, the team's, and the result of a run."""
+
+from abc import ABC, abstractmethod
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from typing import Any, ClassVar, Protocol, runtime_checkable
+
+from pydantic import BaseModel, SerializeAsAny
+
+from teams._base.cancellation import CancellationToken
+from teams._base.construct import unvalidated
+from teams._components.component import ComponentBase, ComponentType
+from teams._messages.base import BaseAgentEvent, BaseChatMessage
+from teams._run.hooks import PendingInput
+
+
+class TeamError(RuntimeError):
+    """A run failed. `__cause__` is the original error; the text names its type and message."""
+
+
+class TaskResult(BaseModel, defer_build=True):
+    """What a run produced, and why it ended."""
+
+    messages: Sequence[SerializeAsAny[BaseAgentEvent | BaseChatMessage]]
+    """Everything the run yielded except streaming chunks, in order."""
+
+    stop_reason: str | None = None
+    """Why the run stopped, for people."""
+
+    pending: Sequence[PendingInput] = ()
+    """The questions a suspended run waits for; empty for a run that ended."""
+
+
+_FIELDS = set(TaskResult.model_fields)
+
+
+def task_result(
+    messages: Sequence[BaseAgentEvent | BaseChatMessage],
+    stop_reason: str,
+    pending: Sequence[PendingInput] = (),
+) -> TaskResult:
+    """A run's result, of what the engine itself has made."""
+    values = {"messages": messages, "stop_reason": stop_reason, "pending": pending}
+    return unvalidated(TaskResult, values, _FIELDS)
+
+
+class TaskRunner(Protocol):
+    """Works on tasks. It is stateful: the next task continues where the last one left off."""
+
+    async def run(
+        self,
+        *,
+        task: str | BaseChatMessage | Sequence[BaseChatMessage] | None = None,
+        cancellation_token: CancellationToken | None = None,
+        output_task_messages: bool = True,
+    ) -> TaskResult:
+        """Work on a task until it is done; without one, go on with the current task.
+
+        Cancelling the token ends the run at once. The result begins with the task's messages if
+        `output_task_messages`.
+        """
+        ...
+
+    def run_stream(
+        self,
+        *,
+        task: str | BaseChatMessage | Sequence[BaseChatMessage] | None = None,
+        cancellation_token: CancellationToken | None = None,
+        output_task_messages: bool = True,
+    ) -> AsyncGenerator[BaseAgentEvent | BaseChatMessage | TaskResult, None]:
+        """As `run`, but yields each item as soon as it exists, and the TaskResult last."""
+        ...
+
+
+@runtime_checkable
+class DurableTeam(TaskRunner, Protocol):
+    """A team that can be steered while it runs, and saved at the price of what is new.
+
+    Legal whenever the consumer of `run_stream` holds an item, and between runs.
+    """
+
+    def add_messages(self, messages: Sequence[BaseChatMessage]) -> None:
+        """Put messages into the running conversation, for every participant and the condition."""
+        ...
+
+    async def abandon_turn(self) -> None:
+        """Give up the unfinished run, if there is one: what was said stays, and whoever was on turn
+        stays on turn. The next task begins a run of its own.
+        """
+        ...
+
+    async def save_snapshot(self) -> bytes:
+        """The whole state; later deltas build on it."""
+        ...
+
+    async def save_delta(self) -> bytes:
+        """What changed since the last snapshot or delta; empty when nothing did."""
+        ...
+
+    async def load_snapshot(self, parts: Sequence[bytes]) -> None:
+        """Stand where the writer of these parts stood: a snapshot, then its deltas in order."""
+        ...
+
+
+class Team(ABC, TaskRunner, ComponentBase[BaseModel]):
+    """A group of participants that works on tasks together."""
+
+    component_type: ClassVar[ComponentType] = "team"
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """Identifies the team within a larger one."""
+
+    @property
+    @abstractmethod
+    def description(self) -> str:
+        """What the team is for, as the team around it is told."""
+
+    @abstractmethod
+    async def reset(self) -> None:
+        """Return the team and all participants to their initial state."""
+
+    @abstractmethod
+    async def pause(self) -> None:
+        """Ask every participant to pause; the running `run` or `run_stream` stays alive."""
+
+    @abstractmethod
+    async def resume(self) -> None:
+        """Ask every participant to go on after `pause`."""
+
+    @abstractmethod
+    async def save_state(self) -> Mapping[str, Any]:
+        """The state as JSON-ready data."""
+
+    @abstractmethod
+    async def load_state(self, state: Mapping[str, Any]) -> None:
+        """Take over a saved state. Raises ValueError for one that does not fit."""

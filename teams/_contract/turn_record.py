@@ -1,0 +1,127 @@
+"""The turn record: what an agent's unfinished turn has taken, called, received and yielded.
+
+An agent that keeps one can be stopped at any item it yielded and goes on from there, in this
+process or in the next one.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from teams._base.ids import new_id
+from teams._messages.base import BaseAgentEvent, BaseChatMessage
+from teams._messages.factory import MessageFactory
+from teams._run.hooks import PendingInput
+from teams.core import FunctionCall
+from teams.models._types import FunctionExecutionResult
+
+Item = BaseAgentEvent | BaseChatMessage
+
+MESSAGE_TYPES: ContextVar[MessageFactory | None] = ContextVar("teams_message_types", default=None)
+"""The types the team knows, while it loads the state of its participants."""
+
+Phase = Literal["model", "tools", "reflect", "done"]
+
+
+@dataclass(frozen=True, slots=True)
+class Suspended:
+    """A speaker's result when it waits for humans: its turn goes on when the answers are there."""
+
+    requests: tuple[PendingInput, ...]
+
+    @property
+    def stop_reason(self) -> str:
+        """For people."""
+        return "Waiting for input: " + "; ".join(request.prompt for request in self.requests)
+
+
+@dataclass(slots=True)
+class Turn:
+    """The record.
+
+    `produced` holds what is ready but not yet handed out, `inner` what was handed out.
+    """
+
+    message_id: str = field(default_factory=new_id)
+    """Id of the message the next model answer becomes; chunks name it."""
+    phase: Phase = "model"
+    iteration: int = 0
+    taken: dict[str, None] = field(default_factory=dict[str, None])
+    """Ids of the messages that are in the model context by now."""
+    remembered: int = 0
+    """How many memories have been queried."""
+    produced: deque[Item] = field(default_factory=deque[Item])
+    inner: list[Item] = field(default_factory=list[Item])
+    batch: str = ""
+    """Id of the open ToolCallRequestEvent; with a position it makes the key of a call."""
+    calls: list[FunctionCall] = field(default_factory=list[FunctionCall])
+    thought: str | None = None
+    results: dict[str, FunctionExecutionResult] = field(
+        default_factory=dict[str, FunctionExecutionResult]
+    )
+    """Results by call key."""
+    final: BaseChatMessage | None = None
+    """The answer, when only handing it out is left."""
+
+    def key(self, position: int) -> str:
+        """The key of the batch's call at this position."""
+        return f"{self.batch}:{position}"
+
+    def round_results(self) -> list[FunctionExecutionResult]:
+        """The results of the batch in the order of its calls; all of them must be in."""
+        return [self.results[self.key(position)] for position in range(len(self.calls))]
+
+    def dump(self, encode: Callable[[Item], Any]) -> dict[str, Any]:
+        """The record as JSON data; `encode` writes one item.
+
+        Items handed out are kept apart, see `inner`.
+        """
+        return {
+            "message_id": self.message_id,
+            "phase": self.phase,
+            "iteration": self.iteration,
+            "taken": list(self.taken),
+            "remembered": self.remembered,
+            "produced": [encode(item) for item in self.produced],
+            "inner": [encode(item) for item in self.inner],
+            "batch": self.batch,
+            "calls": [
+                {"id": call.id, "name": call.name, "arguments": call.arguments}
+                for call in self.calls
+            ],
+            "thought": self.thought,
+            "results": {
+                key: result.model_dump(mode="json") for key, result in self.results.items()
+            },
+            "final": None if self.final is None else encode(self.final),
+        }
+
+    @classmethod
+    def load(cls, data: Mapping[str, Any], decode: Callable[[Any], Item]) -> Turn:
+        """The inverse of `dump`. Raises KeyError, TypeError or ValueError for anything else."""
+        final = None if data["final"] is None else decode(data["final"])
+        if final is not None and not isinstance(final, BaseChatMessage):
+            raise ValueError(
+                f"A turn's answer must be a chat message, found {type(final).__name__}."
+            )
+        return cls(
+            message_id=data["message_id"],
+            phase=data["phase"],
+            iteration=data["iteration"],
+            taken=dict.fromkeys(data["taken"]),
+            remembered=data["remembered"],
+            produced=deque(decode(item) for item in data["produced"]),
+            inner=[decode(item) for item in data["inner"]],
+            batch=data["batch"],
+            calls=[FunctionCall(**call) for call in data["calls"]],
+            thought=data["thought"],
+            results={
+                key: FunctionExecutionResult.model_validate(value)
+                for key, value in data["results"].items()
+            },
+            final=final,
+        )

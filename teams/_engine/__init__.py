@@ -1,0 +1,1 @@
+"""The engine: the turn loop of every group chat."""

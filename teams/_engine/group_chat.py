@@ -1,0 +1,438 @@
+"""The turn loop that all group chats share.
+
+A run moves through phases, and the phase, the speakers on turn, what is not handed out yet and how
+far the condition has judged are all part of the team's state (`team_state.py`). So a run can
+stop at any item it yielded and go on from there:
+
+    idle -> start (judge the task) -> select -> speak -> spoken (judge, count the turn)
+                                        ^------------------------'   `-> idle
+"""
+
+from __future__ import annotations
+
+import asyncio
+from abc import ABC, abstractmethod
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from functools import partial
+
+from teams._base.cancellation import CancellationToken
+from teams._contract.agent import ChatAgent
+from teams._contract.team import TaskResult, task_result
+from teams._contract.turn_record import Item, Suspended
+from teams._engine.participant import Participant, Spoken
+from teams._engine.team_state import StatefulTeam
+from teams._messages.base import BaseAgentEvent, BaseChatMessage
+from teams._messages.chat import StopMessage
+from teams._messages.events import ModelClientStreamingChunkEvent, SelectSpeakerEvent
+from teams._run.hooks import AGENT_PATH, PendingInput, current_hooks
+from teams._run.merge import Emit, Job, merge
+from teams._run.run_stream import RunStream, UnderWay
+from teams._run.task import Task, task_messages
+from teams._run.tracing import trace_team
+from teams.logging import log_messages
+
+Output = BaseAgentEvent | BaseChatMessage | TaskResult
+Choice = str | list[str] | StopMessage
+SPEAKER_GRACE = 0.9
+"""Seconds for a cancelled speaker, which itself may have to give up on a tool call."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The end of a selection that had something to say."""
+
+    choice: Choice
+
+
+class BaseGroupChat(StatefulTeam, ABC):
+    """A team whose participants share one conversation; a subclass says who speaks next.
+
+    Implement `select_speaker`; if the choice depends on more than the thread, also `manager_state`,
+    `load_manager` and `reset_manager`. Raises ValueError for participants that are missing or not
+    unique in name.
+    """
+
+    # Who speaks next: what a team type adds.
+
+    @abstractmethod
+    async def select_speaker(self, thread: Sequence[BaseAgentEvent | BaseChatMessage]) -> Choice:
+        """The next speaker, several that speak side by side, or a StopMessage that ends the run."""
+        ...
+
+    def selecting(
+        self, thread: Sequence[BaseAgentEvent | BaseChatMessage]
+    ) -> AsyncGenerator[Item | Chosen, None] | None:
+        """A selection that says something in the run's stream; `Chosen` comes last.
+
+        Used in place of `select_speaker` unless it is None. It may be closed at any item and begun
+        again later, in another process, too.
+        """
+        return None
+
+    def turn_ended(self, speaker: str, messages: Sequence[BaseChatMessage]) -> None:
+        """A participant has finished its turn with these messages for the others."""
+
+    def completed(self) -> StopMessage | None:
+        """Why the run ends here, whatever condition and turn limit say; asked after each step."""
+        return None
+
+    def check_task(self, messages: Sequence[BaseChatMessage]) -> None:
+        """Raise ValueError if this team cannot go on with these messages. Nothing was taken yet."""
+
+    @property
+    def ends_next(self) -> bool:
+        """Whether the run that stands at this item has only its result left, which comes at once.
+
+        Where a condition has a say nobody knows before it was asked.
+        """
+        last = self._max_turns is not None and self._turn_count + 1 >= self._max_turns
+        spoken = self._phase == "spoken" and not self._produced
+        return last and spoken and self._termination_condition is None
+
+    def check_start(self, messages: Sequence[BaseChatMessage]) -> None:
+        """Raise ValueError if whoever runs this team can't go on with these messages, as
+        `check_task`; not asked of a team inside of another one, whose caller can't choose them.
+        """
+
+    def undo_selection(self) -> None:
+        """The speakers chosen last were cancelled before they spoke: it is still their turn."""
+
+    # Running.
+
+    async def run(
+        self,
+        *,
+        task: Task = None,
+        cancellation_token: CancellationToken | None = None,
+        output_task_messages: bool = True,
+    ) -> TaskResult:
+        """Run the team and return the result. See `run_stream`."""
+        stream = self.run_stream(
+            task=task,
+            cancellation_token=cancellation_token,
+            output_task_messages=output_task_messages,
+        )
+        async with aclosing(stream):
+            async for item in stream:
+                if isinstance(item, TaskResult):
+                    return item
+        raise RuntimeError(f"The stream of team {self.name!r} ended without a result.")
+
+    def run_stream(
+        self,
+        *,
+        task: Task = None,
+        cancellation_token: CancellationToken | None = None,
+        output_task_messages: bool = True,
+    ) -> AsyncGenerator[Output, None]:
+        """Run the team and yield what happens as it happens; the last item is the TaskResult.
+
+        Nothing moves while the consumer holds an item. Without a task an unfinished run (left
+        early, suspended, failed, loaded) goes on where it stood; a task given to such a run joins
+        it.
+
+        Raises ValueError for an empty or malformed task or if the team is already running,
+        TeamError from the original error when a participant, the selection or the condition fails,
+        CancelledError once the token is cancelled.
+        """
+        messages = task_messages(task)
+
+        async def opening() -> None:
+            await self._open(messages, output_task_messages)
+
+        stream = self.drive(cancellation_token or CancellationToken(), outermost=True)
+        return RunStream(
+            stream,
+            cancellation_token,
+            self.abandon_turn,
+            opening=opening,
+            dropped=self._consumer_left,
+        )
+
+    def _consumer_left(self) -> None:
+        self._left = True
+
+    async def _open(self, messages: list[BaseChatMessage], output_task_messages: bool) -> None:
+        if not await self._stands_still():
+            raise ValueError(
+                f"Team {self.name!r} is already running, it cannot run again until it is stopped."
+            )
+        if self._phase == "idle":
+            self.check_start(messages)
+        self.begin(messages)
+        if output_task_messages:
+            self._produced.extend(messages)
+        self._stopped, self._left = asyncio.Event(), False
+
+    def begin(self, messages: Sequence[BaseChatMessage]) -> None:
+        """Start a run with these messages, or add them to the unfinished one.
+
+        Raises ValueError, changing nothing.
+        """
+        self._check_types(messages)
+        if self._phase == "idle":
+            self.check_task(messages)
+            self._phase = "start"
+        self._started = True
+        self.add_messages(messages)
+
+    def add_messages(self, messages: Sequence[BaseChatMessage]) -> None:
+        """Put messages into the conversation at a safe point: into the thread, the condition's next
+        delta and all inboxes.
+
+        An agent in the middle of its turn takes them just before its next model call. Raises
+        ValueError, changing nothing, for a message of a type the team does not know.
+        """
+        self._check_types(messages)
+        self._thread.extend(messages)
+        log_messages(self.name, messages)
+        for place in self._places.values():
+            place.steer(messages)
+
+    def drive(
+        self, token: CancellationToken, *, outermost: bool = False
+    ) -> AsyncGenerator[Output, None]:
+        """Run what was begun until it ends or suspends.
+
+        Cancellation is the outermost run's business.
+        """
+        return trace_team(self.name, self._driven(token, outermost))
+
+    async def _driven(
+        self, token: CancellationToken, outermost: bool
+    ) -> AsyncGenerator[Output, None]:
+        result: list[Item] = []
+        waiting: list[PendingInput] = []
+        stop: str | None = None
+        if self._termination_condition is not None:
+            self._termination_condition.on_run_start()
+        with UnderWay(token, partial(self._rest, outermost)):
+            while stop is None and not waiting:
+                while self._produced:
+                    item = self._produced.pop(0)
+                    result.append(item)
+                    yield item
+                if (activity := self._activity(token)) is None:
+                    stop = await self._between_turns()
+                    if outermost and self._phase == "select" and stop is None:
+                        await self._take_up()
+                    continue
+                async with aclosing(activity):
+                    async for item in activity:
+                        if type(item) is ModelClientStreamingChunkEvent:
+                            yield item
+                        elif isinstance(item, Chosen):
+                            stop = self._take(item.choice)
+                        elif isinstance(item, Suspended):
+                            waiting += item.requests
+                        elif isinstance(item, Spoken):
+                            self._finish(self._speakers[0], item)
+                        else:
+                            self._check_types([item])
+                            result.append(item)
+                            yield item
+            yield await self._result(result, stop, waiting)
+
+    def _rest(self, outermost: bool) -> None:
+        """No run is under way any more."""
+        if self._termination_condition is not None:
+            self._termination_condition.on_run_end()
+        for place in self._places.values():
+            place.come_to_rest()
+        if outermost and self._stopped is not None:
+            self._stopped.set()
+            self._stopped = None
+
+    async def _result(
+        self, items: list[Item], stop: str | None, waiting: list[PendingInput]
+    ) -> TaskResult:
+        if stop is not None:
+            await self._end_run()
+            return task_result(items, stop)
+        suspended = Suspended(tuple(waiting))
+        return task_result(items, suspended.stop_reason, suspended.requests)
+
+    async def _between_turns(self) -> str | None:
+        """One step from one phase to the next; if the run ends here, why."""
+        match self._phase:
+            case "start":
+                condition = self._termination_condition
+                if condition is not None and condition.terminated:
+                    return "The group chat has already terminated."
+                if (stop := await self._judge()) is not None:
+                    return stop.content
+                self._phase = "select"
+            case "spoken":
+                if (stop := self.completed() or await self._judge()) is not None:
+                    return stop.content
+                self._turn_count += 1
+                self._phase = "select"
+                if self._max_turns is not None and self._turn_count >= self._max_turns:
+                    return f"Maximum number of turns {self._max_turns} reached."
+            case _:
+                return self._take(await self.select_speaker(self._thread))
+        return None
+
+    async def _take_up(self) -> None:
+        """Add what the run's caller has for the participants, unless a tool runs this team."""
+        between = current_hooks().between
+        if between is not None and not AGENT_PATH.get():
+            self.add_messages(await between())
+
+    def _take(self, choice: Choice) -> str | None:
+        if isinstance(choice, StopMessage):
+            return choice.content
+        speakers = [choice] if isinstance(choice, str) else list(dict.fromkeys(choice))
+        self._speakers = self._checked(speakers)
+        self._phase = "speak"
+        if self._emit_team_events:
+            self._produced.append(
+                SelectSpeakerEvent(content=list(self._speakers), source=self.manager_name)
+            )
+        return None
+
+    async def _judge(self) -> StopMessage | None:
+        """Show the condition everything it has not seen yet."""
+        condition, stop = self._termination_condition, None
+        if condition is not None and (delta := self._thread[self._judged :]):
+            stop = await condition(delta)
+        self._judged = len(self._thread)
+        return stop
+
+    def _activity(
+        self, token: CancellationToken
+    ) -> AsyncGenerator[Item | Chosen | Spoken | Suspended, None] | None:
+        """What the current phase says while it lasts, if anything."""
+        match self._phase:
+            case "speak":
+                return self._speak(token)
+            case "select":
+                return self.selecting(self._thread)
+            case _:
+                return None
+
+    def _speak(self, token: CancellationToken) -> AsyncGenerator[Item | Spoken | Suspended, None]:
+        places = [self._places[name] for name in self._speakers]
+        return places[0].speak(token) if len(places) == 1 else self._speak_together(places, token)
+
+    async def _speak_together(
+        self, places: Sequence[Participant], token: CancellationToken
+    ) -> AsyncGenerator[Item | Suspended, None]:
+        # What one speaker has produced while the consumer still holds another's item waits in
+        # `_produced`.
+        def job_of(place: Participant) -> Job[Item | Suspended]:
+            async def job(emit: Emit[Item | Suspended]) -> None:
+                async with aclosing(place.speak(token)) as speech:
+                    async for item in speech:
+                        if isinstance(item, Spoken):
+                            self._finish(place.name, item)
+                            if item.last is not None:
+                                await emit(item.last)
+                            return
+                        if not isinstance(item, Suspended | ModelClientStreamingChunkEvent):
+                            self._check_types([item])
+                            self._produced.append(item)
+                        await emit(item)
+
+            return job
+
+        jobs = [job_of(place) for place in places]
+        async with aclosing(merge(jobs, grace=SPEAKER_GRACE)) as items:
+            async for item in items:
+                self._take_out(item)
+                yield item
+
+    def _take_out(self, item: Item | Suspended) -> None:
+        self._produced = [other for other in self._produced if other is not item]
+
+    def _finish(self, name: str, spoken: Spoken) -> None:
+        """A speaker is done: everyone learns what was said."""
+        self._check_types(spoken.delta)
+        self._places[name].finish_turn()
+        self._thread.extend(spoken.delta)
+        log_messages(self.name, spoken.delta)
+        self._speakers.remove(name)
+        for other in self._places.values():
+            if other.name in self._speakers:
+                other.hold(spoken.published)
+            elif other.name != name:
+                other.inbox.extend(spoken.published)
+        if spoken.last is not None:
+            self._produced.append(spoken.last)
+        if not self._speakers:
+            self._phase = "spoken"
+        self.turn_ended(name, spoken.published)
+
+    def _checked(self, speakers: list[str]) -> list[str]:
+        for name in speakers:
+            if name not in self._places:
+                raise ValueError(
+                    f"Speaker {name!r} is not a participant of team {self.name!r}, which has "
+                    f"{', '.join(self._places)}."
+                )
+        if not speakers:
+            raise ValueError(f"The speaker selection of team {self.name!r} chose nobody.")
+        return speakers
+
+    def _knows(self, item: Item) -> bool:
+        kind = type(item)
+        if kind in self._known_types:
+            return True
+        if not self._message_factory.is_registered(kind):
+            return False
+        self._known_types.add(kind)
+        return True
+
+    def _check_types(self, items: Sequence[Item]) -> None:
+        for item in items:
+            if type(item) not in self._known_types and not self._knows(item):
+                raise ValueError(
+                    f"Message type {type(item).__name__} is not registered: "
+                    "pass it to the team in custom_message_types."
+                )
+
+    async def abandon_turn(self) -> None:
+        """Give up the unfinished run after a cancellation; the team can be given its next task."""
+        if self._phase == "speak":
+            for name in self._speakers:
+                await self._places[name].abandon()
+            self.undo_selection()
+        self._produced.clear()
+        if self._phase != "idle":
+            await self._end_run()
+
+    async def reset(self) -> None:
+        """Bring the team and its participants back to the beginning.
+
+        Raises RuntimeError while the team runs.
+        """
+        if not await self._stands_still():
+            raise RuntimeError(f"Team {self.name!r} is running: stop it before you reset it.")
+        for place in self._places.values():
+            await place.reset(CancellationToken())
+        self._thread.clear()
+        self._produced.clear()
+        await self._end_run()
+        await self.reset_manager()
+
+    async def pause(self) -> None:
+        """Call `on_pause` of every participant; the run goes on.
+
+        Raises RuntimeError before the first run.
+        """
+        await self._tell("paused", "pause", "on_pause")
+
+    async def resume(self) -> None:
+        """Call `on_resume` of every participant. Raises RuntimeError before the first run."""
+        await self._tell("resumed", "resume", "on_resume")
+
+    async def _tell(self, done: str, team_method: str, agent_method: str) -> None:
+        if not self._started:
+            raise RuntimeError(f"Team {self.name!r} has not run yet, it cannot be {done}.")
+        for participant in self._participants:
+            if isinstance(participant, ChatAgent):
+                await getattr(participant, agent_method)(CancellationToken())
+            elif not isinstance(participant, BaseGroupChat) or participant._started:
+                await getattr(participant, team_method)()

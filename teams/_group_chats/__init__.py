@@ -1,0 +1,1 @@
+"""The team types: each selects speakers and keeps its own state."""

@@ -1,0 +1,349 @@
+"""MagenticOneGroupChat: an orchestrator plans, keeps a ledger, and tells one agent after the other
+what to do.
+
+Its work is a sequence of steps, and the step is part of the team's state:
+
+    facts -> plan -> begin -> progress -> speak -> (an agent) -> progress ...
+                       ^         |-> new_facts -> new_plan -.    `-> answer -> done
+                       `------------------------------------'
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import BaseModel
+
+from teams._base.cancellation import CancellationToken
+from teams._components.component import Component, ComponentModel
+from teams._contract.agent import ChatAgent
+from teams._contract.termination import TerminationCondition
+from teams._engine.group_chat import BaseGroupChat, Choice, Chosen
+from teams._engine.participant import check_agents
+from teams._group_chats import magentic_prompts as prompts
+from teams._group_chats.magentic_ledger import ProgressLedger, read_ledger
+from teams._messages.base import BaseAgentEvent, BaseChatMessage
+from teams._messages.chat import StopMessage, TextMessage
+from teams._run.nesting import asked_by
+from teams.core import TRACE_LOGGER_NAME
+from teams.logging import log_messages
+from teams.models._client import ChatCompletionClient
+from teams.models._types import AssistantMessage, LLMMessage, RequestUsage, UserMessage
+from teams.state import MagenticOneOrchestratorState
+from teams.utils import remove_images
+
+Step = Literal[
+    "facts", "plan", "begin", "progress", "speak", "new_facts", "new_plan", "answer", "done"
+]
+
+MAX_LEDGER_ATTEMPTS = 10
+
+trace = logging.getLogger(TRACE_LOGGER_NAME)
+
+
+class MagenticOneGroupChatConfig(BaseModel, defer_build=True):
+    """See `MagenticOneGroupChat` for what the fields mean."""
+
+    name: str | None = None
+    description: str | None = None
+    participants: list[Annotated[ComponentModel, ChatAgent]]
+    model_client: Annotated[ComponentModel, ChatCompletionClient]
+    termination_condition: Annotated[ComponentModel | None, TerminationCondition] = None
+    max_turns: int | None = 20
+    max_stalls: int = 3
+    final_answer_prompt: str = prompts.FINAL_ANSWER
+    emit_team_events: bool = False
+
+
+class MagenticOneGroupChat(BaseGroupChat, Component[MagenticOneGroupChatConfig]):
+    """A team that an orchestrator leads: it collects facts, makes a plan, and instructs one agent
+    after the other until the request is satisfied.
+
+    After each turn the orchestrator judges the progress. When it has stalled `max_stalls` times it
+    renews facts and plan, resets the agents, clears the thread and starts over. At the end, or
+    after `max_turns`, it writes the final answer. A further task begins with new facts and a new
+    plan, in view of the conversation so far.
+
+    Args:
+        participants: agents, at least one, with unique names.
+        model_client: the model of the orchestrator.
+        name: needed where the team is a participant of another one.
+        description: for teams that choose speakers by description.
+        termination_condition: ends a run before the orchestrator does.
+        max_turns: the most turns of a run, None for no limit.
+        max_stalls: how many stalls lead to a new plan.
+        final_answer_prompt: asks for the final answer; `{task}` is filled in.
+        custom_message_types: message types of your own that participants produce.
+        emit_team_events: yield a SelectSpeakerEvent before each turn.
+
+    Raises TypeError for a team among the participants. A first run without a task is a ValueError;
+    a run fails if the model gives no usable ledger in ten attempts.
+    """
+
+    component_config_schema = MagenticOneGroupChatConfig
+    component_provider_override: ClassVar[str | None] = "teams.MagenticOneGroupChat"
+    manager_name: ClassVar[str] = "MagenticOneOrchestrator"
+    manager_state_type = MagenticOneOrchestratorState
+
+    DEFAULT_NAME = "MagenticOneGroupChat"
+    DEFAULT_DESCRIPTION = "A team of agents."
+
+    def __init__(
+        self,
+        participants: Sequence[ChatAgent],
+        model_client: ChatCompletionClient,
+        *,
+        name: str | None = None,
+        description: str | None = None,
+        termination_condition: TerminationCondition | None = None,
+        max_turns: int | None = 20,
+        max_stalls: int = 3,
+        final_answer_prompt: str = prompts.FINAL_ANSWER,
+        custom_message_types: Sequence[type[BaseAgentEvent | BaseChatMessage]] | None = None,
+        emit_team_events: bool = False,
+    ) -> None:
+        check_agents(participants, "MagenticOneGroupChat")
+        super().__init__(
+            name=name or self.DEFAULT_NAME,
+            description=description or self.DEFAULT_DESCRIPTION,
+            participants=participants,
+            termination_condition=termination_condition,
+            custom_message_types=custom_message_types,
+            emit_team_events=emit_team_events,
+        )
+        for setting, value in (("max_turns", max_turns), ("max_stalls", max_stalls)):
+            if value is not None and value < 1:
+                raise ValueError(f"{setting} must be at least 1, found {value}.")
+        self._model_client = model_client
+        self._max_rounds = max_turns
+        self._max_stalls = max_stalls
+        self._final_answer_prompt = _checked_prompt(final_answer_prompt)
+        self._forget()
+
+    def _forget(self) -> None:
+        self._step: Step = "facts"
+        self._task = self._facts = self._plan = ""
+        self._n_rounds = self._n_stalls = 0
+        self._speaker = ""
+        """On turn as soon as its instruction was handed out."""
+        self._reason = ""
+        """Why the run ends."""
+        self._usage = RequestUsage(prompt_tokens=0, completion_tokens=0)
+        """Tokens of the model calls since the orchestrator last said something."""
+
+    def check_task(self, messages: Sequence[BaseChatMessage]) -> None:
+        if not messages and not self._task:
+            raise ValueError(f"Team {self.name!r} has no task yet: its first run needs one.")
+
+    def begin(self, messages: Sequence[BaseChatMessage]) -> None:
+        anew = self._phase == "idle"
+        super().begin(messages)
+        if not anew:
+            return
+        self._n_rounds = self._n_stalls = 0
+        if messages:
+            self._task, self._step = _texts(messages), "facts"
+        elif self._step == "done":
+            self._step = "progress"
+
+    def add_messages(self, messages: Sequence[BaseChatMessage]) -> None:
+        super().add_messages(messages)
+        if messages:
+            self._task = f"{self._task}\n\n{_texts(messages)}"
+
+    async def select_speaker(self, thread: Sequence[BaseAgentEvent | BaseChatMessage]) -> Choice:
+        """Not used: see `selecting`."""
+        raise NotImplementedError
+
+    async def selecting(
+        self, thread: Sequence[BaseAgentEvent | BaseChatMessage]
+    ) -> AsyncGenerator[BaseAgentEvent | BaseChatMessage | Chosen, None]:
+        """Take steps until somebody is to speak or the run is over."""
+        while True:
+            match self._step:
+                case "facts":
+                    self._facts = await self._ask(prompts.FACTS.format(task=self._task))
+                    self._step = "plan"
+                case "plan":
+                    self._plan = await self._ask(prompts.PLAN.format(**self._outline()))
+                    self._step = "begin"
+                case "begin":
+                    self._step = "progress"
+                    yield self._say(prompts.LEDGER.format(**self._outline()))
+                case "progress":
+                    if (instruction := await self._judge_progress()) is not None:
+                        self._step = "speak"
+                        yield self._say(instruction)
+                case "speak":
+                    self._step = "progress"
+                    yield Chosen(self._speaker)
+                    return
+                case "new_facts":
+                    self._facts = await self._ask(prompts.NEW_FACTS.format(**self._outline()))
+                    self._step = "new_plan"
+                case "new_plan":
+                    self._plan = await self._ask(prompts.NEW_PLAN.format(**self._outline()))
+                    await self._start_over()
+                    self._step = "begin"
+                case "answer":
+                    answer = await self._ask(self._final_answer_prompt.format(task=self._task))
+                    self._step = "done"
+                    yield self._say(answer)
+                case "done":
+                    yield Chosen(StopMessage(content=self._reason, source=self.manager_name))
+                    return
+
+    async def _judge_progress(self) -> str | None:
+        """What the next speaker is told; None if something else comes next."""
+        self._n_rounds += 1
+        if self._max_rounds is not None and self._n_rounds > self._max_rounds:
+            self._step, self._reason = "answer", "Max rounds reached."
+            return None
+        ledger = await self._progress_ledger()
+        trace.debug("Progress ledger of %s: %s", self.name, ledger)
+        if ledger.is_request_satisfied.answer:
+            self._step, self._reason = "answer", ledger.is_request_satisfied.reason
+            return None
+        self._n_stalls = self._n_stalls + 1 if ledger.stalled else max(0, self._n_stalls - 1)
+        if self._n_stalls >= self._max_stalls:
+            self._step, self._n_stalls = "new_facts", 0
+            return None
+        self._speaker = ledger.next_speaker.answer
+        return ledger.instruction_or_question.answer
+
+    async def _progress_ledger(self) -> ProgressLedger:
+        names = list(self._places)
+        prompt = prompts.PROGRESS.format(task=self._task, team=self._team(), names=", ".join(names))
+        messages = self._conversation(prompt)
+        problem = None
+        for _ in range(MAX_LEDGER_ATTEMPTS):
+            answer = await self._create(messages, json_output=self._ledger_format())
+            try:
+                return read_ledger(answer, names)
+            except ValueError as error:
+                trace.debug("Unusable ledger of %s: %s", self.name, error)
+                messages.append(AssistantMessage(content=answer, source=self.manager_name))
+                complaint = f"That cannot be used. {error} Answer with the corrected JSON object."
+                messages.append(UserMessage(content=complaint, source="user"))
+                problem = error
+        raise ValueError(
+            f"The model gave no usable progress ledger in {MAX_LEDGER_ATTEMPTS} attempts: {problem}"
+        )
+
+    def _ledger_format(self) -> type[BaseModel] | bool | None:
+        info = self._model_client.model_info
+        if info.get("structured_output"):
+            return ProgressLedger
+        return True if info["json_output"] else None
+
+    async def _start_over(self) -> None:
+        for place in self._places.values():
+            await place.reset(CancellationToken())
+        self._thread.clear()
+        self._judged = 0
+
+    def _say(self, text: str) -> TextMessage:
+        """A message of the orchestrator, for everybody."""
+        usage, self._usage = self._usage, RequestUsage(prompt_tokens=0, completion_tokens=0)
+        message = TextMessage(content=text, source=self.manager_name, models_usage=usage)
+        self._thread.append(message)
+        log_messages(self.name, [message])
+        for place in self._places.values():
+            place.inbox.append(message)
+        return message
+
+    async def _ask(self, prompt: str) -> str:
+        return await self._create(self._conversation(prompt))
+
+    async def _create(
+        self, messages: Sequence[LLMMessage], json_output: type[BaseModel] | bool | None = None
+    ) -> str:
+        answer = self._model_client.create(messages, json_output=json_output)
+        result = await asked_by(self.manager_name, answer)
+        if not isinstance(result.content, str):
+            raise RuntimeError(
+                "The orchestrator's model answered with tool calls, but has no tools."
+            )
+        self._usage = RequestUsage(
+            prompt_tokens=self._usage.prompt_tokens + result.usage.prompt_tokens,
+            completion_tokens=self._usage.completion_tokens + result.usage.completion_tokens,
+        )
+        return result.content
+
+    def _conversation(self, prompt: str) -> list[LLMMessage]:
+        """What was said so far, as the orchestrator sees it, and then the prompt."""
+        messages: list[LLMMessage] = [
+            AssistantMessage(content=item.to_model_text(), source=item.source)
+            if item.source == self.manager_name
+            else item.to_model_message()
+            for item in self._thread
+            if isinstance(item, BaseChatMessage)
+        ]
+        if not self._model_client.model_info["vision"]:
+            messages = remove_images(messages)
+        return [*messages, UserMessage(content=prompt, source=self.manager_name)]
+
+    def _outline(self) -> dict[str, str]:
+        return {
+            "task": self._task,
+            "team": self._team(),
+            "facts": self._facts,
+            "plan": self._plan,
+        }
+
+    def _team(self) -> str:
+        return "\n".join(f"{each.name}: {each.description}" for each in self._participants)
+
+    async def abandon_turn(self) -> None:
+        await super().abandon_turn()
+        if self._step == "speak":
+            self._step = "progress"
+
+    def manager_state(self) -> Mapping[str, Any]:
+        return {
+            "task": self._task,
+            "facts": self._facts,
+            "plan": self._plan,
+            "n_rounds": self._n_rounds,
+            "n_stalls": self._n_stalls,
+            "step": self._step,
+            "speaker": self._speaker,
+            "reason": self._reason,
+            "usage": [self._usage.prompt_tokens, self._usage.completion_tokens],
+        }
+
+    def load_manager(self, state: Mapping[str, Any]) -> None:
+        self._forget()
+        self._task, self._facts, self._plan = state["task"], state["facts"], state["plan"]
+        self._n_rounds, self._n_stalls = state["n_rounds"], state["n_stalls"]
+        # AutoGen's state does not say at which step the orchestrator is.
+        self._step = state.get("step", "progress" if self._plan else "facts")
+        self._speaker, self._reason = state.get("speaker", ""), state.get("reason", "")
+        if self._step == "speak" and self._speaker not in self._places:
+            raise ValueError(f"The state has {self._speaker!r} on turn, who does not take part.")
+        prompt_tokens, completion_tokens = state.get("usage", (0, 0))
+        self._usage = RequestUsage(prompt_tokens, completion_tokens)
+
+    async def reset_manager(self) -> None:
+        self._forget()
+
+    def _config_value(self, name: str) -> Any:
+        # `_max_turns` is the team's own limit, which ends a run without an answer.
+        return self._max_rounds if name == "max_turns" else super()._config_value(name)
+
+
+def _texts(messages: Sequence[BaseChatMessage]) -> str:
+    return "\n\n".join(message.to_model_text() for message in messages)
+
+
+def _checked_prompt(template: str) -> str:
+    try:
+        template.format(task="")
+    except (KeyError, IndexError, ValueError) as error:
+        raise ValueError(
+            "final_answer_prompt may have the field {task} and no other; write a brace that is "
+            f"meant as one twice ({error!r})."
+        ) from error
+    return template

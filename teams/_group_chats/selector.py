@@ -1,0 +1,431 @@
+"""SelectorGroupChat: a model, or a function, says who speaks next."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import logging
+import re
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from contextlib import aclosing
+from functools import lru_cache
+from string import Formatter
+from typing import Annotated, Any, ClassVar, TypeVar
+from uuid import uuid4
+
+from pydantic import BaseModel
+
+from teams._components.component import Component, ComponentModel
+from teams._contract.agent import ChatAgent
+from teams._contract.team import Team
+from teams._contract.termination import TerminationCondition
+from teams._engine.group_chat import BaseGroupChat, Chosen
+from teams._messages.base import BaseAgentEvent, BaseChatMessage
+from teams._messages.events import ModelClientStreamingChunkEvent, SelectorEvent
+from teams._run.merge import bounded
+from teams._run.nesting import asked_by, stream_asked_by
+from teams.model_context import ChatCompletionContext, UnboundedChatCompletionContext
+from teams.models._client import ChatCompletionClient
+from teams.models._info import ModelFamily
+from teams.models._types import (
+    AssistantMessage,
+    CreateResult,
+    LLMMessage,
+    SystemMessage,
+    UserMessage,
+)
+from teams.state import SelectorManagerState
+
+T = TypeVar("T")
+Thread = Sequence[BaseAgentEvent | BaseChatMessage]
+SelectorFunc = Callable[[Thread], str | None] | Callable[[Thread], Awaitable[str | None]]
+CandidateFunc = Callable[[Thread], list[str]] | Callable[[Thread], Awaitable[list[str]]]
+
+DEFAULT_SELECTOR_PROMPT = """\
+Several participants solve a task together, in one conversation. These can speak next:
+{roles}
+
+The conversation so far:
+
+{history}
+
+Decide who is best placed to go on from here. Answer with one name out of {participants} and \
+nothing else.
+"""
+PROMPT_FIELDS = frozenset({"roles", "participants", "history"})
+
+logger = logging.getLogger("teams")
+
+
+class SelectorGroupChatConfig(BaseModel, defer_build=True):
+    """See `SelectorGroupChat` for what the fields mean."""
+
+    name: str | None = None
+    description: str | None = None
+    participants: list[ComponentModel]
+    model_client: Annotated[ComponentModel, ChatCompletionClient]
+    termination_condition: Annotated[ComponentModel | None, TerminationCondition] = None
+    max_turns: int | None = None
+    selector_prompt: str = DEFAULT_SELECTOR_PROMPT
+    allow_repeated_speaker: bool = False
+    max_selector_attempts: int = 3
+    emit_team_events: bool = False
+    model_client_streaming: bool = False
+    model_context: Annotated[ComponentModel | None, ChatCompletionContext] = None
+
+
+class SelectorGroupChat(BaseGroupChat, Component[SelectorGroupChatConfig]):
+    """A team in which a model chooses the next speaker by the participants' descriptions.
+
+    Args:
+        participants: agents or teams, at least two, with unique names.
+        model_client: the model that chooses.
+        name: needed where the team is a participant of another one.
+        description: for teams that choose speakers by description.
+        termination_condition: ends a run.
+        max_turns: ends a run after so many turns, if the condition has not.
+        selector_prompt: what the model is asked. `{roles}` is a line "name : description" for each
+            candidate, `{participants}` a JSON list of the candidates' names, `{history}` the
+            conversation as paragraphs "name : text".
+        allow_repeated_speaker: whether who spoke last is a candidate.
+        max_selector_attempts: how often the model is asked until it names exactly one candidate;
+            after that the previous speaker, if any, or else the first participant is taken.
+        selector_func: chooses in place of the model, by the thread; None leaves it to the model.
+        candidate_func: names the candidates, by the thread, in place of all but the last speaker;
+            asked when the model is to choose. Neither function is part of a dumped component.
+        custom_message_types: message types of your own that participants produce.
+        emit_team_events: yield a SelectSpeakerEvent before each turn.
+        model_client_streaming: stream the model's choice; with `emit_team_events` its text is
+            yielded, too, as chunks and as a SelectorEvent for each answer.
+        model_context: how much of the conversation the model is shown; everything by default.
+            Messages it comes with are shown first, until the team is reset.
+
+    A single candidate is taken without asking the model. Raises ValueError for fewer than two
+    participants or a prompt with other fields; a run fails if a function gives an unknown name, or
+    `candidate_func` none.
+    """
+
+    component_config_schema = SelectorGroupChatConfig
+    component_provider_override: ClassVar[str | None] = "teams.SelectorGroupChat"
+    manager_name: ClassVar[str] = "SelectorGroupChatManager"
+    manager_state_type = SelectorManagerState
+
+    DEFAULT_NAME = "SelectorGroupChat"
+    DEFAULT_DESCRIPTION = "A team of agents."
+
+    def __init__(
+        self,
+        participants: Sequence[ChatAgent | Team],
+        model_client: ChatCompletionClient,
+        *,
+        name: str | None = None,
+        description: str | None = None,
+        termination_condition: TerminationCondition | None = None,
+        max_turns: int | None = None,
+        selector_prompt: str = DEFAULT_SELECTOR_PROMPT,
+        allow_repeated_speaker: bool = False,
+        max_selector_attempts: int = 3,
+        selector_func: SelectorFunc | None = None,
+        candidate_func: CandidateFunc | None = None,
+        custom_message_types: Sequence[type[BaseAgentEvent | BaseChatMessage]] | None = None,
+        emit_team_events: bool = False,
+        model_client_streaming: bool = False,
+        model_context: ChatCompletionContext | None = None,
+    ) -> None:
+        if len(participants) == 1:
+            raise ValueError("A SelectorGroupChat needs at least two participants.")
+        if max_selector_attempts < 1:
+            raise ValueError(
+                f"max_selector_attempts must be at least 1, found {max_selector_attempts}."
+            )
+        super().__init__(
+            name=name or self.DEFAULT_NAME,
+            description=description or self.DEFAULT_DESCRIPTION,
+            participants=participants,
+            termination_condition=termination_condition,
+            max_turns=max_turns,
+            custom_message_types=custom_message_types,
+            emit_team_events=emit_team_events,
+        )
+        self._model_client = model_client
+        self._selector_prompt = _checked_prompt(selector_prompt)
+        self._allow_repeated_speaker = allow_repeated_speaker
+        self._max_selector_attempts = max_selector_attempts
+        self._selector_func = selector_func
+        self._candidate_func = candidate_func
+        self._model_client_streaming = model_client_streaming
+        self._model_context = (
+            model_context if model_context is not None else UnboundedChatCompletionContext()
+        )
+        self._preloaded: Sequence[LLMMessage] = tuple(self._model_context.history)
+        self._shown = 0
+        """How much of the thread is in the model context."""
+        self._stale = False
+        """Whether the model context belongs to another state than was loaded."""
+        self._names = _NamePattern(list(self._places))
+        self._previous_speaker: str | None = None
+        self._earlier_speaker: str | None = None
+        """Who spoke before the previous speaker was chosen."""
+        self._silent = False
+        """Whether the previous speaker was chosen, but has not spoken."""
+        self._answers: list[str] = []
+        """What the model said so far in the unfinished selection."""
+
+    async def select_speaker(self, thread: Thread) -> str:
+        """The function's or the model's choice."""
+        async with aclosing(self._selection()) as selection:
+            async for item in selection:
+                if isinstance(item, Chosen) and isinstance(item.choice, str):
+                    return item.choice
+        raise RuntimeError("The selection ended without a choice.")
+
+    def selecting(self, thread: Thread) -> AsyncGenerator[BaseAgentEvent | Chosen, None] | None:
+        """The selection with what the model says, where that is wanted."""
+        aloud = self._model_client_streaming and self._emit_team_events
+        return self._selection() if aloud else None
+
+    async def _selection(self) -> AsyncGenerator[BaseAgentEvent | Chosen, None]:
+        if self._selector_func is not None:
+            speaker = await _call(self._selector_func, self._thread.items())
+            if speaker is not None:
+                self._require_known([speaker], "selector_func")
+                yield self._choose(speaker)
+                return
+        candidates = await self._candidates()
+        if len(candidates) == 1:
+            yield self._choose(candidates[0])
+            return
+        prompt = await self._prompt(candidates)
+        while (speaker := self._decision(candidates)) is None:
+            async with aclosing(self._ask([prompt, *self._exchange(candidates)])) as events:
+                async for event in events:
+                    yield event
+        yield self._choose(speaker)
+
+    def _choose(self, speaker: str) -> Chosen:
+        self._earlier_speaker, self._previous_speaker = self._previous_speaker, speaker
+        self._silent = False
+        self._answers = []
+        return Chosen(speaker)
+
+    async def _candidates(self) -> list[str]:
+        if self._candidate_func is not None:
+            named = await _call(self._candidate_func, self._thread.items())
+            if not named:
+                raise ValueError("candidate_func must name at least one participant.")
+            self._require_known(named, "candidate_func")
+            return list(dict.fromkeys(named))
+        if self._allow_repeated_speaker:
+            return list(self._places)
+        last = self._last_heard() if self._silent else self._previous_speaker
+        return [name for name in self._places if name != last]
+
+    def _require_known(self, names: Sequence[str], function: str) -> None:
+        if unknown := [name for name in names if name not in self._places]:
+            raise ValueError(
+                f"{function} named {', '.join(map(repr, unknown))}; the participants are "
+                f"{', '.join(self._places)}."
+            )
+
+    async def _prompt(self, candidates: Sequence[str]) -> LLMMessage:
+        members = {member.name: member for member in self._participants}
+        text = self._selector_prompt.format(
+            roles="\n".join(
+                f"{name} : {' '.join(members[name].description.split())}" for name in candidates
+            ),
+            participants=_in_json(tuple(candidates)),
+            history="\n\n".join(filter(None, map(_paragraph, await self._shown_history()))),
+        )
+        if ModelFamily.is_openai(self._model_client.model_info["family"]):
+            return SystemMessage(content=text)
+        # Other models want a request to contain something a user said.
+        return UserMessage(content=text, source="user")
+
+    async def _shown_history(self) -> list[LLMMessage]:
+        if self._stale:
+            await self._model_context.clear()
+            for message in self._preloaded:
+                await self._model_context.add_message(message)
+            self._shown, self._stale = 0, False
+        for item in self._thread[self._shown :]:
+            if isinstance(item, BaseChatMessage):
+                await self._model_context.add_message(item.to_model_message())
+        self._shown = len(self._thread)
+        return await self._model_context.get_messages()
+
+    def _decision(self, candidates: Sequence[str]) -> str | None:
+        """Whom the model chose by now; None if it is to be asked (again)."""
+        if not self._answers:
+            return None
+        mentioned = self._names.found_in(self._answers[-1])
+        if len(mentioned) == 1 and mentioned[0] in candidates:
+            return mentioned[0]
+        if len(self._answers) < self._max_selector_attempts:
+            return None
+        speaker = self._previous_speaker or self._participants[0].name
+        logger.warning(
+            "The model chose no candidate of team %s in %d attempts; %s speaks%s.",
+            self.name,
+            len(self._answers),
+            speaker,
+            " again" if self._previous_speaker else " first",
+        )
+        return speaker
+
+    def _exchange(self, candidates: Sequence[str]) -> list[LLMMessage]:
+        """The answers that chose nobody, each with what is wrong with it."""
+        messages: list[LLMMessage] = []
+        for answer in self._answers:
+            messages.append(AssistantMessage(content=answer, source="selector"))
+            messages.append(UserMessage(content=self._objection(answer, candidates), source="user"))
+        return messages
+
+    def _objection(self, answer: str, candidates: Sequence[str]) -> str:
+        choice = f"Answer with one of these names: {', '.join(candidates)}."
+        match self._names.found_in(answer):
+            case []:
+                return f"There is no participant's name in that. {choice}"
+            case [name]:
+                return f"{name} can't speak now. {choice}"
+            case names:
+                return f"That names {len(names)} participants, but only one can speak. {choice}"
+
+    async def _ask(self, messages: Sequence[LLMMessage]) -> AsyncGenerator[BaseAgentEvent, None]:
+        """One more answer of the model."""
+        if not self._model_client_streaming:
+            answer = await asked_by(self.manager_name, self._model_client.create(messages))
+            self._answers.append(_text(answer))
+            return
+        answer = None
+        message_id = str(uuid4())
+        pieces = stream_asked_by(self.manager_name, self._model_client.create_stream(messages))
+        async with aclosing(pieces) as stream:
+            async for piece in stream:
+                if isinstance(piece, CreateResult):
+                    answer = piece
+                elif self._emit_team_events:
+                    yield ModelClientStreamingChunkEvent(
+                        content=piece, source=self.manager_name, full_message_id=message_id
+                    )
+        if answer is None:
+            raise RuntimeError("The stream of the selecting model ended without a final result.")
+        self._answers.append(_text(answer))
+        if self._emit_team_events:
+            yield SelectorEvent(
+                content=self._answers[-1],
+                source=self.manager_name,
+                models_usage=answer.usage,
+                id=message_id,
+            )
+
+    def undo_selection(self) -> None:
+        self._previous_speaker = self._earlier_speaker
+
+    async def abandon_turn(self) -> None:
+        self._answers = []
+        await super().abandon_turn()
+
+    def manager_state(self) -> Mapping[str, Any]:
+        return {
+            "previous_speaker": self._previous_speaker,
+            "earlier_speaker": self._earlier_speaker,
+            "silent": self._silent,
+            "answers": list(self._answers),
+            "preloaded": bool(self._preloaded),
+        }
+
+    def load_manager(self, state: Mapping[str, Any]) -> None:
+        previous, earlier = state["previous_speaker"], state.get("earlier_speaker")
+        self._require_known([name for name in (previous, earlier) if name], "The saved state")
+        self._previous_speaker, self._earlier_speaker = previous, earlier
+        # AutoGen's state may be of a run that ended between a choice and the speech.
+        from_autogen = "earlier_speaker" not in state
+        self._silent = state.get("silent", from_autogen and self._last_heard() != previous)
+        self._answers = list(state.get("answers", ()))
+        if not state.get("preloaded", True):
+            self._preloaded = ()
+        self._stale = True
+
+    def _last_heard(self) -> str | None:
+        """Who of the participants spoke last, as far as the thread tells."""
+        if not all(isinstance(member, ChatAgent) for member in self._participants):
+            return self._previous_speaker  # a team speaks under the names of those in it
+        heard = (item.source for item in reversed(self._thread) if item.source in self._places)
+        return next(heard, None)
+
+    async def reset_manager(self) -> None:
+        self._previous_speaker = self._earlier_speaker = None
+        self._silent = False
+        self._answers = []
+        self._preloaded = ()
+        self._stale = True
+
+
+class _NamePattern:
+    """Finds participants' names in a model's answer: as words, an underscore also as a space or
+    escaped.
+    """
+
+    def __init__(self, names: Sequence[str]) -> None:
+        # The longer first, so that one name within another is not taken for it.
+        self._names = sorted(names, key=len, reverse=True)
+        written = ("(" + re.escape(name).replace("_", r"(?:\\?_| )") + ")" for name in self._names)
+        self._pattern = re.compile(rf"(?<!\w)(?:{'|'.join(written)})(?!\w)")
+
+    def found_in(self, text: str) -> list[str]:
+        """The names, each once."""
+        found = (match.lastindex for match in self._pattern.finditer(text))
+        return list(dict.fromkeys(self._names[index - 1] for index in found if index))
+
+
+def _checked_prompt(template: str) -> str:
+    try:
+        fields = {field for _, field, _, _ in Formatter().parse(template) if field is not None}
+    except ValueError as error:
+        raise ValueError(f"The selector_prompt is no valid template: {error}.") from error
+    if unknown := sorted(fields - PROMPT_FIELDS):
+        raise ValueError(
+            f"The selector_prompt has unknown fields: {', '.join(map(repr, unknown))}. There are "
+            "{roles}, {participants} and {history}; write a brace that is meant as one twice."
+        )
+    return template
+
+
+@lru_cache(maxsize=64)  # a team has few choices, and each is told again and again
+def _in_json(names: tuple[str, ...]) -> str:
+    return json.dumps(names, ensure_ascii=False)
+
+
+def _paragraph(message: LLMMessage) -> str | None:
+    """A message as the model is shown it; None for tool calls and results, which nobody said."""
+    # Nearly all are texts, and a match asks pydantic twice for each.
+    if (type(message) is UserMessage or type(message) is AssistantMessage) and (
+        type(message.content) is str
+    ):
+        return f"{message.source} : {message.content}"
+    match message:
+        case UserMessage(content=list(parts)):
+            text = " ".join(part if isinstance(part, str) else "[image]" for part in parts)
+            return f"{message.source} : {text}"
+        case UserMessage(content=str(text)) | AssistantMessage(content=str(text)):
+            return f"{message.source} : {text}"
+        case SystemMessage():
+            return message.content
+        case _:
+            return None
+
+
+def _text(answer: CreateResult) -> str:
+    if not isinstance(answer.content, str):
+        raise RuntimeError("The selecting model called tools, but it was given none.")
+    return answer.content
+
+
+async def _call(function: Callable[[Thread], T | Awaitable[T]], thread: Thread) -> T:
+    """The result of a user's function, a plain or a coroutine function."""
+    result = function(thread)
+    return await bounded(_awaited(result)) if inspect.isawaitable(result) else result
+
+
+async def _awaited(result: Awaitable[T]) -> T:
+    return await result

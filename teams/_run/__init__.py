@@ -1,0 +1,1 @@
+"""One run of a team: its stream, hooks, merged speakers and traces."""

@@ -1,0 +1,119 @@
+"""Runs inside of runs: what a team offers for that, and on whose behalf a run asks and calls."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Awaitable, Sequence
+from contextlib import aclosing
+from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
+
+from teams._base.cancellation import CancellationToken
+from teams._contract.team import TaskResult
+from teams._contract.turn_record import Item
+from teams._messages.base import BaseAgentEvent, BaseChatMessage
+from teams._run.hooks import AGENT_PATH
+from teams.logging import is_heard
+from teams.tools._base import Tool
+
+if TYPE_CHECKING:
+    from teams._snapshot.snapshot import SnapshotReader, SnapshotWriter
+
+T = TypeVar("T")
+
+
+@runtime_checkable
+class ResumableTeam(Protocol):
+    """A team whose run can stand still and go on inside of another run."""
+
+    @property
+    def participant_names(self) -> list[str]:
+        """In the order the participants were given."""
+        ...
+
+    def message_types(self) -> list[type[BaseAgentEvent | BaseChatMessage]]:
+        """All message types that can occur in the team."""
+        ...
+
+    def begin(self, messages: Sequence[BaseChatMessage]) -> None:
+        """Start a run with these messages, or add them to the unfinished one.
+
+        Raises ValueError, changing nothing.
+        """
+        ...
+
+    def add_messages(self, messages: Sequence[BaseChatMessage]) -> None:
+        """Put messages into the conversation."""
+        ...
+
+    def drive(self, token: CancellationToken) -> AsyncGenerator[Item | TaskResult, None]:
+        """Run what was begun; cancellation is the outermost run's business."""
+        ...
+
+    async def abandon_turn(self) -> None:
+        """Give up the unfinished run after a cancellation."""
+        ...
+
+    async def write_state(self, path: str, writer: SnapshotWriter) -> None:
+        """Write the team's state in the compact format."""
+        ...
+
+    async def read_state(self, path: str, reader: SnapshotReader) -> None:
+        """Take over what `write_state` wrote."""
+        ...
+
+
+@runtime_checkable
+class ResumableTool(Tool, Protocol):
+    """A tool whose calls are runs that can stand still and go on.
+
+    It knows a call by the key of its `ToolCall`.
+    """
+
+    def message_types(self) -> list[type[BaseAgentEvent | BaseChatMessage]]:
+        """What a call can stream, besides the built-in types."""
+        ...
+
+    async def end_call(self, key: str) -> None:
+        """This call is over, whatever came of it; an unfinished run is given up."""
+        ...
+
+    async def reset(self) -> None:
+        """Forget what it was told in earlier calls."""
+        ...
+
+    async def write_state(self, path: str, writer: SnapshotWriter) -> None:
+        """Write what it remembers, unfinished calls included, in the compact format."""
+        ...
+
+    async def read_state(self, path: str, reader: SnapshotReader) -> None:
+        """Take over what `write_state` wrote."""
+        ...
+
+
+async def asked_by(name: str, answer: Awaitable[T]) -> T:
+    """A model's answer, with `name` on the path of who asks."""
+    reset = AGENT_PATH.set((*AGENT_PATH.get(), name))
+    try:
+        return await answer
+    finally:
+        AGENT_PATH.reset(reset)
+
+
+def stream_asked_by(name: str, answer: AsyncGenerator[T, None]) -> AsyncGenerator[T, None]:
+    """A model's streamed answer, with `name` on the path of who asks as far as anybody hears it."""
+    return under(name, answer) if is_heard() else answer
+
+
+async def under(name: str, stream: AsyncGenerator[T, None]) -> AsyncGenerator[T, None]:
+    """The stream, with `name` on the path of what asks or calls inside; set per pull, so that it
+    never leaks out.
+    """
+    async with aclosing(stream):
+        while True:
+            reset = AGENT_PATH.set((*AGENT_PATH.get(), name))
+            try:
+                item = await anext(stream)
+            except StopAsyncIteration:
+                return
+            finally:
+                AGENT_PATH.reset(reset)
+            yield item

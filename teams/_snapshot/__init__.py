@@ -1,0 +1,1 @@
+"""Snapshots and deltas: the compact, append-friendly state format."""

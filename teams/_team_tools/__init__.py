@@ -1,0 +1,1 @@
+"""Agents and teams as tools."""

@@ -1,0 +1,379 @@
+"""Tools that give a task to an agent or a team.
+
+A call is a run. It can stand still (its consumer left, a human is asked, the process died) and go
+on where it stood, because the tool's state holds the runner's state and the unfinished call.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from abc import ABC, abstractmethod
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated, Any, cast
+from weakref import WeakKeyDictionary
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from typing_extensions import override
+
+from teams._base.cancellation import CancellationToken
+from teams._contract.team import TaskResult, TeamError
+from teams._contract.turn_record import Item
+from teams._messages.base import BaseAgentEvent, BaseChatMessage
+from teams._messages.chat import TextMessage
+from teams._messages.events import ModelClientStreamingChunkEvent
+from teams._messages.factory import MessageFactory
+from teams._run.hooks import CURRENT_CALL, InputRequired, PendingInput, ToolCall
+from teams._run.nesting import under
+from teams._run.run_stream import RunStream
+from teams.tools._base import BaseStreamTool, ToolTraits
+
+if TYPE_CHECKING:
+    from teams._snapshot.snapshot import SnapshotReader, SnapshotWriter
+
+DIRECT = "direct"
+"""The key of a call that no agent makes."""
+
+PATIENCE = 30.0
+"""Seconds that a call waits for another one that does not move."""
+
+_REQUESTS = TypeAdapter(tuple[PendingInput, ...], config=ConfigDict(defer_build=True))
+
+
+class TaskRunnerToolArgs(BaseModel, defer_build=True):
+    """The arguments of such a tool."""
+
+    task: Annotated[str, Field(description="What to do, with everything one needs to know for it.")]
+
+
+@dataclass(slots=True)
+class RunnerCall:
+    """A call that is not over yet."""
+
+    agent: tuple[str, ...]
+    """The path of the caller."""
+    task: TextMessage
+    items: list[Item] = field(default_factory=list[Item])
+    """What it has produced, the task first."""
+    pending: tuple[PendingInput, ...] = ()
+    """What it waits for, if it is suspended."""
+    done: bool = False
+    """The run has ended; the result is still to be taken."""
+    stop_reason: str | None = None
+
+    def record(self, item: Item) -> None:
+        """Note what is about to be handed out; chunks are no part of the result."""
+        if not isinstance(item, ModelClientStreamingChunkEvent):
+            self.items.append(item)
+
+    def dump(self, encode: Callable[[Item], Any]) -> dict[str, Any]:
+        """The call as JSON data."""
+        return {
+            "agent": list(self.agent),
+            "task": encode(self.task),
+            "items": [encode(item) for item in self.items],
+            "pending": _REQUESTS.dump_python(self.pending, mode="json"),
+            "done": self.done,
+            "stop_reason": self.stop_reason,
+        }
+
+    @classmethod
+    def load(cls, data: Mapping[str, Any], decode: Callable[[Any], Item]) -> RunnerCall:
+        """The inverse of `dump`."""
+        return cls(
+            agent=tuple(data["agent"]),
+            task=cast("TextMessage", decode(data["task"])),
+            items=[decode(item) for item in data["items"]],
+            pending=_REQUESTS.validate_python(data["pending"]),
+            done=data["done"],
+            stop_reason=data["stop_reason"],
+        )
+
+
+class _Runs:
+    """The calls on one agent or team, by key. One at a time runs."""
+
+    def __init__(self) -> None:
+        self.calls: dict[str, RunnerCall] = {}
+        self._running: str | None = None
+        self._moved: asyncio.Event | None = None
+
+    async def enter(self, key: str) -> None:
+        """Wait for the call's turn.
+
+        Raises InputRequired if another call waits for a human, RuntimeError if another one stands
+        still and nobody takes it up: the run it belongs to was left.
+        """
+        while (other := self._unfinished(key)) is not None or self._running is not None:
+            if self._running is None and other is not None and other.pending:
+                raise InputRequired(requests=other.pending)
+            # It runs, or is about to go on where it stood.
+            self._moved = self._moved or asyncio.Event()
+            try:
+                async with asyncio.timeout(PATIENCE if self._running is None else None):
+                    await self._moved.wait()
+            except TimeoutError:
+                raise RuntimeError(
+                    "It is in the middle of another call, whose run was left unfinished."
+                ) from None
+        self._running = key
+
+    def leave(self) -> None:
+        """The next one may run."""
+        self._running = None
+        self.move()
+
+    def move(self) -> None:
+        """Let those who wait look again."""
+        if self._moved is not None:
+            self._moved.set()
+            self._moved = None
+
+    def left_over(self, key: str, agent: tuple[str, ...]) -> list[str]:
+        """What this caller called before its present batch: it will not ask for it again."""
+        batch = _batch(key)
+        return [
+            other
+            for other, call in self.calls.items()
+            if call.agent == agent and _batch(other) != batch and other != self._running
+        ]
+
+    def _unfinished(self, key: str) -> RunnerCall | None:
+        others = (call for other, call in self.calls.items() if other != key and not call.done)
+        return next(others, None)
+
+
+_runs: WeakKeyDictionary[Any, _Runs] = WeakKeyDictionary()
+"""By runner: two tools may have the same one."""
+
+
+class TaskRunnerTool(
+    BaseStreamTool[TaskRunnerToolArgs, BaseAgentEvent | BaseChatMessage, TaskResult], ABC
+):
+    """Base of `AgentTool` and `TeamTool`.
+
+    The runner remembers earlier calls. Calls that are made side by side run one after the other, in
+    the order of the model's calls, so each finds what the ones before left; while one waits for a
+    human, those after it wait, too. The result of a call is a TaskResult, task included.
+    """
+
+    traits = ToolTraits(idempotent=True, serial=True)
+
+    def __init__(
+        self, runner: object, name: str, description: str, return_value_as_last_message: bool
+    ) -> None:
+        super().__init__(TaskRunnerToolArgs, TaskResult, name, description, strict=True)
+        self._return_value_as_last_message = return_value_as_last_message
+        self._runs = _runs.setdefault(runner, _Runs())
+
+    # What a kind of runner adds.
+
+    @abstractmethod
+    def message_types(self) -> list[type[BaseAgentEvent | BaseChatMessage]]:
+        """The types of what a call can produce, besides the built-in ones."""
+
+    def begin_run(self, call: RunnerCall) -> None:
+        """Give the runner the call's task, if it must be given it only once."""
+
+    @abstractmethod
+    def run_call(
+        self, call: RunnerCall, token: CancellationToken
+    ) -> AsyncGenerator[BaseAgentEvent | BaseChatMessage, None]:
+        """The run, or the rest of it; an item is in `call.items` when it is yielded.
+
+        Sets `call.done` at the end. Raises InputRequired with its requests when the run waits.
+        """
+
+    @abstractmethod
+    async def give_up(self) -> None:
+        """Give up the runner's unfinished run."""
+
+    @abstractmethod
+    async def reset_runner(self) -> None:
+        """Bring the runner back to the beginning."""
+
+    @abstractmethod
+    async def save_runner(self) -> Mapping[str, Any]:
+        """The runner's state."""
+
+    @abstractmethod
+    async def load_runner(self, state: Mapping[str, Any]) -> None:
+        """Take over the runner's state."""
+
+    @abstractmethod
+    async def write_runner(self, path: str, writer: SnapshotWriter) -> None:
+        """The runner's state in the compact format."""
+
+    @abstractmethod
+    async def read_runner(self, path: str, reader: SnapshotReader) -> None:
+        """Take over what `write_runner` wrote."""
+
+    # Calls.
+
+    @override
+    async def run(
+        self, args: TaskRunnerToolArgs, cancellation_token: CancellationToken
+    ) -> TaskResult:
+        return await _last(self.run_stream(args, cancellation_token))
+
+    @override
+    def run_stream(
+        self, args: TaskRunnerToolArgs, cancellation_token: CancellationToken
+    ) -> AsyncGenerator[BaseAgentEvent | BaseChatMessage | TaskResult, None]:
+        """Run the task and yield what is said, the TaskResult last.
+
+        Raises InputRequired when the run waits for a human; the next call goes on with it.
+        """
+
+        async def cancelled() -> None:
+            await self.end_call(DIRECT)
+
+        stream = self._direct(args.task, cancellation_token)
+        return RunStream(stream, cancellation_token, cancelled)
+
+    async def _direct(
+        self, task: str, token: CancellationToken
+    ) -> AsyncGenerator[BaseAgentEvent | BaseChatMessage | TaskResult, None]:
+        async with aclosing(self._stream(task, token, None)) as stream:
+            async for item in stream:
+                if isinstance(item, TaskResult):
+                    await self.end_call(DIRECT)
+                yield item
+
+    @override
+    async def run_json(
+        self,
+        args: Mapping[str, Any],
+        cancellation_token: CancellationToken,
+        call_id: str | None = None,
+    ) -> TaskResult:
+        return await _last(self.run_json_stream(args, cancellation_token, call_id))
+
+    @override
+    async def run_json_stream(
+        self,
+        args: Mapping[str, Any],
+        cancellation_token: CancellationToken,
+        call_id: str | None = None,
+    ) -> AsyncGenerator[Any, None]:
+        valid = TaskRunnerToolArgs.model_validate(args)
+        call = CURRENT_CALL.get()
+        stream = (
+            # The token is cancelled, too, when the agent's consumer leaves; but this run is then to
+            # go on later, so it does not get to see that.
+            self._stream(valid.task, CancellationToken(), call)
+            if call is not None and call.id == call_id
+            else self.run_stream(valid, cancellation_token)
+        )
+        async with aclosing(stream):
+            async for item in stream:
+                yield item
+
+    async def _stream(
+        self, task: str, token: CancellationToken, caller: ToolCall | None
+    ) -> AsyncGenerator[BaseAgentEvent | BaseChatMessage | TaskResult, None]:
+        key, agent, name = (
+            (DIRECT, (), self.name) if caller is None else (caller.key, caller.agent, caller.name)
+        )
+        for other in self._runs.left_over(key, agent):
+            await self.end_call(other)
+        await self._runs.enter(key)
+        try:
+            call = self._runs.calls.get(key)
+            if call is None:
+                call = RunnerCall(agent, TextMessage(content=task, source="user"))
+                self.begin_run(call)
+                self._runs.calls[key] = call
+                call.items.append(call.task)
+                yield call.task
+            call.pending = ()
+            if not call.done:
+                async with aclosing(under(name, self.run_call(call, token))) as items:
+                    async for item in items:
+                        yield item
+            yield TaskResult(messages=call.items, stop_reason=call.stop_reason)
+        except InputRequired as required:
+            self._runs.calls[key].pending = required.requests
+            raise
+        except Exception as error:
+            await self.end_call(key)
+            if isinstance(error, TeamError) and isinstance(error.__cause__, Exception):
+                raise error.__cause__ from None  # the model is told what went wrong, not where
+            raise
+        finally:
+            self._runs.leave()
+
+    async def end_call(self, key: str) -> None:
+        """Forget a call whose result was taken; give it up if it has none."""
+        call = self._runs.calls.pop(key, None)
+        if call is not None and not call.done:
+            await self.give_up()
+        self._runs.move()
+
+    async def reset(self) -> None:
+        """Bring the runner back to the beginning, and forget all calls."""
+        self._runs.calls.clear()
+        self._runs.move()
+        await self.reset_runner()
+
+    @override
+    def return_value_as_string(self, value: Any) -> str:
+        """What was said, each message after its source and a colon, or only the last message."""
+        if not isinstance(value, TaskResult):
+            return super().return_value_as_string(value)
+        said = [item for item in value.messages if isinstance(item, BaseChatMessage)]
+        if said and said[0].source == "user":  # the task
+            said = said[1:]
+        if self._return_value_as_last_message:
+            return said[-1].to_model_text() if said else ""
+        return "\n\n".join(f"{message.source}: {message.to_model_text()}" for message in said)
+
+    # State.
+
+    @override
+    async def save_state_json(self) -> Mapping[str, Any]:
+        """The runner's state and the calls that are not over."""
+        return {
+            "runner": await self.save_runner(),
+            "calls": self._dump_calls(lambda item: item.dump()),
+        }
+
+    @override
+    async def load_state_json(self, state: Mapping[str, Any]) -> None:
+        if not state:  # AutoGen saves nothing of such a tool
+            return
+        await self.load_runner(state["runner"])
+        factory = MessageFactory()
+        for kind in self.message_types():
+            if not factory.is_registered(kind):
+                factory.register(kind)
+        self._load_calls(state["calls"], factory.create)
+
+    async def write_state(self, path: str, writer: SnapshotWriter) -> None:
+        """The state in the compact format."""
+        await self.write_runner(path + "runner/", writer)
+        writer.value(path + "calls", self._dump_calls(writer.item))
+
+    async def read_state(self, path: str, reader: SnapshotReader) -> None:
+        """Take over what `write_state` wrote."""
+        await self.read_runner(path + "runner/", reader)
+        self._load_calls(reader.value(path + "calls", {}), reader.item)
+
+    def _dump_calls(self, encode: Callable[[Item], Any]) -> dict[str, Any]:
+        return {key: call.dump(encode) for key, call in self._runs.calls.items()}
+
+    def _load_calls(self, calls: Mapping[str, Any], decode: Callable[[Any], Item]) -> None:
+        self._runs.calls = {key: RunnerCall.load(call, decode) for key, call in calls.items()}
+
+
+def _batch(key: str) -> str:
+    return key.rpartition(":")[0]
+
+
+async def _last(stream: AsyncGenerator[Any, None]) -> TaskResult:
+    async with aclosing(stream):
+        async for item in stream:
+            if isinstance(item, TaskResult):
+                return item
+    raise RuntimeError("The run ended without a result.")

@@ -1,0 +1,121 @@
+"""Keeping a model context valid: every tool call is followed by its results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from teams._base.construct import Compact
+from teams._base.history import History
+from teams.core import FunctionCall
+from teams.models._json import compact_assistant_message
+from teams.models._types import (
+    AssistantMessage,
+    FunctionExecutionResult,
+    FunctionExecutionResultMessage,
+    LLMMessage,
+    SystemMessage,
+    UserMessage,
+)
+
+_instructions = Compact(SystemMessage)
+
+NOT_RUN = "The call was interrupted; whether it took effect is not known."
+
+
+def instructions(text: str) -> SystemMessage:
+    """The message for an agent's instructions, which pydantic has checked."""
+    return _instructions(vars(SystemMessage(content=text)))
+
+
+def assistant_message(
+    content: str | list[FunctionCall], source: str, thought: str | None, origin: str = ""
+) -> AssistantMessage:
+    """The message for a model's answer, which was validated when it came in; `origin` is the id of
+    the chat message that says the same.
+    """
+    values = {"content": content, "thought": thought, "source": source, "type": "AssistantMessage"}
+    message = compact_assistant_message(values)
+    message.stem_from(origin)
+    return message
+
+
+def calls_of(message: LLMMessage) -> list[FunctionCall]:
+    """The tool calls an assistant message makes."""
+    if type(message.content) is str:  # most are: no look at their class
+        return []
+    if isinstance(message, AssistantMessage) and isinstance(message.content, list):
+        return message.content
+    return []
+
+
+def error_results(
+    calls: Iterable[FunctionCall], reason: str = NOT_RUN
+) -> list[FunctionExecutionResult]:
+    """One error result for each call."""
+    return [
+        FunctionExecutionResult(content=reason, name=call.name, call_id=call.id, is_error=True)
+        for call in calls
+    ]
+
+
+def open_calls(messages: Sequence[LLMMessage]) -> list[FunctionCall]:
+    """The calls at the end of a context that have no result yet.
+
+    Looks at the last two messages only.
+    """
+    if not messages:
+        return []
+    if calls := calls_of(messages[-1]):
+        return calls
+    if len(messages) > 1 and isinstance(messages[-1], FunctionExecutionResultMessage):
+        answered = {result.call_id for result in messages[-1].content}
+        return [call for call in calls_of(messages[-2]) if call.id not in answered]
+    return []
+
+
+def close_calls(messages: Sequence[LLMMessage]) -> list[LLMMessage] | None:
+    """The same context with an error result for every call that has none; None if there is no such
+    call.
+
+    AutoGen leaves such calls behind when a run is cancelled during a tool call, and OpenAI-style
+    APIs refuse them.
+    """
+    if not any(map(calls_of, messages)):
+        return None
+    closed: list[LLMMessage] = []
+    changed = False
+    for position, message in enumerate(messages):
+        closed.append(message)
+        calls = calls_of(message)
+        if not calls:
+            continue
+        following = messages[position + 1] if position + 1 < len(messages) else None
+        results = following.content if isinstance(following, FunctionExecutionResultMessage) else []
+        answered = {result.call_id for result in results}
+        if missing := [call for call in calls if call.id not in answered]:
+            changed = True
+            closed.append(FunctionExecutionResultMessage(content=error_results(missing)))
+    return closed if changed else None
+
+
+class ImageWatch:
+    """Knows whether a context holds images; looks only at what came since the last time."""
+
+    __slots__ = ("_found", "_generation", "_seen")
+
+    def __init__(self) -> None:
+        self._generation = -1
+        self._seen = 0
+        self._found = False
+
+    def found_in(self, history: History[LLMMessage]) -> bool:
+        """Whether any message of the context has an image."""
+        if self._generation != history.generation:
+            self._generation, self._seen, self._found = history.generation, 0, False
+        if not self._found and self._seen < len(history):
+            self._found = any(
+                type(message) is UserMessage and type(message.content) is list
+                for message in history[self._seen :]
+            )
+        self._seen = len(history)
+        return self._found
