@@ -6,8 +6,6 @@ import asyncio
 import time
 from collections.abc import Callable, Iterable
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import events
@@ -20,39 +18,18 @@ from adapters.terminal.driver import TerminalDriver
 from adapters.terminal.errors import sentence
 from adapters.terminal.key_guard import Twice
 from adapters.terminal.screens.chat import ChatScreen
+from adapters.terminal.settings import SECOND_PRESS, Settings, nothing
 from adapters.terminal.themes import PARLEY_DARK, PARLEY_LIGHT, variables
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from adapters.terminal.key_guard import Clock
     from gateway.client import Client
-
-SECOND_PRESS = 2.0
-"""Seconds in which a second ctrl+c leaves."""
 
 RETRY = 1.0
 """Seconds before a gateway that is gone is looked for again."""
 
 Connect = Callable[[], AbstractAsyncContextManager["Client"]]
-
-
-def _nothing() -> None:
-    pass
-
-
-@dataclass(slots=True, kw_only=True)
-class Settings:
-    """What the chat is started with; `clock` and `now` are the loop's and the system's."""
-
-    data_dir: Path
-    thread: str | None = None
-    new: bool = False
-    clock: Clock | None = None
-    now: Callable[[], float] = time.time
-    painted: asyncio.Event = field(default_factory=asyncio.Event)
-    toggle_mouse: Callable[[], None] = _nothing
-    lost: Callable[[], None] = _nothing
 
 
 class ChatApp(App[int]):
@@ -183,7 +160,7 @@ class ChatApp(App[int]):
             # the driver does nothing about the mouse unless it was started with it.
             name = "_enable_mouse_support" if self._mouse else "_disable_mouse_support"
             driver._mouse = True  # pyright: ignore[reportPrivateUsage]
-            getattr(driver, name, _nothing)()
+            getattr(driver, name, nothing)()
         whose = "Parley's again" if self._mouse else "the terminal's: select text with it"
         self.notify(f"The mouse is {whose}.", markup=False)
 

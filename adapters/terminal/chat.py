@@ -56,7 +56,8 @@ def run_chat(
 
         chat = PlainChat(thread=thread, new=new)
         return asyncio.run(_by_line(chat, connect))
-    from adapters.terminal.app import ChatApp, Settings
+    from adapters.terminal.app import ChatApp
+    from adapters.terminal.settings import Settings
 
     settings = Settings(data_dir=data_dir, thread=thread, new=new)
     app = ChatApp(settings, theme=theme, mouse=mouse)

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from adapters.terminal.commands import Command, Commands
 from adapters.terminal.errors import sentence
-from adapters.terminal.text import age
-from adapters.terminal.titles import title_of
+from adapters.terminal.text import age, title_of
 from gateway.base.exit_codes import ExitCode
 from gateway.render.sanitize import sanitize
 

@@ -1,9 +1,14 @@
-"""Pure functions over text: how arguments, numbers and times are shown."""
+"""Pure functions over text: how arguments, numbers, times and titles are shown."""
 
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from gateway.render.sanitize import sanitize
+
+if TYPE_CHECKING:
+    from gateway.client import ThreadInfo
 
 _TENTHS_BELOW = 10
 _SHORTEST = 0.05
@@ -84,6 +89,16 @@ def age(seconds: float) -> str:
         if seconds >= size:
             return f"{int(seconds // size)}{unit}"
     return "now"
+
+
+def title_of(thread: ThreadInfo) -> str:
+    """What a thread is called where it has no title yet."""
+    return one_line(sanitize(thread.title or thread.preview)) or "New thread"
+
+
+def delete_question(thread: ThreadInfo) -> str:
+    """What is asked before a thread is deleted."""
+    return f"Delete “{shorten(title_of(thread), 40)}” with all its messages and files?"
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

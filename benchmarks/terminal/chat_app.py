@@ -15,7 +15,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from adapters.terminal.app import ChatApp, Settings
+from adapters.terminal.app import ChatApp
+from adapters.terminal.settings import Settings
 
 if TYPE_CHECKING:
     from gateway.client import Client

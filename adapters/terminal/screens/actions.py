@@ -3,32 +3,63 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from adapters.terminal.errors import told
-from adapters.terminal.titles import delete_question
+from adapters.terminal.text import delete_question
 from gateway.render.sanitize import sanitize
 
 if TYPE_CHECKING:
-    from adapters.terminal.app import Settings
+    from textual.screen import Screen
+
     from adapters.terminal.commands import Command, Commands
     from adapters.terminal.conversation import Conversation
-    from adapters.terminal.screens.chat import ChatScreen
+    from adapters.terminal.settings import Settings
     from adapters.terminal.widgets.composer import Composer
 
 EMPTY = "There is nothing in this thread yet."
 
 
+class ChatActions(Protocol):
+    """Actions of the chat screen that commands take, too."""
+
+    @property
+    def conversation(self) -> Conversation | None:
+        """The thread on screen; None while connecting."""
+        ...
+
+    def action_sessions(self) -> None:
+        """Walk the threads."""
+        ...
+
+    def action_edit(self) -> object:
+        """Write the draft in the person's editor."""
+        ...
+
+    def action_help(self) -> None:
+        """Show keys and commands."""
+        ...
+
+    def stop_team(self) -> object:
+        """Stop the running turn."""
+        ...
+
+    def show_only(self, agent: str) -> None:
+        """Show one agent alone; everything, without a name."""
+        ...
+
+
 class Doing:
     """Does commands for a chat screen. What takes long runs in a worker of the screen's."""
 
-    def __init__(self, screen: ChatScreen, settings: Settings) -> None:
+    def __init__(self, screen: Screen[None], chat: ChatActions, settings: Settings) -> None:
         self._screen = screen
+        self._chat = chat
         self._settings = settings
 
     @property
     def _conversation(self) -> Conversation | None:
-        return self._screen.conversation
+        return self._chat.conversation
 
     def run(self, command: Command, rest: str) -> None:
         """Do one of the terminal's own commands; `rest` is what follows its name."""
@@ -36,23 +67,23 @@ class Doing:
             case "new" if self._conversation is not None:
                 self._conversation.open(None, team=rest)
             case "sessions":
-                self._screen.action_sessions()
+                self._chat.action_sessions()
             case "rename":
                 self._screen.run_worker(self._rename(rest), group="dialog", exclusive=True)
             case "delete":
                 self._screen.run_worker(self._delete(), group="dialog", exclusive=True)
             case "stop":
-                self._screen.stop_team()
+                self._chat.stop_team()
             case "only":
-                self._screen.show_only(rest.removeprefix("@"))
+                self._chat.show_only(rest.removeprefix("@"))
             case "editor":
-                self._screen.action_edit()
+                self._chat.action_edit()
             case "copy":
                 self.copy_reply()
             case "mouse":
                 self._settings.toggle_mouse()
             case "help":
-                self._screen.action_help()
+                self._chat.action_help()
             case "quit":
                 self._screen.app.exit(0)
             case _:
@@ -76,7 +107,7 @@ class Doing:
 
     def help(self, commands: Commands) -> None:
         """Show keys and commands."""
-        from adapters.terminal.screens.dialogs import Help
+        from adapters.terminal.widgets.dialogs import Help
 
         self._screen.app.push_screen(Help(commands))
 
@@ -96,7 +127,7 @@ class Doing:
         self._screen.notify("Copied the last reply.", markup=False)
 
     async def _rename(self, title: str) -> None:
-        from adapters.terminal.screens.dialogs import Ask
+        from adapters.terminal.widgets.dialogs import Ask
 
         conversation = self._conversation
         if conversation is None or conversation.thread is None:
@@ -111,7 +142,7 @@ class Doing:
                 await conversation.rename(thread.id, title)
 
     async def _delete(self) -> None:
-        from adapters.terminal.screens.dialogs import Confirm
+        from adapters.terminal.widgets.dialogs import Confirm
 
         conversation = self._conversation
         if conversation is None or conversation.thread is None:

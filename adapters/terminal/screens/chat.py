@@ -32,8 +32,8 @@ from gateway.render.sanitize import sanitize
 if TYPE_CHECKING:
     from textual.timer import Timer
 
-    from adapters.terminal.app import Settings
     from adapters.terminal.conversation import Conversation
+    from adapters.terminal.settings import Settings
     from adapters.terminal.widgets.entries import Card
     from adapters.terminal.widgets.session_list import SessionList
     from gateway.client import AnswerKind, Client
@@ -72,7 +72,7 @@ class ChatScreen(Screen[None]):
         self._composer = Composer(History(settings.data_dir / "prompts.jsonl"), self._palette)
         self._card = RequestCard(self._guard, self._clock)
         self._answering = Answering(self._composer, self._card, self._guard, self._clock)
-        self._doing = Doing(self, settings)
+        self._doing = Doing(self, self, settings)
         self._side: SessionList | None = None
         self._side_state: tuple[str, str, int] = ("", "", 0)
         """What the list of threads says of the open one."""
@@ -368,7 +368,7 @@ class ChatScreen(Screen[None]):
 
     def on_card_details(self, event: Card.Details) -> None:
         """Show the whole of what a card holds."""
-        from adapters.terminal.screens.dialogs import Details
+        from adapters.terminal.widgets.dialogs import Details
 
         self.app.push_screen(Details(event.title, event.text))
 

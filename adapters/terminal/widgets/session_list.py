@@ -15,9 +15,8 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from adapters.terminal.errors import told
-from adapters.terminal.screens.dialogs import Ask, Confirm
-from adapters.terminal.text import age
-from adapters.terminal.titles import delete_question, title_of
+from adapters.terminal.text import age, delete_question, title_of
+from adapters.terminal.widgets.dialogs import Ask, Confirm
 
 if TYPE_CHECKING:
     from adapters.terminal.conversation import Conversation

@@ -9,8 +9,9 @@ from typing import Any
 
 from textual.pilot import Pilot
 
-from adapters.terminal.app import ChatApp, Settings
+from adapters.terminal.app import ChatApp
 from adapters.terminal.screens.chat import ChatScreen
+from adapters.terminal.settings import Settings
 from adapters.terminal.widgets.composer import Composer
 from adapters.terminal.widgets.request_card import RequestCard
 from adapters.terminal.widgets.transcript import Transcript

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
-from adapters.terminal.app import ChatApp, Settings
+from adapters.terminal.app import ChatApp
 from adapters.terminal.screens.chat import ChatScreen
+from adapters.terminal.settings import Settings
 from gateway import events
 from tests.adapters.terminal.running import (
     approval,

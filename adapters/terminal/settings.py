@@ -1,0 +1,34 @@
+"""Settings of the full-screen chat, which the application and its screens share."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from adapters.terminal.key_guard import Clock
+
+SECOND_PRESS = 2.0
+"""Seconds in which a second ctrl+c leaves."""
+
+
+def nothing() -> None:
+    """Stand-in for what the application does."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Settings:
+    """What the chat is started with; `clock` and `now` are the loop's and the system's."""
+
+    data_dir: Path
+    thread: str | None = None
+    new: bool = False
+    clock: Clock | None = None
+    now: Callable[[], float] = time.time
+    painted: asyncio.Event = field(default_factory=asyncio.Event)
+    toggle_mouse: Callable[[], None] = nothing
+    lost: Callable[[], None] = nothing
