@@ -6,7 +6,8 @@ is asked again after it fired. `InputRequired` suspends a run instead of failing
 
 from __future__ import annotations
 
-from teams._contract.agent import ChatAgent, Handoff, Response
+from teams._base.tool_call import InputRequired, PendingInput, ToolCall, current_tool_call
+from teams._contract.agent import ChatAgent, Response
 from teams._contract.team import DurableTeam, TaskResult, TaskRunner, Team, TeamError
 from teams._contract.termination import (
     AndTerminationCondition,
@@ -14,16 +15,9 @@ from teams._contract.termination import (
     TerminatedException,
     TerminationCondition,
 )
-from teams._model_watch import ModelRequest, ModelWatch
-from teams._run.hooks import (
-    InputRequired,
-    PendingInput,
-    RunHooks,
-    ToolCall,
-    ToolInterceptor,
-    current_tool_call,
-    run_hooks,
-)
+from teams._run.hooks import RunHooks, ToolInterceptor, run_hooks
+from teams.agents._handoff import Handoff
+from teams.models._client import ModelRequest, ModelWatch
 
 __all__ = [
     "AndTerminationCondition",

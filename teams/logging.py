@@ -11,7 +11,7 @@ import logging
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from teams._run.hooks import AGENT_PATH, CURRENT_CALL
+from teams._base.tool_call import AGENT_PATH, CURRENT_CALL
 from teams.core import EVENT_LOGGER_NAME
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from pydantic import BaseModel, SerializeAsAny
 
 from teams._base.cancellation import CancellationToken
 from teams._base.construct import unvalidated
+from teams._base.tool_call import PendingInput
 from teams._components.component import ComponentBase, ComponentType
 from teams._messages.base import BaseAgentEvent, BaseChatMessage
-from teams._run.hooks import PendingInput
 
 
 class TeamError(RuntimeError):

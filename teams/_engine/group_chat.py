@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from teams._base.cancellation import CancellationToken
+from teams._base.tool_call import AGENT_PATH, PendingInput
 from teams._contract.agent import ChatAgent
 from teams._contract.team import TaskResult, task_result
 from teams._contract.turn_record import Item, Suspended
@@ -26,7 +27,7 @@ from teams._engine.team_state import StatefulTeam
 from teams._messages.base import BaseAgentEvent, BaseChatMessage
 from teams._messages.chat import StopMessage
 from teams._messages.events import ModelClientStreamingChunkEvent, SelectSpeakerEvent
-from teams._run.hooks import AGENT_PATH, PendingInput, current_hooks
+from teams._run.hooks import current_hooks
 from teams._run.merge import Emit, Job, merge
 from teams._run.run_stream import RunStream, UnderWay
 from teams._run.task import Task, task_messages

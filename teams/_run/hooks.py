@@ -8,116 +8,24 @@ constructors.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractContextManager
 from contextvars import ContextVar, Token
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TypeAlias
 
-if TYPE_CHECKING:
-    from teams._base.cancellation import CancellationToken
-    from teams._contract.approval import ApprovalRequest, ApprovalResponse
-    from teams._messages.base import BaseChatMessage
-    from teams._model_watch import ModelWatch
-    from teams.tools._workbench import ToolResult
+from teams._base.cancellation import CancellationToken
+from teams._base.tool_call import ToolCall
+from teams._contract.approval import ApprovalRequest, ApprovalResponse
+from teams._messages.base import BaseChatMessage
+from teams.models._client import MODEL_WATCH, ModelWatch
+from teams.tools._workbench import ToolResult
 
-InputKind = Literal["text", "choice", "approval"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PendingInput:
-    """One question a suspended run waits for.
-
-    `request_id` is stable: a run that is resumed before the answer is there asks under the same id
-    again. `agent` is the path to the asking agent, outermost participant first.
-    """
-
-    request_id: str
-    agent: tuple[str, ...]
-    kind: InputKind
-    prompt: str
-    call_id: str | None = None
-
-
-class InputRequired(Exception):
-    """Raised by an input, approval, tool or interception function whose answer is not here yet.
-
-    The run suspends instead of failing: its `TaskResult.pending` names the questions,
-    `save_state()` is complete, and running again with `task=None` asks the same questions under the
-    same ids.
-    """
-
-    def __init__(
-        self,
-        prompt: str = "",
-        *,
-        request_id: str | None = None,
-        kind: InputKind = "text",
-        requests: Sequence[PendingInput] = (),
-    ) -> None:
-        super().__init__(prompt or "; ".join(request.prompt for request in requests))
-        self.prompt = prompt
-        self.request_id = request_id
-        self.kind: InputKind = kind
-        self.requests = tuple(requests)
-
-    def pending(
-        self, *, agent: tuple[str, ...], request_id: str, call_id: str | None = None
-    ) -> list[PendingInput]:
-        """The questions as the asking agent reports them; `request_id` serves where the raiser
-        named none.
-        """
-        if self.requests:
-            return list(self.requests)
-        return [
-            PendingInput(
-                request_id=self.request_id or request_id,
-                agent=agent,
-                kind=self.kind,
-                prompt=self.prompt,
-                call_id=call_id,
-            )
-        ]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolCall:
-    """A call a model asked for, as the interception point sees it.
-
-    `key` is unique for ever and stable when a run is resumed (model call ids are not): use it for
-    journals. `arguments` is the JSON text as the model wrote it, possibly malformed. `agent` is the
-    path of the caller, outermost first. `handoff` marks a hand-off, which changes who speaks and
-    does nothing else. `idempotent` and `read_only` are what the tool promises (`ToolTraits`). The
-    agent has no tool of that name unless it is `known`: the call then does nothing but say so.
-    """
-
-    key: str
-    id: str
-    name: str
-    arguments: str
-    agent: tuple[str, ...]
-    handoff: bool = False
-    idempotent: bool = False
-    read_only: bool = False
-    known: bool = True
-
-    def parsed_arguments(self) -> Mapping[str, Any] | None:
-        """The arguments as an object, or None where the model wrote something else."""
-        try:
-            parsed = json.loads(self.arguments or "{}")
-        except json.JSONDecodeError:
-            return None
-        return parsed if isinstance(parsed, dict) else None  # pyright: ignore[reportUnknownVariableType]
-
-
-NextCall = Callable[[ToolCall], Awaitable["ToolResult"]]
-ToolInterceptor = Callable[[ToolCall, NextCall], Awaitable["ToolResult"]]
-AskHuman = Callable[[str, "CancellationToken | None"], Awaitable[str]]
-ApproveCode = Callable[["ApprovalRequest"], Awaitable["ApprovalResponse"]]
-
-
-Between: TypeAlias = "Callable[[], Awaitable[Sequence[BaseChatMessage]]]"
+NextCall = Callable[[ToolCall], Awaitable[ToolResult]]
+ToolInterceptor = Callable[[ToolCall, NextCall], Awaitable[ToolResult]]
+AskHuman = Callable[[str, CancellationToken | None], Awaitable[str]]
+ApproveCode = Callable[[ApprovalRequest], Awaitable[ApprovalResponse]]
+Between: TypeAlias = Callable[[], Awaitable[Sequence[BaseChatMessage]]]
 """What else is to be said before the next participants have their turn."""
 
 
@@ -134,8 +42,6 @@ class RunHooks:
 
 _NO_HOOKS = RunHooks()
 _HOOKS: ContextVar[RunHooks] = ContextVar("teams_run_hooks", default=_NO_HOOKS)
-CURRENT_CALL: ContextVar[ToolCall | None] = ContextVar("teams_tool_call", default=None)
-AGENT_PATH: ContextVar[tuple[str, ...]] = ContextVar("teams_agent_path", default=())
 
 
 def current_hooks() -> RunHooks:
@@ -143,19 +49,15 @@ def current_hooks() -> RunHooks:
     return _HOOKS.get()
 
 
-def current_tool_call() -> ToolCall | None:
-    """The call being executed, for a tool that wants to know its own; None outside of one."""
-    return CURRENT_CALL.get()
-
-
 class _Within:
     """A context in which hooks hold. A class: a generator would cost a short run twice as much."""
 
-    __slots__ = ("_given", "_token")
+    __slots__ = ("_given", "_token", "_watch_token")
 
     def __init__(self, given: RunHooks) -> None:
         self._given = given
         self._token: Token[RunHooks] | None = None
+        self._watch_token: Token[ModelWatch | None] | None = None
 
     def __enter__(self) -> None:
         given, outer = self._given, _HOOKS.get()
@@ -165,10 +67,14 @@ class _Within:
                 outer, **{name: hook for name, hook in hooks.items() if hook is not None}
             )
         self._token = _HOOKS.set(given)
+        if given.model is not None:
+            self._watch_token = MODEL_WATCH.set(given.model)
 
     def __exit__(self, *_: object) -> None:
         assert self._token is not None
         _HOOKS.reset(self._token)
+        if self._watch_token is not None:
+            MODEL_WATCH.reset(self._watch_token)
 
 
 def run_hooks(

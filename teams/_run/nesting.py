@@ -7,10 +7,10 @@ from contextlib import aclosing
 from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 
 from teams._base.cancellation import CancellationToken
+from teams._base.tool_call import AGENT_PATH
 from teams._contract.team import TaskResult
 from teams._contract.turn_record import Item
 from teams._messages.base import BaseAgentEvent, BaseChatMessage
-from teams._run.hooks import AGENT_PATH
 from teams.logging import is_heard
 from teams.tools._base import Tool
 

@@ -12,7 +12,7 @@ from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from teams._run.hooks import InputRequired, ToolCall
+from teams._base.tool_call import InputRequired, ToolCall
 
 if TYPE_CHECKING:
     from opentelemetry.trace import Span, Tracer

@@ -10,12 +10,12 @@ from pydantic import BaseModel
 from typing_extensions import override
 
 from teams._base.cancellation import CancellationToken
+from teams._base.tool_call import AGENT_PATH, InputRequired, PendingInput
 from teams._components.component import Component, ComponentModel
 from teams._contract.agent import ChatAgent, Response
 from teams._contract.turn_record import Suspended
 from teams._messages.base import BaseAgentEvent, BaseChatMessage
 from teams._messages.chat import StructuredMessage
-from teams._run.hooks import AGENT_PATH, InputRequired, PendingInput
 from teams._team_tools.task_runner import RunnerCall, TaskRunnerTool
 from teams.agents._base import BaseChatAgent
 

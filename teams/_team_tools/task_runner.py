@@ -18,13 +18,13 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 from typing_extensions import override
 
 from teams._base.cancellation import CancellationToken
+from teams._base.tool_call import CURRENT_CALL, InputRequired, PendingInput, ToolCall
 from teams._contract.team import TaskResult, TeamError
 from teams._contract.turn_record import Item
 from teams._messages.base import BaseAgentEvent, BaseChatMessage
 from teams._messages.chat import TextMessage
 from teams._messages.events import ModelClientStreamingChunkEvent
 from teams._messages.factory import MessageFactory
-from teams._run.hooks import CURRENT_CALL, InputRequired, PendingInput, ToolCall
 from teams._run.nesting import under
 from teams._run.run_stream import RunStream
 from teams.tools._base import BaseStreamTool, ToolTraits

@@ -10,11 +10,11 @@ from pydantic import BaseModel
 from typing_extensions import override
 
 from teams._base.cancellation import CancellationToken
+from teams._base.tool_call import InputRequired
 from teams._components.component import Component, ComponentModel
 from teams._contract.team import TaskResult, Team
 from teams._engine.group_chat import BaseGroupChat
 from teams._messages.base import BaseAgentEvent, BaseChatMessage
-from teams._run.hooks import InputRequired
 from teams._team_tools.task_runner import RunnerCall, TaskRunnerTool
 
 if TYPE_CHECKING:

@@ -11,8 +11,9 @@ from pydantic import BaseModel
 
 from teams._base.cancellation import CancellationToken
 from teams._base.ids import new_id
+from teams._base.tool_call import AGENT_PATH
 from teams._components.component import Component
-from teams._contract.agent import Handoff, Response
+from teams._contract.agent import Response
 from teams._contract.turn_record import MESSAGE_TYPES, Item, Suspended, Turn
 from teams._messages.base import BaseAgentEvent, BaseChatMessage
 from teams._messages.chat import HandoffMessage, ToolCallSummaryMessage
@@ -25,7 +26,6 @@ from teams._messages.events import (
     stream_chunk,
 )
 from teams._messages.factory import MessageFactory
-from teams._run.hooks import AGENT_PATH
 from teams._run.nesting import asked_by, stream_asked_by
 from teams._snapshot.context import read_context, write_context
 from teams._snapshot.reused_list import HandedList
@@ -33,6 +33,7 @@ from teams.agents._assistant_answers import SummaryFormatter, Words
 from teams.agents._assistant_config import AssistantAgentConfig, constructor_arguments
 from teams.agents._assistant_tools import AgentTools, ToolFunction
 from teams.agents._base import BaseChatAgent
+from teams.agents._handoff import Handoff
 from teams.agents._tool_batch import ToolBatch
 from teams.agents._tool_results import handoff_message
 from teams.memory._base import Memory

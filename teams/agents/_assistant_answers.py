@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 
 from pydantic import BaseModel
 
-from teams._contract.agent import Handoff
 from teams._contract.turn_record import Turn
 from teams._messages.base import BaseChatMessage
 from teams._messages.chat import TextMessage, ToolCallSummaryMessage, answered_text
 from teams._messages.factory import StructuredMessageFactory
+from teams.agents._handoff import Handoff
 from teams.agents._tool_results import summary_message
 from teams.core import FunctionCall
 from teams.models._types import CreateResult, FunctionExecutionResult

@@ -5,8 +5,8 @@ from typing import Annotated, Any
 from pydantic import BaseModel
 
 from teams._components.component import ComponentModel
-from teams._contract.agent import Handoff
 from teams._messages.factory import StructuredMessageFactory
+from teams.agents._handoff import Handoff
 from teams.memory._base import Memory
 from teams.model_context import ChatCompletionContext
 from teams.models._client import ChatCompletionClient

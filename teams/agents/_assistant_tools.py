@@ -9,11 +9,11 @@ from itertools import chain
 from typing import Any, cast
 
 from teams._base.cancellation import CancellationToken
-from teams._contract.agent import Handoff
+from teams._base.tool_call import InputRequired, ToolCall
 from teams._contract.turn_record import Item
 from teams._messages.base import BaseAgentEvent, BaseChatMessage
-from teams._run.hooks import InputRequired, ToolCall
 from teams._run.merge import Emit
+from teams.agents._handoff import Handoff
 from teams.agents._tool_states import ToolStates
 from teams.models._client import ChatCompletionClient
 from teams.tools._base import NO_TRAITS, BaseTool, ToolTraits

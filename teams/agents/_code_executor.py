@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, cast
+
+from pydantic import BaseModel
 
 from teams._base.cancellation import CancellationToken
 from teams._base.ids import new_id
-from teams._components.component import Component
+from teams._base.tool_call import AGENT_PATH, InputRequired
+from teams._components.component import Component, ComponentModel
 from teams._contract.agent import Response
 from teams._contract.approval import ApprovalFuncType
 from teams._contract.turn_record import Suspended
@@ -22,15 +25,18 @@ from teams._messages.events import (
     stream_chunk,
 )
 from teams._messages.factory import MessageFactory
-from teams._run.hooks import AGENT_PATH, InputRequired
 from teams._run.merge import bounded
 from teams._run.nesting import asked_by, stream_asked_by
 from teams._snapshot.context import read_context, write_context
 from teams.agents._base import BaseChatAgent
-from teams.agents._code_blocks import account, find_code_blocks
-from teams.agents._code_config import CodeExecutorAgentConfig
-from teams.agents._code_retry import RetryDecision, consider_prompt, read_decision
-from teams.agents._code_run import CodeRun
+from teams.agents._code_run import (
+    CodeRun,
+    RetryDecision,
+    account,
+    consider_prompt,
+    find_code_blocks,
+    read_decision,
+)
 from teams.agents._code_turn import CodeTurn
 from teams.code_executor import CodeExecutor, CodeResult
 from teams.model_context import ChatCompletionContext, UnboundedChatCompletionContext
@@ -52,6 +58,21 @@ if TYPE_CHECKING:
 INTERRUPTED = "The execution of the code was interrupted; whether it took effect is not known."
 
 Output = BaseAgentEvent | BaseChatMessage | Response | Suspended
+
+
+class CodeExecutorAgentConfig(BaseModel, defer_build=True):
+    """See `CodeExecutorAgent` for what the fields mean."""
+
+    name: str
+    code_executor: Annotated[ComponentModel, CodeExecutor]
+    model_client: Annotated[ComponentModel | None, ChatCompletionClient] = None
+    model_context: Annotated[ComponentModel | None, ChatCompletionContext] = None
+    model_client_stream: bool = False
+    max_retries_on_error: int = 0
+    description: str | None = None
+    system_message: str | None = None
+    sources: list[str] | None = None
+    supported_languages: list[str] | None = None
 
 
 class CodeExecutorAgent(BaseChatAgent, Component[CodeExecutorAgentConfig]):

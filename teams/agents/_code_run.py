@@ -1,34 +1,54 @@
-"""One execution of an agent's code: through the interception point, with approval."""
+"""Code of an agent: found in messages, executed with approval, tried again."""
 
 from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Awaitable, Sequence
+import re
+from collections.abc import Awaitable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
+from pydantic import BaseModel
+
 from teams._base.cancellation import CancellationToken
+from teams._base.json_text import extract_json_from_str
+from teams._base.tool_call import AGENT_PATH, CURRENT_CALL, InputRequired, PendingInput, ToolCall
 from teams._contract.approval import (
     ApprovalFuncType,
     ApprovalRequest,
     ApprovalResponse,
     SyncApprovalFunc,
 )
-from teams._run.hooks import (
-    AGENT_PATH,
-    CURRENT_CALL,
-    InputRequired,
-    PendingInput,
-    ToolCall,
-    current_hooks,
-)
+from teams._run.hooks import current_hooks
 from teams._run.tracing import trace_tool
 from teams.agents._code_turn import CodeTurn
 from teams.code_executor import EXECUTE_CODE, CodeBlock, CodeExecutor, CodeResult
 from teams.model_context import ChatCompletionContext
 from teams.tools._threads import in_daemon_thread
 from teams.tools._workbench import ToolResult, text_result
+
+CONSIDER = """\
+The code failed, see the result above. You have {left} left. Is another one worth it? Answer with \
+a JSON object: `retry`, true or false, and `reason`, what went wrong and what has to be done \
+differently."""
+
+# Fences of three backticks or more, closed by as many at least; the info string begins with the
+# language.
+_FENCED = re.compile(
+    r"(?ms)^[ \t]*(?P<fence>`{3,})[ \t]*(?P<language>[\w+#-]*)[^`\n]*\n"
+    r"(?P<code>.*?)^[ \t]*(?P=fence)`*[ \t]*$"
+)
+
+
+def find_code_blocks(markdown: str, languages: Collection[str]) -> list[CodeBlock]:
+    """The fenced code blocks in these languages, in order."""
+    known = {language.lower() for language in languages}
+    return [
+        CodeBlock(code=found["code"], language=found["language"])
+        for found in _FENCED.finditer(markdown.replace("\r\n", "\n"))
+        if found["language"].lower() in known
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,3 +151,30 @@ def _is_async(function: Any) -> bool:
 def _blocks(call: ToolCall) -> list[CodeBlock]:
     arguments = call.parsed_arguments() or {}
     return [CodeBlock(**block) for block in arguments["code_blocks"]]
+
+
+def account(result: CodeResult) -> str:
+    """What came of executing code, in words, for whoever goes on from it."""
+    if result.exit_code != 0:
+        return f"The code failed with exit code {result.exit_code}. Its output:\n{result.output}"
+    return result.output if result.output.strip() else "The code ran and printed nothing."
+
+
+class RetryDecision(BaseModel, defer_build=True):
+    """The model's decision, and why."""
+
+    reason: str
+    retry: bool
+
+
+def consider_prompt(left: int) -> str:
+    """What the model is asked with so many attempts left."""
+    return CONSIDER.format(left="one more attempt" if left == 1 else f"{left} more attempts")
+
+
+def read_decision(answer: str) -> RetryDecision:
+    """The decision; an answer that is none is taken as a no."""
+    try:
+        return RetryDecision.model_validate(extract_json_from_str(answer)[-1])
+    except ValueError:
+        return RetryDecision(reason=answer, retry=False)

@@ -8,16 +8,10 @@ from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 
 from teams._base.cancellation import CancellationToken
+from teams._base.tool_call import AGENT_PATH, CURRENT_CALL, InputRequired, PendingInput, ToolCall
 from teams._contract.turn_record import Item, Turn
 from teams._messages.events import ModelClientStreamingChunkEvent
-from teams._run.hooks import (
-    AGENT_PATH,
-    CURRENT_CALL,
-    InputRequired,
-    PendingInput,
-    ToolCall,
-    current_hooks,
-)
+from teams._run.hooks import current_hooks
 from teams._run.merge import Emit, Job, is_being_cancelled, merge
 from teams._run.tracing import trace_tool
 from teams.agents._assistant_tools import AgentTools

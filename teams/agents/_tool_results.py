@@ -5,9 +5,9 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping
 
-from teams._contract.agent import Handoff
 from teams._contract.turn_record import Turn
 from teams._messages.chat import HandoffMessage, ToolCallSummaryMessage
+from teams.agents._handoff import Handoff
 from teams.core import FunctionCall
 from teams.models._types import (
     AssistantMessage,

@@ -1,10 +1,19 @@
-"""The interface of model clients."""
+"""Model clients, and the watch by which a run sees their requests.
+
+A client may ask through another one (a cache, a fallback): the innermost request is the one that
+costs something. Without a watch nothing is added to a request.
+"""
 
 from __future__ import annotations
 
+import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import aclosing
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from pydantic import BaseModel
 
@@ -12,10 +21,73 @@ from teams._base.cancellation import CancellationToken
 from teams._components.component import ComponentBase
 from teams.models._info import ModelCapabilities, ModelInfo
 from teams.models._types import CreateResult, LLMMessage, RequestUsage
-from teams.models._watched import watched, watched_stream
-from teams.tools._base import Tool, ToolSchema
+from teams.tools._base import Tool
+from teams.tools._schema import ToolSchema
+
+if TYPE_CHECKING:
+    from types import CoroutineType
 
 ToolChoice = Tool | Literal["auto", "required", "none"]
+Create = Callable[..., "CoroutineType[Any, Any, CreateResult]"]
+CreateStream = Callable[..., AsyncGenerator[str | CreateResult, None]]
+
+BYTES_PER_TOKEN = 4
+"""About how much text a token stands for, in UTF-8."""
+
+_LIMITS = ("max_completion_tokens", "max_tokens", "max_output_tokens")
+"""What providers call the argument that bounds an answer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ModelRequest:
+    """One request: what the client was given to ask."""
+
+    client: ChatCompletionClient
+    messages: Sequence[LLMMessage]
+    tools: Sequence[Tool | ToolSchema] = ()
+    extra: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+    def prompt_tokens(self) -> int:
+        """About how many tokens the model is sent; counted at each call."""
+        return self.client.count_tokens(self.messages, tools=self.tools)
+
+    def most_written(self) -> int | None:
+        """How many tokens the answer may have, where that is limited."""
+        for name in _LIMITS:
+            limit = self.extra.get(name)
+            if isinstance(limit, int):
+                return limit
+        return self.client.max_output_tokens
+
+
+class ModelWatch(Protocol):
+    """Sees every request to a model within a run, whoever makes it."""
+
+    async def asks(self, request: ModelRequest) -> None:
+        """A model is about to be asked, once this returns. What it raises, the asker gets instead
+        of an answer.
+        """
+        ...
+
+    def answered(self, request: ModelRequest, usage: RequestUsage) -> None:
+        """The model has answered, and this is what the provider has counted.
+
+        Not called for an answer out of a cache; where clients ask through each other, the innermost
+        one alone is counted.
+        """
+        ...
+
+    def ended(self, request: ModelRequest, *, written: int | None) -> None:
+        """Nothing more is to be expected of a request, which has no answer that counts.
+
+        `written`: about how many tokens had come of an answer that broke off; None if the model has
+        not begun to answer: it refused, a cache did, or another client is asked.
+        """
+        ...
+
+
+MODEL_WATCH: ContextVar[ModelWatch | None] = ContextVar("teams_model_watch", default=None)
+"""The watch of the run this code is part of."""
 
 
 class ChatCompletionClient(ComponentBase[BaseModel], ABC):
@@ -107,3 +179,119 @@ class ChatCompletionClient(ComponentBase[BaseModel], ABC):
             "function_calling": info["function_calling"],
             "json_output": info["json_output"],
         }
+
+
+class _Request:
+    """One request, and whether it was made by asking another client."""
+
+    def __init__(self, watch: ModelWatch, request: ModelRequest) -> None:
+        self._watch = watch
+        self._request = request
+        self._outer = _CURRENT.get()
+        self._answered_by_another = False
+        self._open = False
+
+    async def begin(self) -> None:
+        """Ask the watch."""
+        if self._outer is not None:
+            self._outer.end(None)
+        await self._watch.asks(self._request)
+        self._open = True
+
+    def answered(self, result: CreateResult) -> None:
+        if self._outer is not None:
+            self._outer._answered_by_another = True
+        if self._answered_by_another or result.cached:
+            self.end(None)
+            return
+        self._open = False
+        self._watch.answered(self._request, result.usage)
+
+    def end(self, written: int | None) -> None:
+        """There is no answer that counts; see `ModelWatch.ended`."""
+        if self._open:
+            self._open = False
+            self._watch.ended(self._request, written=written)
+
+
+_CURRENT: ContextVar[_Request | None] = ContextVar("teams_model_request", default=None)
+
+
+def watched(create: Create) -> Create:
+    """A client's `create` that tells the watch of the run it is part of."""
+
+    @wraps(create)
+    async def seen(self: ChatCompletionClient, *args: Any, **kwargs: Any) -> CreateResult:
+        if (watch := MODEL_WATCH.get()) is None:
+            return await create(self, *args, **kwargs)
+        request = _Request(watch, _described(self, *args, **kwargs))
+        await request.begin()
+        token = _CURRENT.set(request)
+        written: int | None = None
+        try:
+            result = await create(self, *args, **kwargs)
+            request.answered(result)
+        except asyncio.CancelledError:
+            written = 0  # nobody knows how far it was, but it was asked
+            raise
+        finally:
+            _CURRENT.reset(token)
+            request.end(written)
+        return result
+
+    return seen
+
+
+def watched_stream(create_stream: CreateStream) -> CreateStream:
+    """A client's `create_stream` that tells the watch of the run it is part of."""
+
+    @wraps(create_stream)
+    def seen(
+        self: ChatCompletionClient, *args: Any, **kwargs: Any
+    ) -> AsyncGenerator[str | CreateResult, None]:
+        stream = create_stream(self, *args, **kwargs)
+        watch = MODEL_WATCH.get()
+        if watch is None:
+            return stream
+        return _pieces(_Request(watch, _described(self, *args, **kwargs)), stream)
+
+    return seen
+
+
+async def _pieces(
+    request: _Request, stream: AsyncGenerator[str | CreateResult, None]
+) -> AsyncGenerator[str | CreateResult, None]:
+    length: int | None = None
+    async with aclosing(stream):
+        await request.begin()
+        try:
+            while True:
+                # Set for the one step: over a yield, the consumer would have it, too.
+                token = _CURRENT.set(request)
+                try:
+                    piece = await anext(stream)
+                except StopAsyncIteration:
+                    return
+                finally:
+                    _CURRENT.reset(token)
+                if isinstance(piece, CreateResult):
+                    request.answered(piece)
+                else:
+                    length = (length or 0) + len(piece.encode(errors="replace"))
+                yield piece
+        except (asyncio.CancelledError, GeneratorExit):
+            length = length or 0  # it was asked
+            raise
+        finally:
+            request.end(None if length is None else -(-length // BYTES_PER_TOKEN))
+
+
+def _described(
+    client: ChatCompletionClient, messages: Sequence[LLMMessage], **arguments: Any
+) -> ModelRequest:
+    return ModelRequest(
+        client=client,
+        messages=messages,
+        tools=arguments.get("tools", ()),
+        extra=arguments.get("extra_create_args", {}),
+    )

@@ -10,8 +10,8 @@ from pydantic import BaseModel, ValidationError
 from typing_extensions import override
 
 from teams._base.cancellation import CancellationToken
+from teams._base.tool_call import InputRequired
 from teams._components.component import Component, ComponentModel
-from teams._run.hooks import InputRequired
 from teams.tools._base import NO_TRAITS, BaseTool, StreamTool, ToolTraits
 from teams.tools._schema import ToolSchema
 from teams.tools._workbench import (

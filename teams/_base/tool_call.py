@@ -1,0 +1,106 @@
+"""Calls of tools, the questions that suspend them, and the context variables of who calls."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any, Literal
+
+InputKind = Literal["text", "choice", "approval"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PendingInput:
+    """One question a suspended run waits for.
+
+    `request_id` is stable: a run that is resumed before the answer is there asks under the same id
+    again. `agent` is the path to the asking agent, outermost participant first.
+    """
+
+    request_id: str
+    agent: tuple[str, ...]
+    kind: InputKind
+    prompt: str
+    call_id: str | None = None
+
+
+class InputRequired(Exception):
+    """Raised by an input, approval, tool or interception function whose answer is not here yet.
+
+    The run suspends instead of failing: its `TaskResult.pending` names the questions,
+    `save_state()` is complete, and running again with `task=None` asks the same questions under the
+    same ids.
+    """
+
+    def __init__(
+        self,
+        prompt: str = "",
+        *,
+        request_id: str | None = None,
+        kind: InputKind = "text",
+        requests: Sequence[PendingInput] = (),
+    ) -> None:
+        super().__init__(prompt or "; ".join(request.prompt for request in requests))
+        self.prompt = prompt
+        self.request_id = request_id
+        self.kind: InputKind = kind
+        self.requests = tuple(requests)
+
+    def pending(
+        self, *, agent: tuple[str, ...], request_id: str, call_id: str | None = None
+    ) -> list[PendingInput]:
+        """The questions as the asking agent reports them; `request_id` serves where the raiser
+        named none.
+        """
+        if self.requests:
+            return list(self.requests)
+        return [
+            PendingInput(
+                request_id=self.request_id or request_id,
+                agent=agent,
+                kind=self.kind,
+                prompt=self.prompt,
+                call_id=call_id,
+            )
+        ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCall:
+    """A call a model asked for, as the interception point sees it.
+
+    `key` is unique for ever and stable when a run is resumed (model call ids are not): use it for
+    journals. `arguments` is the JSON text as the model wrote it, possibly malformed. `agent` is the
+    path of the caller, outermost first. `handoff` marks a hand-off, which changes who speaks and
+    does nothing else. `idempotent` and `read_only` are what the tool promises (`ToolTraits`). The
+    agent has no tool of that name unless it is `known`: the call then does nothing but say so.
+    """
+
+    key: str
+    id: str
+    name: str
+    arguments: str
+    agent: tuple[str, ...]
+    handoff: bool = False
+    idempotent: bool = False
+    read_only: bool = False
+    known: bool = True
+
+    def parsed_arguments(self) -> Mapping[str, Any] | None:
+        """The arguments as an object, or None where the model wrote something else."""
+        try:
+            parsed = json.loads(self.arguments or "{}")
+        except json.JSONDecodeError:
+            return None
+        return parsed if isinstance(parsed, dict) else None  # pyright: ignore[reportUnknownVariableType]
+
+
+CURRENT_CALL: ContextVar[ToolCall | None] = ContextVar("teams_tool_call", default=None)
+AGENT_PATH: ContextVar[tuple[str, ...]] = ContextVar("teams_agent_path", default=())
+
+
+def current_tool_call() -> ToolCall | None:
+    """The call being executed, for a tool that wants to know its own; None outside of one."""
+    return CURRENT_CALL.get()
