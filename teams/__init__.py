@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from teams._base.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
+    from teams._base.log_events import EVENT_LOGGER_NAME, TRACE_LOGGER_NAME
     from teams._engine.group_chat import BaseGroupChat
     from teams._group_chats.graph import DiGraph, DiGraphBuilder, DiGraphEdge, DiGraphNode
     from teams._group_chats.graph_flow import GraphFlow
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from teams._group_chats.selector import SelectorGroupChat
     from teams._group_chats.swarm import Swarm
     from teams._version import __version__
-    from teams.core import EVENT_LOGGER_NAME, TRACE_LOGGER_NAME
 
 __all__ = [
     "EVENT_LOGGER_NAME",
@@ -54,7 +54,7 @@ if not TYPE_CHECKING:
             "teams._group_chats.selector": ("SelectorGroupChat",),
             "teams._group_chats.swarm": ("Swarm",),
             "teams._version": ("__version__",),
-            "teams.core": (
+            "teams._base.log_events": (
                 "EVENT_LOGGER_NAME",
                 "TRACE_LOGGER_NAME",
             ),

@@ -1,74 +1,29 @@
 """The names of `autogen_core`: cancellation, images, components, caches and the loggers."""
 
-from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from typing import Generic, TypeVar
+from __future__ import annotations
 
-from pydantic import BaseModel
-from typing_extensions import override
+from typing import TYPE_CHECKING
 
-from teams._base.cancellation import CancellationToken
-from teams._base.image import Image
-from teams._components.component import (
-    Component,
-    ComponentBase,
-    ComponentFromConfig,
-    ComponentLoader,
-    ComponentModel,
-    ComponentToConfig,
-    ComponentType,
-    is_component_class,
-    is_component_instance,
-)
-from teams._components.constructor_config import config_of_constructor
-from teams._components.providers import trust_component_prefix
+from teams._base.lazy_exports import lazy_exports
 
-ROOT_LOGGER_NAME = "teams"
-EVENT_LOGGER_NAME = "teams.events"
-TRACE_LOGGER_NAME = "teams.trace"
-
-T = TypeVar("T")
-
-
-@dataclass(slots=True)
-class FunctionCall:
-    """A call a model asked for; `arguments` is JSON text as the model wrote it."""
-
-    id: str
-    arguments: str
-    name: str
-
-
-class CacheStore(ABC, ComponentBase[BaseModel], Generic[T]):
-    """A store of cached values by key."""
-
-    component_type = "cache_store"
-
-    @abstractmethod
-    def get(self, key: str, default: T | None = None) -> T | None:
-        """The value under `key`, or `default`."""
-
-    @abstractmethod
-    def set(self, key: str, value: T) -> None:
-        """Keep `value` under `key`, in place of what was there."""
-
-
-class InMemoryStore(CacheStore[T], Component[BaseModel]):
-    """A cache that lives as long as the object."""
-
-    component_config_schema = config_of_constructor()
-
-    def __init__(self) -> None:
-        self._values: dict[str, T] = {}
-
-    @override
-    def get(self, key: str, default: T | None = None) -> T | None:
-        return self._values.get(key, default)
-
-    @override
-    def set(self, key: str, value: T) -> None:
-        self._values[key] = value
-
+if TYPE_CHECKING:
+    from teams._base.cancellation import CancellationToken
+    from teams._base.image import Image
+    from teams._base.log_events import EVENT_LOGGER_NAME, ROOT_LOGGER_NAME, TRACE_LOGGER_NAME
+    from teams._base.tool_call import FunctionCall
+    from teams._components.component import (
+        Component,
+        ComponentBase,
+        ComponentFromConfig,
+        ComponentLoader,
+        ComponentModel,
+        ComponentToConfig,
+        ComponentType,
+        is_component_class,
+        is_component_instance,
+    )
+    from teams._components.providers import trust_component_prefix
+    from teams.cache_store._base import CacheStore, InMemoryStore
 
 __all__ = [
     "EVENT_LOGGER_NAME",
@@ -90,3 +45,34 @@ __all__ = [
     "is_component_instance",
     "trust_component_prefix",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = lazy_exports(
+        __name__,
+        {
+            "teams._base.cancellation": ("CancellationToken",),
+            "teams._base.image": ("Image",),
+            "teams._base.log_events": (
+                "EVENT_LOGGER_NAME",
+                "ROOT_LOGGER_NAME",
+                "TRACE_LOGGER_NAME",
+            ),
+            "teams._base.tool_call": ("FunctionCall",),
+            "teams._components.component": (
+                "Component",
+                "ComponentBase",
+                "ComponentFromConfig",
+                "ComponentLoader",
+                "ComponentModel",
+                "ComponentToConfig",
+                "ComponentType",
+                "is_component_class",
+                "is_component_instance",
+            ),
+            "teams._components.providers": ("trust_component_prefix",),
+            "teams.cache_store._base": (
+                "CacheStore",
+                "InMemoryStore",
+            ),
+        },
+    )

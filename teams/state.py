@@ -1,123 +1,17 @@
-"""The documented shapes of saved states. What a state holds beyond them is kept."""
+"""The documented shapes of saved states."""
 
-from collections.abc import Mapping
-from typing import Any
-
-from pydantic import BaseModel, ConfigDict, Field
-
-Data = Mapping[str, Any]
-
-
-class BaseState(BaseModel):
-    """What every saved state says about itself."""
-
-    model_config = ConfigDict(extra="allow", defer_build=True)
-
-    type: str = "BaseState"
-    """The name of the class that reads it."""
-
-    version: str = "1.0.0"
-    """The version of its shape."""
-
-
-class AssistantAgentState(BaseState):
-    """State of an AssistantAgent."""
-
-    llm_context: Data = Field(default_factory=lambda: {"messages": []})
-    """State of its model context."""
-
-    type: str = "AssistantAgentState"
-
-
-class TeamState(BaseState):
-    """State of a team."""
-
-    agent_states: Data = Field(default_factory=dict[str, Any])
-    """By participant its ChatAgentContainerState, by manager name the speaker selection's state."""
-
-    type: str = "TeamState"
-
-
-class ChatAgentContainerState(BaseState):
-    """State of a participant within its team."""
-
-    agent_state: Data = Field(default_factory=dict[str, Any])
-    """The agent's or inner team's own state."""
-
-    message_buffer: list[Data] = Field(default_factory=list[Data])
-    """Dumped messages that wait for its next turn."""
-
-    type: str = "ChatAgentContainerState"
-
-
-class BaseGroupChatManagerState(BaseState):
-    """What the states of all kinds of speaker selection have in common."""
-
-    message_thread: list[Data] = Field(default_factory=list[Data])
-    """The dumped messages and events of the conversation."""
-
-    current_turn: int = 0
-    """How many turns the current run has taken."""
-
-    type: str = "BaseGroupChatManagerState"
-
-
-class RoundRobinManagerState(BaseGroupChatManagerState):
-    """State of a RoundRobinGroupChat."""
-
-    next_speaker_index: int = 0
-    """Position of the participant that speaks next."""
-
-    type: str = "RoundRobinManagerState"
-
-
-class SelectorManagerState(BaseGroupChatManagerState):
-    """State of a SelectorGroupChat."""
-
-    previous_speaker: str | None = None
-    """Name of the participant that spoke last."""
-
-    type: str = "SelectorManagerState"
-
-
-class SwarmManagerState(BaseGroupChatManagerState):
-    """State of a Swarm."""
-
-    current_speaker: str = ""
-    """Name of the participant on turn."""
-
-    type: str = "SwarmManagerState"
-
-
-class MagenticOneOrchestratorState(BaseGroupChatManagerState):
-    """State of a MagenticOneGroupChat."""
-
-    task: str = ""
-    """What is to be done."""
-
-    facts: str = ""
-    """What is known and what is not."""
-
-    plan: str = ""
-    """How it is to be done."""
-
-    n_rounds: int = 0
-    """Rounds taken so far."""
-
-    n_stalls: int = 0
-    """Recent rounds without progress."""
-
-    type: str = "MagenticOneOrchestratorState"
-
-
-class SocietyOfMindAgentState(BaseState):
-    """State of a SocietyOfMindAgent."""
-
-    inner_team_state: Data = Field(default_factory=dict[str, Any])
-    """State of the team inside."""
-
-    type: str = "SocietyOfMindAgentState"
-
+from teams._contract.state import (
+    AssistantAgentState,
+    BaseGroupChatManagerState,
+    BaseState,
+    ChatAgentContainerState,
+    MagenticOneOrchestratorState,
+    RoundRobinManagerState,
+    SelectorManagerState,
+    SocietyOfMindAgentState,
+    SwarmManagerState,
+    TeamState,
+)
 
 __all__ = [
     "AssistantAgentState",

@@ -12,13 +12,13 @@ from time import monotonic
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from teams._base.cancellation import CancellationToken
+from teams._base.threads import in_daemon_thread
 from teams._contract.agent import Response
 from teams._contract.team import TaskResult
 from teams._messages.base import BaseAgentEvent, BaseChatMessage
 from teams._messages.chat import MultiModalMessage
 from teams._messages.events import ModelClientStreamingChunkEvent, UserInputRequestedEvent
 from teams.models._types import RequestUsage
-from teams.tools._threads import in_daemon_thread
 
 if TYPE_CHECKING:
     from teams.agents._user_proxy import AsyncInputFunc, InputFuncType, SyncInputFunc

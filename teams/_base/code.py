@@ -1,8 +1,13 @@
-"""Code, and what comes of executing it."""
+"""Code, its results, and the functions that it may use."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, ParamSpec, TypeVar
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 @dataclass(slots=True)
@@ -19,3 +24,78 @@ class CodeResult:
 
     exit_code: int
     output: str
+
+
+@dataclass(frozen=True, slots=True)
+class Alias:
+    """`name as alias` in an import."""
+
+    name: str
+    alias: str
+
+
+@dataclass(frozen=True, slots=True)
+class ImportFromModule:
+    """`from module import ...`."""
+
+    module: str
+    imports: tuple[str | Alias, ...]
+
+
+Import = str | ImportFromModule | Alias
+
+
+@dataclass(slots=True)
+class FunctionWithRequirements(Generic[T, P]):
+    """A function that code may use, with the packages and imports that it needs."""
+
+    func: Callable[P, T]
+    python_packages: Sequence[str] = field(default_factory=list[str])
+    global_imports: Sequence[Import] = field(default_factory=list[Import])
+
+    @classmethod
+    def from_callable(
+        cls,
+        func: Callable[P, T],
+        python_packages: Sequence[str] = (),
+        global_imports: Sequence[Import] = (),
+    ) -> FunctionWithRequirements[T, P]:
+        """The function with its requirements."""
+        return FunctionWithRequirements(func, python_packages, global_imports)
+
+    @staticmethod
+    def from_str(
+        func: str,
+        python_packages: Sequence[str] = (),
+        global_imports: Sequence[Import] = (),
+    ) -> FunctionWithRequirementsStr:
+        """A function given as its source code, with its requirements."""
+        return FunctionWithRequirementsStr(func, python_packages, global_imports)
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> T:
+        """Call the function."""
+        return self.func(*args, **kwargs)
+
+
+@dataclass(slots=True)
+class FunctionWithRequirementsStr:
+    """A function as source code, which is only ever executed by a code executor."""
+
+    func: str
+    python_packages: Sequence[str] = field(default_factory=list[str])
+    global_imports: Sequence[Import] = field(default_factory=list[Import])
+
+    def __call__(self, *args: Any, **kwargs: Any) -> None:
+        """Refuse: source code is for executors."""
+        raise NotImplementedError("A function given as source code cannot be called directly.")
+
+
+def with_requirements(
+    python_packages: Sequence[str] = (), global_imports: Sequence[Import] = ()
+) -> Callable[[Callable[P, T]], FunctionWithRequirements[T, P]]:
+    """Decorate a function that code may use with the packages and imports that it needs."""
+
+    def decorate(func: Callable[P, T]) -> FunctionWithRequirements[T, P]:
+        return FunctionWithRequirements(func, python_packages, global_imports)
+
+    return decorate

@@ -67,6 +67,15 @@ class InputRequired(Exception):
         ]
 
 
+@dataclass(slots=True)
+class FunctionCall:
+    """A call a model asked for; `arguments` is JSON text as the model wrote it."""
+
+    id: str
+    arguments: str
+    name: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCall:
     """A call a model asked for, as the interception point sees it.

@@ -1,8 +1,8 @@
 """What can be run: the task runner's contract, the team's, and the result of a run."""
 
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Mapping, Sequence
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
+from typing import Any, ClassVar, Protocol, TypeAlias, runtime_checkable
 
 from pydantic import BaseModel, SerializeAsAny
 
@@ -11,6 +11,10 @@ from teams._base.construct import unvalidated
 from teams._base.tool_call import PendingInput
 from teams._components.component import ComponentBase, ComponentType
 from teams._messages.base import BaseAgentEvent, BaseChatMessage
+from teams._messages.chat import TextMessage
+
+Task: TypeAlias = str | BaseChatMessage | Sequence[BaseChatMessage] | None
+"""What a run may be given as its task."""
 
 
 class TeamError(RuntimeError):
@@ -41,6 +45,30 @@ def task_result(
     """A run's result, of what the engine itself has made."""
     values = {"messages": messages, "stop_reason": stop_reason, "pending": pending}
     return unvalidated(TaskResult, values, _FIELDS)
+
+
+def task_messages(task: Task) -> list[BaseChatMessage]:
+    """The task as messages; none for None.
+
+    Raises ValueError for an empty list or for anything but messages.
+    """
+    if task is None:
+        return []
+    if isinstance(task, str):
+        return [TextMessage(content=task, source="user")]
+    if isinstance(task, BaseChatMessage):
+        return [task]
+    if not isinstance(task, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ValueError(f"A task is text or messages, found {type(task).__name__}.")
+    messages = list(task)
+    if not messages:
+        raise ValueError("The task is an empty list: give at least one message, or None to go on.")
+    for message in messages:
+        if not isinstance(message, BaseChatMessage):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ValueError(
+                f"Every item of a task list must be a chat message, found {type(message).__name__}."
+            )
+    return messages
 
 
 class TaskRunner(Protocol):

@@ -13,10 +13,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from teams._base.ids import new_id
-from teams._base.tool_call import PendingInput
+from teams._base.tool_call import FunctionCall, PendingInput
 from teams._messages.base import BaseAgentEvent, BaseChatMessage
 from teams._messages.factory import MessageFactory
-from teams.core import FunctionCall
 from teams.models._types import FunctionExecutionResult
 
 Item = BaseAgentEvent | BaseChatMessage

@@ -18,9 +18,11 @@ from dataclasses import dataclass
 from functools import partial
 
 from teams._base.cancellation import CancellationToken
+from teams._base.log_events import log_messages
 from teams._base.tool_call import AGENT_PATH, PendingInput
+from teams._base.tracing import trace_team
 from teams._contract.agent import ChatAgent
-from teams._contract.team import TaskResult, task_result
+from teams._contract.team import Task, TaskResult, task_messages, task_result
 from teams._contract.turn_record import Item, Suspended
 from teams._engine.participant import Participant, Spoken
 from teams._engine.team_state import StatefulTeam
@@ -30,9 +32,6 @@ from teams._messages.events import ModelClientStreamingChunkEvent, SelectSpeaker
 from teams._run.hooks import current_hooks
 from teams._run.merge import Emit, Job, merge
 from teams._run.run_stream import RunStream, UnderWay
-from teams._run.task import Task, task_messages
-from teams._run.tracing import trace_team
-from teams.logging import log_messages
 
 Output = BaseAgentEvent | BaseChatMessage | TaskResult
 Choice = str | list[str] | StopMessage

@@ -11,7 +11,9 @@ from teams._base.cancellation import CancellationToken
 from teams._base.history import History
 from teams._base.ids import new_id
 from teams._base.tool_call import AGENT_PATH, InputRequired
+from teams._base.tracing import trace_agent
 from teams._contract.agent import ChatAgent, Response
+from teams._contract.state import ChatAgentContainerState
 from teams._contract.team import TaskResult, Team
 from teams._contract.turn_record import MESSAGE_TYPES, Item, Suspended
 from teams._messages.base import BaseChatMessage
@@ -19,9 +21,7 @@ from teams._messages.batch import dump_items
 from teams._messages.events import ModelClientStreamingChunkEvent
 from teams._messages.factory import MessageFactory
 from teams._run.nesting import ResumableTeam, under
-from teams._run.tracing import trace_agent
 from teams.agents._base import BaseChatAgent
-from teams.state import ChatAgentContainerState
 
 if TYPE_CHECKING:
     from teams._snapshot.snapshot import SnapshotReader, SnapshotWriter

@@ -18,6 +18,7 @@ from pydantic import BaseModel
 
 from teams._components.component import ComponentBase
 from teams._contract.agent import ChatAgent
+from teams._contract.state import BaseGroupChatManagerState, TeamState
 from teams._contract.team import Team
 from teams._contract.termination import TerminationCondition
 from teams._contract.turn_record import Item
@@ -28,7 +29,6 @@ from teams._messages.batch import dump_items
 from teams._messages.chat import StructuredMessage
 from teams._messages.factory import MessageFactory
 from teams.agents._base import BaseChatAgent
-from teams.state import BaseGroupChatManagerState, TeamState
 
 if TYPE_CHECKING:
     from teams._snapshot.snapshot import SnapshotReader, SnapshotWriter

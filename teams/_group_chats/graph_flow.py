@@ -10,6 +10,7 @@ from pydantic import BaseModel
 
 from teams._components.component import Component, ComponentModel
 from teams._contract.agent import ChatAgent
+from teams._contract.state import BaseGroupChatManagerState
 from teams._contract.termination import TerminationCondition
 from teams._engine.group_chat import BaseGroupChat
 from teams._engine.participant import check_agents
@@ -17,7 +18,6 @@ from teams._group_chats.graph import DiGraph
 from teams._group_chats.graph_walk import GraphWalk
 from teams._messages.base import BaseAgentEvent, BaseChatMessage
 from teams._messages.chat import StopMessage
-from teams.state import BaseGroupChatManagerState
 
 
 class GraphManagerState(BaseGroupChatManagerState):

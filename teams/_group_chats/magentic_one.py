@@ -17,8 +17,10 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import BaseModel
 
 from teams._base.cancellation import CancellationToken
+from teams._base.log_events import TRACE_LOGGER_NAME, log_messages
 from teams._components.component import Component, ComponentModel
 from teams._contract.agent import ChatAgent
+from teams._contract.state import MagenticOneOrchestratorState
 from teams._contract.termination import TerminationCondition
 from teams._engine.group_chat import BaseGroupChat, Choice, Chosen
 from teams._engine.participant import check_agents
@@ -27,12 +29,9 @@ from teams._group_chats.magentic_ledger import ProgressLedger, read_ledger
 from teams._messages.base import BaseAgentEvent, BaseChatMessage
 from teams._messages.chat import StopMessage, TextMessage
 from teams._run.nesting import asked_by
-from teams.core import TRACE_LOGGER_NAME
-from teams.logging import log_messages
 from teams.models._client import ChatCompletionClient
+from teams.models._conversation import remove_images
 from teams.models._types import AssistantMessage, LLMMessage, RequestUsage, UserMessage
-from teams.state import MagenticOneOrchestratorState
-from teams.utils import remove_images
 
 Step = Literal[
     "facts", "plan", "begin", "progress", "speak", "new_facts", "new_plan", "answer", "done"

@@ -7,11 +7,11 @@ from pydantic import BaseModel
 
 from teams._components.component import Component, ComponentModel
 from teams._contract.agent import ChatAgent
+from teams._contract.state import RoundRobinManagerState
 from teams._contract.team import Team
 from teams._contract.termination import TerminationCondition
 from teams._engine.group_chat import BaseGroupChat
 from teams._messages.base import BaseAgentEvent, BaseChatMessage
-from teams.state import RoundRobinManagerState
 
 
 class RoundRobinGroupChatConfig(BaseModel, defer_build=True):

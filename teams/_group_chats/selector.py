@@ -17,6 +17,7 @@ from pydantic import BaseModel
 
 from teams._components.component import Component, ComponentModel
 from teams._contract.agent import ChatAgent
+from teams._contract.state import SelectorManagerState
 from teams._contract.team import Team
 from teams._contract.termination import TerminationCondition
 from teams._engine.group_chat import BaseGroupChat, Chosen
@@ -24,7 +25,7 @@ from teams._messages.base import BaseAgentEvent, BaseChatMessage
 from teams._messages.events import ModelClientStreamingChunkEvent, SelectorEvent
 from teams._run.merge import bounded
 from teams._run.nesting import asked_by, stream_asked_by
-from teams.model_context import ChatCompletionContext, UnboundedChatCompletionContext
+from teams.model_context._contexts import ChatCompletionContext, UnboundedChatCompletionContext
 from teams.models._client import ChatCompletionClient
 from teams.models._info import ModelFamily
 from teams.models._types import (
@@ -34,7 +35,6 @@ from teams.models._types import (
     SystemMessage,
     UserMessage,
 )
-from teams.state import SelectorManagerState
 
 T = TypeVar("T")
 Thread = Sequence[BaseAgentEvent | BaseChatMessage]

@@ -10,12 +10,12 @@ from pydantic import BaseModel
 from teams._base.tool_call import AGENT_PATH
 from teams._components.component import Component, ComponentModel
 from teams._contract.agent import ChatAgent
+from teams._contract.state import SwarmManagerState
 from teams._contract.termination import TerminationCondition
 from teams._engine.group_chat import BaseGroupChat
 from teams._engine.participant import check_agents
 from teams._messages.base import BaseAgentEvent, BaseChatMessage
 from teams._messages.chat import HandoffMessage
-from teams.state import SwarmManagerState
 
 
 class SwarmConfig(BaseModel, defer_build=True):

@@ -9,8 +9,8 @@ from pydantic_core import to_jsonable_python
 
 from teams._base.construct import Compact, set_slot
 from teams._base.image import Image
+from teams._base.tool_call import FunctionCall
 from teams._messages.base import BaseChatMessage, BaseTextChatMessage, utc_now
-from teams.core import FunctionCall
 from teams.models._types import FunctionExecutionResult, LLMMessage, RequestUsage, UserMessage
 
 StructuredContentType = TypeVar("StructuredContentType", bound=BaseModel, covariant=True)

@@ -8,8 +8,8 @@ from pydantic import Field
 from teams._base.code import CodeBlock, CodeResult
 from teams._base.construct import unvalidated
 from teams._base.ids import new_id
+from teams._base.tool_call import FunctionCall
 from teams._messages.base import BaseAgentEvent
-from teams.core import FunctionCall
 from teams.memory._base import MemoryContent
 from teams.models._types import FunctionExecutionResult
 

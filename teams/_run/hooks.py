@@ -14,12 +14,33 @@ from contextvars import ContextVar, Token
 from dataclasses import dataclass, fields, replace
 from typing import TypeAlias
 
+from pydantic import BaseModel
+
 from teams._base.cancellation import CancellationToken
 from teams._base.tool_call import ToolCall
-from teams._contract.approval import ApprovalRequest, ApprovalResponse
 from teams._messages.base import BaseChatMessage
+from teams._tools.workbench import ToolResult
 from teams.models._client import MODEL_WATCH, ModelWatch
-from teams.tools._workbench import ToolResult
+from teams.models._types import LLMMessage
+
+
+class ApprovalRequest(BaseModel, defer_build=True):
+    """The code that wants to run, and the conversation that led to it."""
+
+    code: str
+    context: list[LLMMessage]
+
+
+class ApprovalResponse(BaseModel, defer_build=True):
+    """The decision; the agent that asked is told the reason of a refusal."""
+
+    approved: bool
+    reason: str
+
+
+SyncApprovalFunc = Callable[[ApprovalRequest], ApprovalResponse]
+AsyncApprovalFunc = Callable[[ApprovalRequest], Awaitable[ApprovalResponse]]
+ApprovalFuncType = SyncApprovalFunc | AsyncApprovalFunc
 
 NextCall = Callable[[ToolCall], Awaitable[ToolResult]]
 ToolInterceptor = Callable[[ToolCall, NextCall], Awaitable[ToolResult]]

@@ -7,12 +7,12 @@ from contextlib import aclosing
 from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 
 from teams._base.cancellation import CancellationToken
+from teams._base.log_events import is_heard
 from teams._base.tool_call import AGENT_PATH
 from teams._contract.team import TaskResult
 from teams._contract.turn_record import Item
 from teams._messages.base import BaseAgentEvent, BaseChatMessage
-from teams.logging import is_heard
-from teams.tools._base import Tool
+from teams._tools.base import Tool
 
 if TYPE_CHECKING:
     from teams._snapshot.snapshot import SnapshotReader, SnapshotWriter

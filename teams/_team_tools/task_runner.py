@@ -27,7 +27,7 @@ from teams._messages.events import ModelClientStreamingChunkEvent
 from teams._messages.factory import MessageFactory
 from teams._run.nesting import under
 from teams._run.run_stream import RunStream
-from teams.tools._base import BaseStreamTool, ToolTraits
+from teams._tools.base import BaseStreamTool, ToolTraits
 
 if TYPE_CHECKING:
     from teams._snapshot.snapshot import SnapshotReader, SnapshotWriter

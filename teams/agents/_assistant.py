@@ -14,6 +14,7 @@ from teams._base.ids import new_id
 from teams._base.tool_call import AGENT_PATH
 from teams._components.component import Component
 from teams._contract.agent import Response
+from teams._contract.state import AssistantAgentState
 from teams._contract.turn_record import MESSAGE_TYPES, Item, Suspended, Turn
 from teams._messages.base import BaseAgentEvent, BaseChatMessage
 from teams._messages.chat import HandoffMessage, ToolCallSummaryMessage
@@ -29,15 +30,16 @@ from teams._messages.factory import MessageFactory
 from teams._run.nesting import asked_by, stream_asked_by
 from teams._snapshot.context import read_context, write_context
 from teams._snapshot.reused_list import HandedList
-from teams.agents._assistant_answers import SummaryFormatter, Words
+from teams._tools.base import BaseTool
+from teams._tools.workbench import Workbench
+from teams.agents._assistant_answers import SummaryFormatter, Words, handoff_message
 from teams.agents._assistant_config import AssistantAgentConfig, constructor_arguments
 from teams.agents._assistant_tools import AgentTools, ToolFunction
 from teams.agents._base import BaseChatAgent
 from teams.agents._handoff import Handoff
 from teams.agents._tool_batch import ToolBatch
-from teams.agents._tool_results import handoff_message
 from teams.memory._base import Memory
-from teams.model_context import ChatCompletionContext, UnboundedChatCompletionContext
+from teams.model_context._contexts import ChatCompletionContext, UnboundedChatCompletionContext
 from teams.models._client import ChatCompletionClient
 from teams.models._conversation import (
     ImageWatch,
@@ -46,12 +48,9 @@ from teams.models._conversation import (
     error_results,
     instructions,
     open_calls,
+    remove_images,
 )
 from teams.models._types import CreateResult, FunctionExecutionResultMessage, LLMMessage
-from teams.state import AssistantAgentState
-from teams.tools._base import BaseTool
-from teams.tools._workbench import Workbench
-from teams.utils import remove_images
 
 if TYPE_CHECKING:
     from teams._snapshot.snapshot import SnapshotReader, SnapshotWriter

@@ -1,21 +1,28 @@
-"""How an AssistantAgent puts what it found: as text, as a typed answer, as a summary of results."""
+"""Answers of an AssistantAgent: texts, typed answers, summaries of results, hand-offs."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
 
 from pydantic import BaseModel
 
+from teams._base.tool_call import FunctionCall
 from teams._contract.turn_record import Turn
 from teams._messages.base import BaseChatMessage
-from teams._messages.chat import TextMessage, ToolCallSummaryMessage, answered_text
+from teams._messages.chat import HandoffMessage, TextMessage, ToolCallSummaryMessage, answered_text
 from teams._messages.factory import StructuredMessageFactory
 from teams.agents._handoff import Handoff
-from teams.agents._tool_results import summary_message
-from teams.core import FunctionCall
-from teams.models._types import CreateResult, FunctionExecutionResult
+from teams.models._types import (
+    AssistantMessage,
+    CreateResult,
+    FunctionExecutionResult,
+    FunctionExecutionResultMessage,
+    LLMMessage,
+)
 
 SummaryFormatter = Callable[[FunctionCall, FunctionExecutionResult], str]
+Pairs = list[tuple[FunctionCall, FunctionExecutionResult]]
 
 
 class Words:
@@ -72,3 +79,66 @@ class Words:
             result=result.content,
             is_error=result.is_error,
         )
+
+
+def handoff_message(
+    turn: Turn, handoffs: Mapping[str, Handoff], source: str
+) -> HandoffMessage | None:
+    """The hand-off among the round's calls, if there is one; with the other calls as its context.
+
+    Of several the first one counts, and a UserWarning says so.
+    """
+    done, others = _split(turn, handoffs)
+    if not done:
+        return None
+    if len(done) > 1:
+        warnings.warn(
+            "Multiple handoffs detected, only the first is executed: "
+            f"{', '.join(call.name for call, _ in done)}. "
+            "Disable parallel tool calls in the model client to avoid this.",
+            UserWarning,
+            stacklevel=2,
+        )
+    call, result = done[0]
+    return HandoffMessage(
+        content=result.content,
+        target=handoffs[call.name].target,
+        source=source,
+        context=_context(turn, others, source),
+        id=turn.message_id,
+    )
+
+
+def summary_message(
+    turn: Turn, handoffs: Mapping[str, Handoff], source: str, line: SummaryFormatter
+) -> ToolCallSummaryMessage:
+    """The results of the round, one line per call; hand-offs are left out."""
+    _, shown = _split(turn, handoffs)
+    return ToolCallSummaryMessage(
+        content="\n".join(line(call, result) for call, result in shown),
+        source=source,
+        tool_calls=[call for call, _ in shown],
+        results=[result for _, result in shown],
+        id=turn.message_id,
+    )
+
+
+def _split(turn: Turn, handoffs: Mapping[str, Handoff]) -> tuple[Pairs, Pairs]:
+    """The hand-offs, and the other calls; a hand-off that was refused is one of these."""
+    made: Pairs = []
+    others: Pairs = []
+    for call, result in zip(turn.calls, turn.round_results(), strict=True):
+        handed_off = call.name in handoffs and not result.is_error
+        (made if handed_off else others).append((call, result))
+    return made, others
+
+
+def _context(turn: Turn, others: Pairs, source: str) -> list[LLMMessage]:
+    if others:
+        return [
+            AssistantMessage(
+                content=[call for call, _ in others], source=source, thought=turn.thought
+            ),
+            FunctionExecutionResultMessage(content=[result for _, result in others]),
+        ]
+    return [AssistantMessage(content=turn.thought, source=source)] if turn.thought else []

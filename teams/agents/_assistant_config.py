@@ -6,12 +6,12 @@ from pydantic import BaseModel
 
 from teams._components.component import ComponentModel
 from teams._messages.factory import StructuredMessageFactory
+from teams._tools.base import BaseTool
+from teams._tools.workbench import Workbench
 from teams.agents._handoff import Handoff
 from teams.memory._base import Memory
-from teams.model_context import ChatCompletionContext
+from teams.model_context._contexts import ChatCompletionContext
 from teams.models._client import ChatCompletionClient
-from teams.tools._base import BaseTool
-from teams.tools._workbench import Workbench
 
 
 class AssistantAgentConfig(BaseModel, defer_build=True):

@@ -13,12 +13,12 @@ from teams._base.tool_call import InputRequired, ToolCall
 from teams._contract.turn_record import Item
 from teams._messages.base import BaseAgentEvent, BaseChatMessage
 from teams._run.merge import Emit
+from teams._tools.base import NO_TRAITS, BaseTool, ToolTraits
+from teams._tools.schema import ToolSchema
+from teams._tools.workbench import StreamWorkbench, ToolResult, Workbench, text_result
 from teams.agents._handoff import Handoff
 from teams.agents._tool_states import ToolStates
 from teams.models._client import ChatCompletionClient
-from teams.tools._base import NO_TRAITS, BaseTool, ToolTraits
-from teams.tools._schema import ToolSchema
-from teams.tools._workbench import StreamWorkbench, ToolResult, Workbench, text_result
 
 ToolFunction = Callable[..., Any] | Callable[..., Awaitable[Any]]
 
@@ -136,9 +136,7 @@ def _workbenches(
         return tuple(workbench) if isinstance(workbench, Sequence) else (workbench,)
     if not own:
         return ()
-    from teams.tools._static_workbench import (
-        StaticStreamWorkbench,  # who has no tools does not pay for it
-    )
+    from teams._tools.static_workbench import StaticStreamWorkbench
 
     return (StaticStreamWorkbench(own),)
 
@@ -169,7 +167,7 @@ def _as_tool(tool: BaseTool[Any, Any] | ToolFunction) -> BaseTool[Any, Any]:
     if isinstance(tool, BaseTool):
         return cast("BaseTool[Any, Any]", tool)
     if callable(tool):
-        from teams.tools._function import FunctionTool  # who has no functions does not pay for it
+        from teams._tools.function import FunctionTool  # who has no functions does not pay for it
 
         return FunctionTool(tool, description=tool.__doc__ or "")
     raise ValueError(f"A tool must be a BaseTool or a function, found {type(tool).__name__}.")

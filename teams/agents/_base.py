@@ -12,16 +12,15 @@ from pydantic import BaseModel
 
 from teams._base.cancellation import CancellationToken
 from teams._base.tool_call import InputRequired
+from teams._base.tracing import trace_agent
 from teams._components.component import ComponentBase, ComponentType
 from teams._contract.agent import ChatAgent, Response
-from teams._contract.team import TaskResult
+from teams._contract.state import BaseState
+from teams._contract.team import Task, TaskResult, task_messages
 from teams._contract.turn_record import Suspended
 from teams._messages.base import BaseAgentEvent, BaseChatMessage
 from teams._messages.events import ModelClientStreamingChunkEvent
 from teams._run.run_stream import RunStream
-from teams._run.task import Task, task_messages
-from teams._run.tracing import trace_agent
-from teams.state import BaseState
 
 if TYPE_CHECKING:
     from teams._snapshot.snapshot import SnapshotReader, SnapshotWriter

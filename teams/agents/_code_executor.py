@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, cast
 from pydantic import BaseModel
 
 from teams._base.cancellation import CancellationToken
+from teams._base.code import CodeResult
 from teams._base.ids import new_id
 from teams._base.tool_call import AGENT_PATH, InputRequired
 from teams._components.component import Component, ComponentModel
 from teams._contract.agent import Response
-from teams._contract.approval import ApprovalFuncType
+from teams._contract.state import BaseState
 from teams._contract.turn_record import Suspended
 from teams._messages.base import BaseAgentEvent, BaseChatMessage
 from teams._messages.chat import HandoffMessage, TextMessage
@@ -25,22 +26,24 @@ from teams._messages.events import (
     stream_chunk,
 )
 from teams._messages.factory import MessageFactory
+from teams._run.hooks import ApprovalFuncType
 from teams._run.merge import bounded
 from teams._run.nesting import asked_by, stream_asked_by
 from teams._snapshot.context import read_context, write_context
 from teams.agents._base import BaseChatAgent
 from teams.agents._code_run import (
     CodeRun,
+    CodeTurn,
     RetryDecision,
     account,
     consider_prompt,
     find_code_blocks,
     read_decision,
 )
-from teams.agents._code_turn import CodeTurn
-from teams.code_executor import CodeExecutor, CodeResult
-from teams.model_context import ChatCompletionContext, UnboundedChatCompletionContext
+from teams.code_executors._base import CodeExecutor
+from teams.model_context._contexts import ChatCompletionContext, UnboundedChatCompletionContext
 from teams.models._client import ChatCompletionClient
+from teams.models._conversation import remove_images
 from teams.models._types import (
     AssistantMessage,
     CreateResult,
@@ -49,8 +52,6 @@ from teams.models._types import (
     SystemMessage,
     UserMessage,
 )
-from teams.state import BaseState
-from teams.utils import remove_images
 
 if TYPE_CHECKING:
     from teams._snapshot.snapshot import SnapshotReader, SnapshotWriter

@@ -1,32 +1,37 @@
-"""Code of an agent: found in messages, executed with approval, tried again."""
+"""Code of an agent: the turn's record, blocks, approval, execution, another attempt."""
 
 from __future__ import annotations
 
 import inspect
 import json
 import re
-from collections.abc import Awaitable, Collection, Sequence
-from dataclasses import dataclass
-from typing import Any, cast
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, cast
 
 from pydantic import BaseModel
 
 from teams._base.cancellation import CancellationToken
+from teams._base.code import CodeBlock, CodeResult
+from teams._base.ids import new_id
 from teams._base.json_text import extract_json_from_str
+from teams._base.threads import in_daemon_thread
 from teams._base.tool_call import AGENT_PATH, CURRENT_CALL, InputRequired, PendingInput, ToolCall
-from teams._contract.approval import (
+from teams._base.tracing import trace_tool
+from teams._contract.turn_record import Item
+from teams._messages.base import BaseChatMessage
+from teams._run.hooks import (
     ApprovalFuncType,
     ApprovalRequest,
     ApprovalResponse,
     SyncApprovalFunc,
+    current_hooks,
 )
-from teams._run.hooks import current_hooks
-from teams._run.tracing import trace_tool
-from teams.agents._code_turn import CodeTurn
-from teams.code_executor import EXECUTE_CODE, CodeBlock, CodeExecutor, CodeResult
-from teams.model_context import ChatCompletionContext
-from teams.tools._threads import in_daemon_thread
-from teams.tools._workbench import ToolResult, text_result
+from teams._tools.workbench import ToolResult, text_result
+from teams.code_executors._base import EXECUTE_CODE, CodeExecutor
+from teams.model_context._contexts import ChatCompletionContext
+
+CodePhase = Literal["write", "run", "consider", "reflect", "done"]
 
 CONSIDER = """\
 The code failed, see the result above. You have {left} left. Is another one worth it? Answer with \
@@ -39,6 +44,68 @@ _FENCED = re.compile(
     r"(?ms)^[ \t]*(?P<fence>`{3,})[ \t]*(?P<language>[\w+#-]*)[^`\n]*\n"
     r"(?P<code>.*?)^[ \t]*(?P=fence)`*[ \t]*$"
 )
+
+
+@dataclass(slots=True)
+class CodeTurn:
+    """The record of a turn: what it has taken, written and run.
+
+    Code is written (or found in the messages), run, and reflected on. If it failed, the model
+    considers whether to try again.
+    """
+
+    message_id: str = field(default_factory=new_id)
+    """Id of what the next model answer becomes; chunks name it."""
+    phase: CodePhase = "write"
+    attempt: int = 0
+    taken: dict[str, None] = field(default_factory=dict[str, None])
+    """Ids of the messages that are in the model context by now."""
+    produced: list[Item] = field(default_factory=list[Item])
+    """Ready but not yet handed out."""
+    inner: list[Item] = field(default_factory=list[Item])
+    """Handed out."""
+    key: str = field(default_factory=new_id)
+    """Names this execution of code."""
+    blocks: list[CodeBlock] = field(default_factory=list[CodeBlock])
+    approved: list[int] = field(default_factory=list[int])
+    """Positions of the blocks that may run."""
+    final: BaseChatMessage | None = None
+
+    def dump(self, encode: Callable[[Item], Any]) -> dict[str, Any]:
+        """The record as JSON data; `encode` writes one item."""
+        return {
+            "message_id": self.message_id,
+            "phase": self.phase,
+            "attempt": self.attempt,
+            "taken": list(self.taken),
+            "produced": [encode(item) for item in self.produced],
+            "inner": [encode(item) for item in self.inner],
+            "key": self.key,
+            "blocks": [[block.language, block.code] for block in self.blocks],
+            "approved": list(self.approved),
+            "final": None if self.final is None else encode(self.final),
+        }
+
+    @classmethod
+    def load(cls, data: Mapping[str, Any], decode: Callable[[Any], Item]) -> CodeTurn:
+        """The inverse of `dump`. Raises KeyError, TypeError or ValueError for anything else."""
+        final = None if data["final"] is None else decode(data["final"])
+        if final is not None and not isinstance(final, BaseChatMessage):
+            raise ValueError(
+                f"A turn's answer must be a chat message, found {type(final).__name__}."
+            )
+        return cls(
+            message_id=data["message_id"],
+            phase=data["phase"],
+            attempt=data["attempt"],
+            taken=dict.fromkeys(data["taken"]),
+            produced=[decode(item) for item in data["produced"]],
+            inner=[decode(item) for item in data["inner"]],
+            key=data["key"],
+            blocks=[CodeBlock(language=language, code=code) for language, code in data["blocks"]],
+            approved=list(data["approved"]),
+            final=final,
+        )
 
 
 def find_code_blocks(markdown: str, languages: Collection[str]) -> list[CodeBlock]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import BaseModel, model_validator
 
-from teams.tools._base import BaseTool
+from teams._tools.base import BaseTool
 
 
 class Handoff(BaseModel, defer_build=True):
@@ -40,7 +40,7 @@ class Handoff(BaseModel, defer_build=True):
     def handoff_tool(self) -> BaseTool[BaseModel, BaseModel]:
         """The tool the model calls."""
         # Here for start-up: an agent without hand-offs needs no functions as tools.
-        from teams.tools._function import FunctionTool
+        from teams._tools.function import FunctionTool
 
         def handoff() -> str:
             return self.message

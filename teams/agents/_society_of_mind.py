@@ -12,6 +12,7 @@ from pydantic import BaseModel
 from teams._base.cancellation import CancellationToken
 from teams._components.component import Component, ComponentModel
 from teams._contract.agent import Response
+from teams._contract.state import SocietyOfMindAgentState
 from teams._contract.team import TaskResult, Team
 from teams._contract.turn_record import Item, Suspended
 from teams._messages.base import BaseAgentEvent, BaseChatMessage
@@ -20,10 +21,9 @@ from teams._messages.factory import MessageFactory
 from teams._run.nesting import ResumableTeam, asked_by, under
 from teams._snapshot.context import read_context, write_context
 from teams.agents._base import BaseChatAgent
-from teams.model_context import ChatCompletionContext, UnboundedChatCompletionContext
+from teams.model_context._contexts import ChatCompletionContext, UnboundedChatCompletionContext
 from teams.models._client import ChatCompletionClient
 from teams.models._types import AssistantMessage, LLMMessage, SystemMessage, UserMessage
-from teams.state import SocietyOfMindAgentState
 
 if TYPE_CHECKING:
     from teams._snapshot.snapshot import SnapshotReader, SnapshotWriter

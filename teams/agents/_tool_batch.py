@@ -9,14 +9,14 @@ from dataclasses import dataclass, field, replace
 
 from teams._base.cancellation import CancellationToken
 from teams._base.tool_call import AGENT_PATH, CURRENT_CALL, InputRequired, PendingInput, ToolCall
+from teams._base.tracing import trace_tool
 from teams._contract.turn_record import Item, Turn
 from teams._messages.events import ModelClientStreamingChunkEvent
 from teams._run.hooks import current_hooks
 from teams._run.merge import Emit, Job, is_being_cancelled, merge
-from teams._run.tracing import trace_tool
+from teams._tools.workbench import ToolResult, text_result
 from teams.agents._assistant_tools import AgentTools
 from teams.models._types import FunctionExecutionResult
-from teams.tools._workbench import ToolResult, text_result
 
 
 class _Gate:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from teams._messages.base import BaseAgentEvent, BaseChatMessage
 from teams._run.nesting import ResumableTool
-from teams.tools._base import BaseTool
-from teams.tools._workbench import Workbench
+from teams._tools.base import BaseTool
+from teams._tools.workbench import Workbench
 
 if TYPE_CHECKING:
     from teams._snapshot.snapshot import SnapshotReader, SnapshotWriter
@@ -67,8 +67,6 @@ class ToolStates:
 
 
 def _tools(workbench: Workbench) -> Sequence[BaseTool[Any, Any]]:
-    from teams.tools._static_workbench import (
-        StaticWorkbench,  # who has no tools does not pay for it
-    )
+    from teams._tools.static_workbench import StaticWorkbench
 
     return workbench.tools if isinstance(workbench, StaticWorkbench) else ()

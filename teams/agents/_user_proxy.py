@@ -10,9 +10,11 @@ from uuid import uuid4
 from pydantic import BaseModel
 
 from teams._base.cancellation import CancellationToken, cancellable
+from teams._base.threads import in_daemon_thread
 from teams._base.tool_call import AGENT_PATH, InputRequired
 from teams._components.component import Component
 from teams._contract.agent import Response
+from teams._contract.state import BaseState
 from teams._contract.turn_record import Suspended
 from teams._messages.base import BaseAgentEvent, BaseChatMessage
 from teams._messages.chat import HandoffMessage, TextMessage
@@ -20,8 +22,6 @@ from teams._messages.events import UserInputRequestedEvent
 from teams._run.hooks import current_hooks
 from teams._run.merge import bounded
 from teams.agents._base import BaseChatAgent
-from teams.state import BaseState
-from teams.tools._threads import in_daemon_thread
 
 SyncInputFunc = Callable[[str], str]
 AsyncInputFunc = Callable[[str, CancellationToken | None], Awaitable[str]]

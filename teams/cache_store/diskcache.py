@@ -8,7 +8,7 @@ from pydantic import BaseModel
 from typing_extensions import override
 
 from teams._components.component import Component
-from teams.core import CacheStore
+from teams.cache_store._base import CacheStore
 
 try:
     from diskcache import Cache  # pyright: ignore[reportMissingTypeStubs]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from pathlib import Path
 
-from teams.code_executor import CodeExecutor
+from teams.code_executors._base import CodeExecutor
 
 
 def create_default_code_executor(work_dir: Path | str | None = None) -> CodeExecutor:

@@ -12,7 +12,8 @@ from typing import Any, ClassVar
 from uuid import uuid4
 
 from teams._base.cancellation import CancellationToken, cancellable
-from teams.code_executor import CodeBlock, CodeExecutor, CodeResult
+from teams._base.code import CodeBlock, CodeResult
+from teams.code_executors._base import CodeExecutor
 from teams.code_executors._functions import (
     GivenFunction,
     module_source,

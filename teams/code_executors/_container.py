@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from teams.code_executor import CodeResult
+from teams._base.code import CodeResult
 from teams.code_executors._output import BoundedOutput
 from teams.code_executors._process import NOT_FOUND
 

@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import cast
 
-from teams.code_executor import CodeResult
+from teams._base.code import CodeResult
 from teams.code_executors._output import BoundedOutput
 
 TIMED_OUT = 124

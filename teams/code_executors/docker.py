@@ -13,9 +13,10 @@ from uuid import uuid4
 from pydantic import BaseModel
 from typing_extensions import override
 
+from teams._base.code import CodeResult
+from teams._base.threads import in_daemon_thread
 from teams._components.component import Component
 from teams._run.merge import GRACE
-from teams.code_executor import CodeResult
 from teams.code_executors._command_line import CommandLineCodeExecutor
 from teams.code_executors._container import (
     WORKSPACE,
@@ -26,7 +27,6 @@ from teams.code_executors._container import (
 )
 from teams.code_executors._functions import GivenFunction
 from teams.code_executors._process import TIMED_OUT
-from teams.tools._threads import in_daemon_thread
 
 T = TypeVar("T")
 

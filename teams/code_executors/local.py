@@ -12,8 +12,8 @@ from types import SimpleNamespace
 from pydantic import BaseModel
 from typing_extensions import override
 
+from teams._base.code import CodeResult
 from teams._components.component import Component
-from teams.code_executor import CodeResult
 from teams.code_executors._command_line import CommandLineCodeExecutor
 from teams.code_executors._functions import GivenFunction
 from teams.code_executors._process import run_process

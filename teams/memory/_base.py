@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, field_validator, model_validator
 from teams._base.cancellation import CancellationToken
 from teams._base.image import Image
 from teams._components.component import ComponentBase
-from teams.model_context import ChatCompletionContext
+from teams.model_context._contexts import ChatCompletionContext
 
 
 class MemoryMimeType(StrEnum):

@@ -11,7 +11,7 @@ from typing_extensions import override
 from teams._base.cancellation import CancellationToken
 from teams._components.component import Component
 from teams.memory._base import Memory, MemoryContent, MemoryQueryResult, UpdateContextResult
-from teams.model_context import ChatCompletionContext
+from teams.model_context._contexts import ChatCompletionContext
 from teams.models._types import SystemMessage
 
 

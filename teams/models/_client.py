@@ -19,10 +19,10 @@ from pydantic import BaseModel
 
 from teams._base.cancellation import CancellationToken
 from teams._components.component import ComponentBase
+from teams._tools.base import Tool
+from teams._tools.schema import ToolSchema
 from teams.models._info import ModelCapabilities, ModelInfo
 from teams.models._types import CreateResult, LLMMessage, RequestUsage
-from teams.tools._base import Tool
-from teams.tools._schema import ToolSchema
 
 if TYPE_CHECKING:
     from types import CoroutineType

@@ -1,4 +1,4 @@
-"""Keeping a model context valid: every tool call is followed by its results."""
+"""Model contexts as models take them: each call with its results, and images left out."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 
 from teams._base.construct import Compact
 from teams._base.history import History
-from teams.core import FunctionCall
+from teams._base.image import Image
+from teams._base.tool_call import FunctionCall
 from teams.models._json import compact_assistant_message
 from teams.models._types import (
     AssistantMessage,
@@ -18,6 +19,8 @@ from teams.models._types import (
 )
 
 _instructions = Compact(SystemMessage)
+
+Content = str | Sequence[str | Image] | Sequence[FunctionCall] | Sequence[FunctionExecutionResult]
 
 NOT_RUN = "The call was interrupted; whether it took effect is not known."
 
@@ -96,6 +99,23 @@ def close_calls(messages: Sequence[LLMMessage]) -> list[LLMMessage] | None:
             changed = True
             closed.append(FunctionExecutionResultMessage(content=error_results(missing)))
     return closed if changed else None
+
+
+def content_to_str(content: Content) -> str:
+    """The content of a model message as text, its parts one per line; an image is `<image>`."""
+    if isinstance(content, str):
+        return content
+    return "\n".join("<image>" if isinstance(part, Image) else str(part) for part in content)
+
+
+def remove_images(messages: Sequence[LLMMessage]) -> list[LLMMessage]:
+    """The messages for a model that does not see; those without parts stay the same objects."""
+    return [
+        UserMessage(content=content_to_str(message.content), source=message.source)
+        if isinstance(message, UserMessage) and not isinstance(message.content, str)
+        else message
+        for message in messages
+    ]
 
 
 class ImageWatch:

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import BaseModel, Field
 
 from teams._base.image import Image
-from teams.core import FunctionCall
+from teams._base.tool_call import FunctionCall
 
 FinishReasons: TypeAlias = Literal["stop", "length", "function_calls", "content_filter", "unknown"]
 

@@ -15,12 +15,12 @@ from typing_extensions import override
 
 from teams._base.cancellation import CancellationToken
 from teams._components.component import Component, ComponentModel, is_component_instance
-from teams.core import CacheStore, InMemoryStore
+from teams._tools.base import Tool
+from teams._tools.schema import ToolSchema
+from teams.cache_store._base import CacheStore, InMemoryStore
 from teams.models._client import ChatCompletionClient, ToolChoice
 from teams.models._info import ModelInfo
 from teams.models._types import CreateResult, LLMMessage, RequestUsage
-from teams.tools._base import Tool
-from teams.tools._schema import ToolSchema
 
 CHAT_CACHE_VALUE_TYPE: TypeAlias = CreateResult | list[str | CreateResult]
 """What is kept: an answer, or the pieces of a streamed one with the whole as the last."""

@@ -8,8 +8,10 @@ from pydantic import BaseModel
 
 from teams._base.cancellation import CancellationToken
 from teams._base.image import Image
+from teams._base.tool_call import FunctionCall
 from teams._components.component import Component
-from teams.core import FunctionCall
+from teams._tools.base import Tool
+from teams._tools.schema import ToolSchema
 from teams.models._client import ChatCompletionClient, ToolChoice
 from teams.models._info import ModelCapabilities, ModelFamily, ModelInfo, validate_model_info
 from teams.models._types import (
@@ -18,8 +20,6 @@ from teams.models._types import (
     LLMMessage,
     RequestUsage,
 )
-from teams.tools._base import Tool
-from teams.tools._schema import ToolSchema
 
 CONTEXT_TOKENS = 10_000
 

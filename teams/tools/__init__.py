@@ -9,7 +9,7 @@ from teams._base.lazy_exports import lazy_exports
 if TYPE_CHECKING:
     from teams._team_tools.agent_tool import AgentTool
     from teams._team_tools.team_tool import TeamTool
-    from teams.tools._base import (
+    from teams._tools.base import (
         BaseStreamTool,
         BaseTool,
         BaseToolWithState,
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
         Tool,
         ToolTraits,
     )
-    from teams.tools._function import FunctionTool
-    from teams.tools._schema import ParametersSchema, ToolSchema
-    from teams.tools._static_workbench import StaticStreamWorkbench, StaticWorkbench
-    from teams.tools._workbench import (
+    from teams._tools.function import FunctionTool
+    from teams._tools.schema import ParametersSchema, ToolSchema
+    from teams._tools.static_workbench import StaticStreamWorkbench, StaticWorkbench
+    from teams._tools.workbench import (
         ImageResultContent,
         StreamWorkbench,
         TextResultContent,
@@ -56,7 +56,7 @@ if not TYPE_CHECKING:
         __name__,
         {
             "teams._team_tools.agent_tool": ("AgentTool",),
-            "teams.tools._base": (
+            "teams._tools.base": (
                 "BaseStreamTool",
                 "BaseTool",
                 "BaseToolWithState",
@@ -64,17 +64,17 @@ if not TYPE_CHECKING:
                 "Tool",
                 "ToolTraits",
             ),
-            "teams.tools._function": ("FunctionTool",),
-            "teams.tools._schema": (
+            "teams._tools.function": ("FunctionTool",),
+            "teams._tools.schema": (
                 "ParametersSchema",
                 "ToolSchema",
             ),
-            "teams.tools._static_workbench": (
+            "teams._tools.static_workbench": (
                 "StaticStreamWorkbench",
                 "StaticWorkbench",
             ),
             "teams._team_tools.team_tool": ("TeamTool",),
-            "teams.tools._workbench": (
+            "teams._tools.workbench": (
                 "ImageResultContent",
                 "StreamWorkbench",
                 "TextResultContent",

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from teams import BaseGroupChat, RoundRobinGroupChat
+from teams._tools.workbench import text_result
 from teams.agents import ApprovalRequest, ApprovalResponse, AssistantAgent, CodeExecutorAgent
 from teams.base import ChatAgent, InputRequired, Response, TeamError, ToolCall, run_hooks
 from teams.code_executor import CodeBlock, CodeResult
@@ -30,7 +31,6 @@ from teams.model_context import BufferedChatCompletionContext
 from teams.models import AssistantMessage, ModelFamily, ModelInfo
 from teams.models.replay import ReplayChatCompletionClient
 from teams.tools import ToolResult
-from teams.tools._workbench import text_result
 from tests.fakes.interrupted_runs import (
     WAYS,
     Interrupted,

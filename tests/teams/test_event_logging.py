@@ -217,7 +217,7 @@ async def test_nothing_is_built_while_nobody_listens(openai_server, client, monk
     def refuse(*args: Any, **kwargs: Any) -> None:
         raise AssertionError("an event was built")
 
-    monkeypatch.setattr("teams.logging._Event.__init__", refuse)
+    monkeypatch.setattr("teams._base.log_events._Event.__init__", refuse)
     openai_server.script(Reply(text="Fine."), Reply(text="Fine."))
     await client.create(QUESTION)
     async for _ in client.create_stream(QUESTION):

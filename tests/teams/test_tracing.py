@@ -212,7 +212,7 @@ async def test_a_call_that_was_refused_has_no_span(spans: Spans):
 async def test_without_a_provider_streams_are_handed_through_as_they_are(
     monkeypatch: pytest.MonkeyPatch, openai_server, client, how: str
 ):
-    from teams._run.tracing import trace_team
+    from teams._base.tracing import trace_team
 
     if how == "not imported":
         monkeypatch.delitem(sys.modules, "opentelemetry.trace")

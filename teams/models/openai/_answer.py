@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, cast
 
-from teams.core import FunctionCall
+from teams._base.tool_call import FunctionCall
 from teams.models._errors import BadAnswer, ModelRefused, ModelUnreachable
 from teams.models._types import (
     ChatCompletionTokenLogprob,

@@ -12,10 +12,11 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel
 
-from teams._base.cancellation import CancellationToken, cancellable
-from teams._run.run_stream import RunStream
-from teams._run.tracing import trace_model, trace_model_stream
-from teams.logging import LLMCallEvent, LLMStreamEndEvent, LLMStreamStartEvent, events
+from teams._base.cancellation import CancellableStream, CancellationToken, cancellable
+from teams._base.log_events import LLMCallEvent, LLMStreamEndEvent, LLMStreamStartEvent, events
+from teams._base.tracing import trace_model, trace_model_stream
+from teams._tools.base import Tool
+from teams._tools.schema import ToolSchema
 from teams.models._client import ChatCompletionClient, ToolChoice
 from teams.models._errors import ModelError, ModelTimeout
 from teams.models._info import ModelCapabilities, ModelFamily, ModelInfo, validate_model_info
@@ -25,8 +26,6 @@ from teams.models.openai._catalog import key_variable, known_model
 from teams.models.openai._failures import Place
 from teams.models.openai._request import Dialect, Wire, response_format, tool_arguments
 from teams.models.openai._tokens import request_tokens
-from teams.tools._base import Tool
-from teams.tools._schema import ToolSchema
 
 if TYPE_CHECKING:
     from openai import AsyncAzureOpenAI, AsyncOpenAI
@@ -128,7 +127,7 @@ class BaseOpenAIChatCompletionClient(ChatCompletionClient):
             body["stream_options"] = options
         answer = self._stream(body, structured=bool(json_output))
         traced = trace_model_stream(self._model, self._provider, answer)
-        return RunStream(traced, cancellation_token, _nothing_to_settle)
+        return CancellableStream(traced, cancellation_token, _nothing_to_settle)
 
     async def close(self) -> None:
         """Close all connections."""

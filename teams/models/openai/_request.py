@@ -10,7 +10,9 @@ from typing import Any, TypeAlias, assert_never
 from pydantic import BaseModel
 
 from teams._base.image import Image
-from teams.core import FunctionCall
+from teams._base.tool_call import FunctionCall
+from teams._tools.base import Tool
+from teams._tools.schema import ToolSchema
 from teams.models._client import ToolChoice
 from teams.models._info import ModelFamily, ModelInfo
 from teams.models._types import (
@@ -20,8 +22,6 @@ from teams.models._types import (
     SystemMessage,
     UserMessage,
 )
-from teams.tools._base import Tool
-from teams.tools._schema import ToolSchema
 
 Wire: TypeAlias = dict[str, Any]
 

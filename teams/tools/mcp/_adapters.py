@@ -12,9 +12,9 @@ from typing_extensions import override
 from teams._base.cancellation import CancellationToken, cancellable
 from teams._components.component import Component
 from teams._components.json_schema import schema_to_pydantic_model
-from teams.tools._base import BaseTool
-from teams.tools._schema import ToolSchema
-from teams.tools._workbench import ToolResult
+from teams._tools.base import BaseTool
+from teams._tools.schema import ToolSchema
+from teams._tools.workbench import ToolResult
 from teams.tools.mcp._connection import create_mcp_server_session, read_timeout
 from teams.tools.mcp._params import (
     McpServerParams,

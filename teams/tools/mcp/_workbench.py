@@ -12,8 +12,8 @@ from typing_extensions import override
 from teams._base.cancellation import CancellationToken, cancellable
 from teams._base.image import Image
 from teams._components.component import Component
-from teams.tools._schema import ParametersSchema, ToolSchema
-from teams.tools._workbench import (
+from teams._tools.schema import ParametersSchema, ToolSchema
+from teams._tools.workbench import (
     ImageResultContent,
     ResultContent,
     TextResultContent,

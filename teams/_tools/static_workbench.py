@@ -12,15 +12,9 @@ from typing_extensions import override
 from teams._base.cancellation import CancellationToken
 from teams._base.tool_call import InputRequired
 from teams._components.component import Component, ComponentModel
-from teams.tools._base import NO_TRAITS, BaseTool, StreamTool, ToolTraits
-from teams.tools._schema import ToolSchema
-from teams.tools._workbench import (
-    StreamWorkbench,
-    ToolOverride,
-    ToolResult,
-    Workbench,
-    text_result,
-)
+from teams._tools.base import NO_TRAITS, BaseTool, StreamTool, ToolTraits
+from teams._tools.schema import ToolSchema
+from teams._tools.workbench import StreamWorkbench, ToolOverride, ToolResult, Workbench, text_result
 
 
 class StaticWorkbenchConfig(BaseModel, defer_build=True):

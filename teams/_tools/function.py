@@ -12,11 +12,12 @@ from pydantic import BaseModel
 from typing_extensions import override
 
 from teams._base.cancellation import CancellationToken
+from teams._base.code import Import
+from teams._base.threads import in_daemon_thread
 from teams._components.component import Component, tool_override
 from teams._components.providers import import_attribute
-from teams.code_executor import Import
-from teams.tools._base import NO_TRAITS, BaseTool, ToolTraits
-from teams.tools._signature import (
+from teams._tools.base import NO_TRAITS, BaseTool, ToolTraits
+from teams._tools.signature import (
     CANCELLATION_PARAMETER,
     arguments_model,
     arguments_of,
@@ -25,7 +26,6 @@ from teams.tools._signature import (
     takes_cancellation_token,
     unwrapped,
 )
-from teams.tools._threads import in_daemon_thread
 
 
 class FunctionToolConfig(BaseModel, defer_build=True):

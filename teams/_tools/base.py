@@ -15,9 +15,9 @@ from pydantic import BaseModel
 from typing_extensions import override
 
 from teams._base.cancellation import CancellationToken, cancellable
+from teams._base.log_events import ToolCallEvent, events
 from teams._components.component import ComponentBase
-from teams.logging import ToolCallEvent, events
-from teams.tools._schema import ToolSchema, tool_schema
+from teams._tools.schema import ToolSchema, tool_schema
 
 ArgsT = TypeVar("ArgsT", bound=BaseModel, contravariant=True)
 ReturnT = TypeVar("ReturnT", bound=BaseModel, covariant=True)

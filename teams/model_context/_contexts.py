@@ -11,11 +11,11 @@ from typing_extensions import override
 from teams._base.history import History
 from teams._components.component import Component, ComponentBase, ComponentModel
 from teams._components.constructor_config import config_of_constructor
+from teams._tools.schema import ToolSchema
 from teams.models._client import ChatCompletionClient
 from teams.models._conversation import calls_of
 from teams.models._json import dump_llm_messages, load_llm_messages
 from teams.models._types import FunctionExecutionResultMessage, LLMMessage, UserMessage
-from teams.tools._schema import ToolSchema
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,17 +10,25 @@ from __future__ import annotations
 import sys
 from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from teams._base.tool_call import InputRequired, ToolCall
 
 if TYPE_CHECKING:
     from opentelemetry.trace import Span, Tracer
 
-    from teams.models._types import CreateResult
-    from teams.tools._workbench import ToolResult
+
+class Outcome(Protocol):
+    """A tool's result."""
+
+    @property
+    def is_error(self) -> bool:
+        """Whether the tool failed."""
+        ...
+
 
 T = TypeVar("T")
+R = TypeVar("R", bound=Outcome)
 Attributes = Mapping[str, str | int]
 
 
@@ -46,9 +54,7 @@ def trace_agent(
     return _stream_span(tracer, f"invoke_agent {name}", attributes, stream)
 
 
-def trace_tool(
-    call: ToolCall, work: Coroutine[Any, Any, ToolResult]
-) -> Coroutine[Any, Any, ToolResult]:
+def trace_tool(call: ToolCall, work: Coroutine[Any, Any, R]) -> Coroutine[Any, Any, R]:
     """A tool's run for a call."""
     if (tracer := _tracer()) is None:
         return work
@@ -62,9 +68,7 @@ def trace_tool(
     return _call_span(tracer, f"execute_tool {call.name}", attributes, work, _note_tool_result)
 
 
-def trace_model(
-    model: str, provider: str, work: Coroutine[Any, Any, CreateResult]
-) -> Coroutine[Any, Any, CreateResult]:
+def trace_model(model: str, provider: str, work: Coroutine[Any, Any, T]) -> Coroutine[Any, Any, T]:
     """A model's answer."""
     if (tracer := _tracer()) is None:
         return work
@@ -72,8 +76,8 @@ def trace_model(
 
 
 def trace_model_stream(
-    model: str, provider: str, stream: AsyncGenerator[str | CreateResult, None]
-) -> AsyncGenerator[str | CreateResult, None]:
+    model: str, provider: str, stream: AsyncGenerator[T, None]
+) -> AsyncGenerator[T, None]:
     """A model's streamed answer."""
     if (tracer := _tracer()) is None:
         return stream
@@ -171,7 +175,7 @@ def _note_answer(span: Span, answer: Any) -> None:
     span.set_attribute("gen_ai.response.finish_reasons", [answer.finish_reason])
 
 
-def _note_tool_result(span: Span, result: ToolResult) -> None:
+def _note_tool_result(span: Span, result: Outcome) -> None:
     if result.is_error:
         _fail(span, "tool_error")
 

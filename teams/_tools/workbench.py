@@ -10,8 +10,8 @@ from pydantic import BaseModel, Field
 from teams._base.cancellation import CancellationToken
 from teams._base.image import Image
 from teams._components.component import ComponentBase
-from teams.tools._base import NO_TRAITS, ToolTraits
-from teams.tools._schema import ToolSchema
+from teams._tools.base import NO_TRAITS, ToolTraits
+from teams._tools.schema import ToolSchema
 
 
 class TextResultContent(BaseModel, defer_build=True):

@@ -1,0 +1,1 @@
+"""Tools and workbenches: the code behind `teams.tools`."""

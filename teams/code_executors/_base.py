@@ -1,0 +1,56 @@
+"""The interface of code executors."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from types import TracebackType
+from typing import Self
+
+from pydantic import BaseModel
+
+from teams._base.cancellation import CancellationToken
+from teams._base.code import CodeBlock, CodeResult
+from teams._components.component import ComponentBase
+
+EXECUTE_CODE = "execute_code"
+"""What the execution of an agent's code is called at the interception point of tool calls."""
+
+
+class CodeExecutor(ComponentBase[BaseModel], ABC):
+    """Executes code blocks in some environment; an async context manager starts and stops it."""
+
+    component_type = "code_executor"
+
+    @abstractmethod
+    async def execute_code_blocks(
+        self, code_blocks: list[CodeBlock], cancellation_token: CancellationToken
+    ) -> CodeResult:
+        """Execute the blocks in order, up to the first that fails.
+
+        Raises:
+            CancelledError: the token was cancelled; nothing of the code runs on.
+        """
+
+    @abstractmethod
+    async def start(self) -> None:
+        """Acquire the environment."""
+
+    @abstractmethod
+    async def stop(self) -> None:
+        """Release the environment."""
+
+    @abstractmethod
+    async def restart(self) -> None:
+        """Begin anew, with nothing left of earlier code in memory."""
+
+    async def __aenter__(self) -> Self:
+        await self.start()
+        return self
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_val: BaseException | None,
+        exc_tb: TracebackType | None,
+    ) -> None:
+        await self.stop()
