@@ -8,27 +8,15 @@ loads its platform's SDK in `build` at the earliest. It may have `check(config, 
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Protocol
 
-from pydantic import create_model
-
-from gateway.base.suggest import did_you_mean
-from gateway.config.problems import Problem
-from gateway.config.table import Section
-from gateway.config.validation import validate
 from gateway.errors import GatewayError
 from gateway.values import value
 
 if TYPE_CHECKING:
     from gateway.config.routes import Route
     from gateway.gateway import Gateway
-
-PACKAGE = "adapters"
 
 
 class AuthError(GatewayError):
@@ -70,81 +58,3 @@ class Check(Protocol):
     async def __call__(self, config: Any, routes: Sequence[Route]) -> Checked:
         """What is found out; raises nothing for what is the settings' or the platform's fault."""
         ...
-
-
-@value
-class AdapterSettings:
-    """A table of [adapters], and what makes an adapter of it."""
-
-    name: str
-    config: Section
-    build: Callable[[Any], Adapter]
-    check: Check | None = None
-
-    def adapter(self) -> Adapter:
-        """A new adapter with these settings."""
-        return self.build(self.config)
-
-
-def read_adapters(
-    tables: Mapping[str, dict[str, Any]], written: Mapping[str, Any], folder: Path
-) -> tuple[dict[str, AdapterSettings], list[Problem]]:
-    """The settings of every platform, and what is wrong with them.
-
-    `written` is [adapters] as it stands in the file.
-    """
-    problems: list[Problem] = []
-    found: dict[str, _Platform] = {}
-    for name in tables:
-        try:
-            found[name] = _resolve(name)
-        except ValueError as error:
-            problems.append(Problem(path=("adapters", name), text=str(error)))
-    if not found:
-        return {}, problems
-    fields: dict[str, Any] = {name: (each.kind | None, None) for name, each in found.items()}
-    whole = create_model("Adapters", __base__=Section, **fields)
-    data = {name: tables[name] for name in found}
-    valid, wrong = validate(whole, data, written=dict(written), folder=folder)
-    problems += [Problem(path=("adapters", *each.path), text=each.text) for each in wrong]
-    settings = {
-        name: AdapterSettings(name=name, config=config, build=each.build, check=each.check)
-        for name, each in found.items()
-        if (config := getattr(valid, name)) is not None
-    }
-    return settings, problems
-
-
-@dataclass(frozen=True, slots=True)
-class _Platform:
-    kind: type[Section]
-    build: Callable[[Any], Adapter]
-    check: Check | None
-
-
-def _resolve(name: str) -> _Platform:
-    """What the module exports. Raises ValueError with a sentence."""
-    module_name = f"{PACKAGE}.{name}"
-    try:
-        if not name.isidentifier():
-            raise ModuleNotFoundError(name=module_name)  # noqa: TRY301
-        module = importlib.import_module(module_name)
-    except ModuleNotFoundError as error:
-        if error.name != module_name:
-            raise ValueError(f"importing {module_name!r} failed: {error}") from error
-        hint = did_you_mean(name, _names())
-        raise ValueError(f"there is no chat platform {name!r}; {hint}".rstrip("; ")) from error
-    except Exception as error:
-        raise ValueError(
-            f"importing {module_name!r} failed: {type(error).__name__}: {error}"
-        ) from error
-    kind: Any = getattr(module, "Config", None)
-    build: Any = getattr(module, "build", None)
-    if not (isinstance(kind, type) and issubclass(kind, Section) and callable(build)):
-        raise ValueError(f"{name!r} is no chat platform that could be served")
-    return _Platform(kind, cast("Callable[[Any], Adapter]", build), getattr(module, "check", None))
-
-
-def _names() -> list[str]:
-    package = importlib.import_module(PACKAGE)
-    return [module.name for module in pkgutil.iter_modules(package.__path__)]

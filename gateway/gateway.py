@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Protocol, Self
 
 from gateway.access.authority import Access, Allowed, Denied, OperatorsOnly
 from gateway.access.pairing import hashed
+from gateway.base.clock import Trust, steadily
 from gateway.base.metrics import Vitals
 from gateway.budgets.ledger import Ledger
 from gateway.client import Answer, CommandInfo, Receipt, ThreadInfo
@@ -41,18 +42,16 @@ from gateway.events import SessionEvent
 from gateway.inbound.commands import command_infos
 from gateway.inbound.intake import Intake
 from gateway.registry import TeamSource
-from gateway.runtime.housekeeping import Trust, steadily
 from gateway.runtime.lifecycle import Life, Parts
 from gateway.runtime.settings import InUse, Limits
 from gateway.sessions.dispatcher import LocalDispatcher
-from gateway.sessions.event_bus import LocalBus, Stirs, listening
+from gateway.sessions.event_bus import LocalBus, Stirs, listening, watch
 from gateway.sessions.lanes import Sessions
 from gateway.sessions.team_change import Fate, affected
 from gateway.store.decisions import Accepted, Stop
 from gateway.store.ids import new_id
 from gateway.store.protocols import SessionStore
 from gateway.store.records import Counts, Person, Request, Thread
-from gateway.watch import watch
 
 if TYPE_CHECKING:
     from gateway.store.tokens import TokenStore

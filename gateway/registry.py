@@ -5,12 +5,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal, Protocol, TypeAlias
 
 from gateway.conversation import Author
 from gateway.values import value
 from teams.base import Team, ToolCall
+from teams.models import ChatCompletionClient
+
+Close: TypeAlias = Callable[[], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Holdings:
+    """`closes` release all that a team holds; one that `acts` may do more than ask models."""
+
+    closes: tuple[Close, ...] = ()
+    acts: bool = False
+
+
+NOTHING_HELD = Holdings()
 
 ToolAction = Literal["allow", "ask", "deny"]
 
@@ -80,3 +96,9 @@ class TeamSource(Protocol):
     async def aclose(self) -> None:
         """Close what is shared: model clients, workbenches."""
         ...
+
+
+def model_label(client: ChatCompletionClient) -> str:
+    """What people call the client's model."""
+    name = getattr(client, "model", "")
+    return name if isinstance(name, str) and name else type(client).__name__

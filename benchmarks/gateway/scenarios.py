@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from benchmarks.gateway.teams import DoNothing, OneTeam, solo
-from gateway.collector import eased_collector
+from gateway.app.serve import eased_collector
 from gateway.conversation import Author, ConversationKey, InboundMessage
 from gateway.gateway import Gateway, Limits
 from gateway.store.sqlite.store import SqliteStore

@@ -21,7 +21,7 @@ from gateway.base.redaction import REDACTION, secrets_of, secrets_of_environment
 from gateway.client import Client, ThreadInfo
 from gateway.config.root import Config
 from gateway.control.local_client import LocalClient
-from gateway.control.socket_server import SocketClient
+from gateway.control.socket_client import SocketClient
 from gateway.errors import GatewayError, StoreInUse
 from gateway.factory.teams import TeamFactory
 from gateway.gateway import Gateway, Limits

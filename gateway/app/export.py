@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from typing import Any
 
+from gateway.base.calendar import local_time
 from gateway.client import ThreadInfo
 from gateway.events import (
     HandedOff,
@@ -20,7 +22,14 @@ from gateway.events import (
     ToolStarted,
     TurnFinished,
     TurnStarted,
+    dump_event,
 )
+from gateway.render.sanitize import sanitize
+
+_PLACE = {"thread", "seq", "at", "turn", "kind"}
+
+LONGEST = 200
+"""Characters that are shown of what an event says."""
 
 
 def markdown(
@@ -99,3 +108,31 @@ def _one_line(arguments: str) -> str:
         return json.dumps(json.loads(arguments), ensure_ascii=False)
     except ValueError:
         return " ".join(arguments.split())
+
+
+class Replay:
+    """Lines in the order of the events given, with times in the zone ("": this machine's)."""
+
+    def __init__(self, zone: str = "") -> None:
+        self._zone = zone
+        self._before: float | None = None
+
+    def line(self, event: SessionEvent) -> str:
+        """The event: time of day, seconds since the one before, its number, turn, kind and rest."""
+        gap = 0.0 if self._before is None else event.at - self._before
+        self._before = event.at
+        at = local_time(event.at, self._zone)
+        clock = at.strftime("%Y-%m-%d %H:%M:%S.") + f"{at.microsecond // 1000:03}"
+        head = f"{clock} {gap:+9.3f}s {event.seq:>5} {event.turn or '-':12} {event.kind:16}"
+        return f"{head} {_shown(event)}".rstrip()
+
+
+def _shown(event: SessionEvent) -> str:
+    fields: dict[str, Any] = json.loads(dump_event(event))
+    said = " ".join(
+        f"{name}={json.dumps(value, ensure_ascii=False)}"
+        for name, value in fields.items()
+        if name not in _PLACE and value not in ("", [], None, False)
+    )
+    text = " ".join(sanitize(said).split())
+    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "\u2026"

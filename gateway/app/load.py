@@ -17,7 +17,7 @@ from gateway.config.toml import KeyPath, substitute
 from gateway.config.validation import validate
 
 if TYPE_CHECKING:
-    from gateway.adapter import AdapterSettings
+    from gateway.app.adapters import AdapterSettings
 
 _PLACE = re.compile(r"(?P<what>.*) \(at (?P<place>line \d+, column \d+|end of document)\)")
 
@@ -61,7 +61,7 @@ def load_config(
     problems += wrong
     adapters: Mapping[str, AdapterSettings] = {}
     if references:
-        from gateway.adapter import read_adapters
+        from gateway.app.adapters import read_adapters
         from gateway.references.check import check_references  # it loads the engine
 
         problems += check_references(config, written, imports)

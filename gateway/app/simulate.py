@@ -16,7 +16,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Protocol, TypeAlias, cast
 
-from gateway.adapter import PACKAGE
+from gateway.app.adapters import PACKAGE
 from gateway.app.assemble import begin_log
 from gateway.app.load import LoadedConfig, load_config
 from gateway.app.serve import run_adapters, served

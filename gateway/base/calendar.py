@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from typing import Literal, TypeAlias
+from zoneinfo import ZoneInfo
 
 Scope: TypeAlias = Literal["thread", "person", "team", "workspace"]
 CalendarWindow: TypeAlias = Literal["hour", "day", "month"]
@@ -38,3 +39,8 @@ def _start(window: CalendarWindow, at: float) -> datetime:
             return time.replace(hour=0)
         case "month":
             return time.replace(day=1, hour=0)
+
+
+def local_time(seconds: float, zone: str) -> datetime:
+    """Seconds since the epoch in the zone of this name, "" for this machine's."""
+    return datetime.fromtimestamp(seconds, UTC).astimezone(ZoneInfo(zone) if zone else None)

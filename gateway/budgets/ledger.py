@@ -13,17 +13,18 @@ import logging
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from math import inf
 from typing import TYPE_CHECKING, TypeAlias
 
 from gateway.base.calendar import CalendarWindow, Scope, window_end, window_start
 from gateway.base.metrics import Vitals
-from gateway.budgets.messages import amounts, nearly_used, usage_text, used_up
+from gateway.budgets.allowance import Held, UsageSum
+from gateway.budgets.messages import nearly_used, usage_text, used_up
 from gateway.config.budgets import Budget, Price
 from gateway.conversation import Author
 from gateway.errors import BudgetSpent
-from gateway.factory.models import model_label
+from gateway.registry import model_label
 from gateway.store.decisions import TellUsage
 from gateway.store.records import ModelUse, Thread, Used
 from gateway.store.turn_records import Work
@@ -57,70 +58,6 @@ def _names(thread: Thread | None, asker: Author) -> dict[Scope, str]:
     }
 
 
-@dataclass(slots=True)
-class _Sum:
-    """What was used since `start`, until `end`; both in seconds since the epoch."""
-
-    start: float
-    end: float
-    tokens: int = 0
-    cost: float = 0.0
-    turns: int = 0
-    expected: dict[ModelRequest, tuple[int, float]] = field(default_factory=dict)
-    """What requests may use that were not answered yet: tokens, and their cost."""
-    settled: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set, and replaced, when one of them is."""
-
-    def settle(self, request: ModelRequest) -> None:
-        """Expect nothing of the request any more."""
-        if self.expected.pop(request, None) is not None:
-            self.settled.set()
-            self.settled = asyncio.Event()
-
-    def roll(self, window: CalendarWindow, now: float) -> None:
-        """Begin with nothing once the window is over."""
-        if now >= self.end:
-            self.start, self.end = window_start(window, now), window_end(window, now)
-            self.tokens, self.cost, self.turns = 0, 0.0, 0
-
-
-@dataclass(frozen=True, slots=True)
-class Held:
-    """A budget that a turn is held to, and what is counted against it, for whom; people are told
-    times in the `zone`.
-    """
-
-    budget: Budget
-    name: str
-    sum: _Sum
-    zone: str
-
-    def roll(self, now: float) -> None:
-        """Take the sum into the window of this moment."""
-        if self.budget.window != "turn":
-            self.sum.roll(self.budget.window, now)
-
-    @property
-    def ends(self) -> float:
-        """When the budget is whole again; infinity for that of one turn."""
-        return self.sum.end
-
-    def parts(self) -> Iterable[tuple[str, float, float]]:
-        """What it limits, what was used of that, and the limit."""
-        used = self.sum
-        return amounts(self.budget, used.tokens, used.cost, used.turns)
-
-    def may_be_used_up(self) -> bool:
-        """Whether the requests that are under way can use up all that is left."""
-        used = self.sum
-        if not used.expected:
-            return False
-        tokens = used.tokens + sum(tokens for tokens, _ in used.expected.values())
-        cost = used.cost + sum(cost for _, cost in used.expected.values())
-        limits = amounts(self.budget, tokens, cost, 0)
-        return any(expected >= limit for _, expected, limit in limits)
-
-
 _Key: TypeAlias = tuple[Scope, str, CalendarWindow]
 
 
@@ -147,7 +84,7 @@ class Ledger:
         self._vitals = vitals
         self.clock = clock
         """Seconds since the epoch."""
-        self._sums: OrderedDict[_Key, _Sum] = OrderedDict()
+        self._sums: OrderedDict[_Key, UsageSum] = OrderedDict()
         self._unpriced: set[str] = set()
         self._longest: dict[str, int] = {}
         self.use(budgets, prices or {}, zone)
@@ -189,15 +126,17 @@ class Ledger:
             if not budget.only or not {name, name.rpartition(":")[2]}.isdisjoint(budget.only):
                 yield budget, name
 
-    async def _sum(self, budget: Budget, name: str, of_turn: Used) -> _Sum:
+    async def _sum(self, budget: Budget, name: str, of_turn: Used) -> UsageSum:
         if budget.window == "turn":
-            return _Sum(0.0, inf, of_turn.tokens, of_turn.cost)
+            return UsageSum(0.0, inf, of_turn.tokens, of_turn.cost)
         key: _Key = (budget.per, name, budget.window)
         now = self.clock()
         if (known := self._sums.get(key)) is None:
             start = window_start(budget.window, now)
             used = await self._read(budget.per, name, start)
-            read = _Sum(start, window_end(budget.window, now), used.tokens, used.cost, used.turns)
+            read = UsageSum(
+                start, window_end(budget.window, now), used.tokens, used.cost, used.turns
+            )
             # Another turn may have read it meanwhile, and counted on.
             known = self._sums.setdefault(key, read)
         self._sums.move_to_end(key)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gateway.base.calendar import CalendarWindow, window_end, window_start
+from gateway.base.calendar import CalendarWindow, local_time, window_end, window_start
+from gateway.budgets.allowance import amounts
 from gateway.content.untrusted import plain_name
-from gateway.local_time import local_time
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from gateway.base.calendar import Scope
-    from gateway.budgets.ledger import Held
+    from gateway.budgets.allowance import Held
     from gateway.config.budgets import Budget, Window
     from gateway.conversation import Author
     from gateway.store.decisions import Spent
@@ -127,16 +127,3 @@ def _used(used: Used) -> str:
     cost = f", a cost of {_plain('cost', used.cost)}" if used.cost else ""
     turns = f"{used.turns:,} turn{'' if used.turns == 1 else 's'}"
     return f"{used.tokens:,} tokens ({read}, {written}) in {turns}{cost}"
-
-
-def amounts(
-    budget: Budget, tokens: int, cost: float, turns: int
-) -> Iterator[tuple[str, float, float]]:
-    """What a budget limits, what was used of that, and the limit."""
-    for what, value, limit in (
-        ("tokens", tokens, budget.tokens),
-        ("cost", cost, budget.cost),
-        ("turns", turns, budget.turns),
-    ):
-        if limit is not None:
-            yield what, value, limit

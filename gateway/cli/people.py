@@ -28,20 +28,20 @@ def pair(
     if sum((code is not None, list_, remove is not None)) != 1:
         raise click.UsageError("Give a code, --list, or --remove.")
 
-    from gateway.app import operator as overview
+    from gateway.app import operator
     from gateway.app.assemble import store_of
     from gateway.app.load import load_config
 
     store = store_of(load_config(config, references=False))
     if list_:
-        click.echo(asyncio.run(overview.people_table(store)))
+        click.echo(asyncio.run(operator.people_table(store)))
     elif remove is not None:
-        gone = asyncio.run(overview.unpair(store, remove))
+        gone = asyncio.run(operator.unpair(store, remove))
         click.echo(f"{remove} is shut out." if gone else f"{remove} was not let in by a code.")
         ctx.exit(ExitCode.DONE if gone else ExitCode.FAILED)
     else:
-        person = asyncio.run(overview.pair(store, code or ""))
+        person = asyncio.run(operator.pair(store, code or ""))
         if person is None:
             click.echo("parley: the code is wrong, or older than an hour, or used.", err=True)
             ctx.exit(ExitCode.FAILED)
-        click.echo(overview.let_in(person))
+        click.echo(operator.let_in(person))

@@ -36,14 +36,14 @@ def reload(config: Path | None, dry_run: bool) -> None:
     The config is checked whole; with a mistake in it, the last good one stays in use. Turns that
     run go on with the team they have. Some settings are looked at only at the next start.
     """
-    from gateway.app import operator as overview
+    from gateway.app import operator
     from gateway.app.assemble import store_of
     from gateway.app.load import load_config
     from gateway.render.sanitize import sanitize
 
     # The running process may be asked although the config is broken: it says what is wrong.
     store = store_of(load_config(config, references=False))
-    click.echo(sanitize(asyncio.run(overview.reload(store, dry_run=dry_run))))
+    click.echo(sanitize(asyncio.run(operator.reload(store, dry_run=dry_run))))
 
 
 @click.command()
@@ -55,12 +55,12 @@ def backup(config: Path | None, path: Path) -> None:
     The copy is one database file that only you can read; an older one at PATH is replaced once the
     new one is whole.
     """
-    from gateway.app import operator as overview
+    from gateway.app import operator
     from gateway.app.assemble import store_of
     from gateway.app.load import load_config
 
     store = store_of(load_config(config, references=False))
-    asyncio.run(overview.backup(store, path.absolute()))
+    asyncio.run(operator.backup(store, path.absolute()))
     click.echo(f"Wrote {path}.")
 
 
@@ -74,12 +74,12 @@ def restore(config: Path | None, path: Path) -> None:
     reach a safe point, then begins anew on the backup, by itself. The store that was there is kept
     beside it.
     """
-    from gateway.app import operator as overview
+    from gateway.app import operator
     from gateway.app.assemble import store_of
     from gateway.app.load import load_config
 
     store = store_of(load_config(config, references=False))
-    done = asyncio.run(overview.restore(store, path.absolute()))
+    done = asyncio.run(operator.restore(store, path.absolute()))
     click.echo(f"Restored {path}. {done}")
 
 

@@ -25,7 +25,7 @@ def sessions() -> None:
 @click.option("--limit", default=50, show_default=True, type=click.IntRange(1), metavar="N")
 def list_(config: Path | None, search: str, limit: int) -> None:
     """List threads, the last used first."""
-    from gateway.app.operator import thread_table
+    from gateway.app.threads import thread_table
 
     threads = asyncio.run(_store(config).threads(search=search, limit=limit))
     click.echo(thread_table(threads) if threads else "There are no threads.")
@@ -36,7 +36,7 @@ def list_(config: Path | None, search: str, limit: int) -> None:
 @click.argument("session")
 def show(config: Path | None, session: str) -> None:
     """Show the thread with this id or title, as Markdown."""
-    from gateway.app.operator import find_thread, transcript
+    from gateway.app.threads import find_thread, transcript
 
     async def shown() -> str:
         store = _store(config)
@@ -55,7 +55,7 @@ def show(config: Path | None, session: str) -> None:
 )
 def export(config: Path | None, session: str, old_states: bool) -> None:
     """Write every event of the thread with this id or title as a line of JSON."""
-    from gateway.app.operator import find_thread, old_state, stored_events
+    from gateway.app.threads import find_thread, old_state, stored_events
     from gateway.events import dump_event
 
     async def write() -> None:
@@ -79,8 +79,8 @@ def replay(config: Path | None, session: str) -> None:
 
     Each line has the time of day, the seconds since the event before, and what happened.
     """
-    from gateway.app.operator import find_thread, stored_events
-    from gateway.replay import Replay
+    from gateway.app.export import Replay
+    from gateway.app.threads import find_thread, stored_events
 
     async def write() -> None:
         store, zone = _store_and_zone(config)
@@ -100,7 +100,7 @@ def audit(config: Path | None, session: str) -> None:
 
     The hash is the beginning of that of the arguments which were approved or denied.
     """
-    from gateway.app.operator import audit_table, find_thread
+    from gateway.app.threads import audit_table, find_thread
 
     async def shown() -> str:
         store, zone = _store_and_zone(config)
@@ -118,11 +118,11 @@ def retry(config: Path | None, session: str) -> None:
 
     A turn that was interrupted too often is not tried again by itself.
     """
-    from gateway.app import operator as overview
+    from gateway.app import threads
 
     store = _store(config)
-    thread = asyncio.run(overview.find_thread(store, session))
-    click.echo(asyncio.run(overview.retry(store, thread.id)))
+    thread = asyncio.run(threads.find_thread(store, session))
+    click.echo(asyncio.run(threads.retry(store, thread.id)))
 
 
 @sessions.command()
@@ -146,25 +146,26 @@ def delete(config: Path | None, session: str | None, person: str | None, yes: bo
 
 
 def _delete_thread(store: SqliteStore, session: str, *, yes: bool) -> None:
-    from gateway.app import operator as overview
+    from gateway.app import threads
 
-    thread = asyncio.run(overview.find_thread(store, session))
+    thread = asyncio.run(threads.find_thread(store, session))
     if not yes:
         click.confirm(f"Delete {thread.title or thread.id!r} for good?", abort=True, err=True)
-    asyncio.run(overview.delete_thread(store, thread.id))
+    asyncio.run(threads.delete_thread(store, thread.id))
     click.echo(f"Deleted {thread.id}.")
 
 
 def _delete_person(store: SqliteStore, person: str, *, yes: bool) -> None:
-    from gateway.app import operator as overview
+    from gateway.app.operator import delete_person
+    from gateway.app.threads import thread_table
 
     if not yes:
         threads = asyncio.run(store.threads_of(person))
         if threads:
-            click.echo(overview.thread_table(threads), err=True)
+            click.echo(thread_table(threads), err=True)
         question = f"Delete {len(threads)} threads and all else of {person!r} for good?"
         click.confirm(question, abort=True, err=True)
-    deleted = asyncio.run(overview.delete_person(store, person))
+    deleted = asyncio.run(delete_person(store, person))
     click.echo(f"Deleted {len(deleted)} threads.")
 
 

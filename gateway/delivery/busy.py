@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from gateway.delivery.clock import Clock
-from gateway.delivery.waiting import comes_first
+from gateway.delivery.clock import Clock, comes_first
 from gateway.surface import BusyState, Place, ShowsBusy, TextSurface
 
 REFRESH = 60.0

@@ -1,10 +1,11 @@
-"""Time as deliveries know it: the day's, and waiting for it to go by."""
+"""Time as deliveries know it: the day's, and waiting for what comes first."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from typing import Protocol
+from collections.abc import Coroutine
+from typing import Any, Protocol
 
 
 class Clock(Protocol):
@@ -29,3 +30,15 @@ class SystemClock:
     async def sleep(self, seconds: float) -> None:
         """Wait."""
         await asyncio.sleep(seconds)
+
+
+async def comes_first(this: Coroutine[Any, Any, Any], other: Coroutine[Any, Any, Any]) -> bool:
+    """Wait for either, and end the other one; whether `this` has come. Raises what they raise."""
+    async with asyncio.TaskGroup() as group:
+        first = group.create_task(this)
+        second = group.create_task(other)
+        await asyncio.wait([first, second], return_when=asyncio.FIRST_COMPLETED)
+        came = first.done()
+        first.cancel()
+        second.cancel()
+    return came

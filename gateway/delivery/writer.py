@@ -16,14 +16,13 @@ from typing import TYPE_CHECKING
 from gateway.conversation import ConversationKey
 from gateway.delivery.backoff import Patience
 from gateway.delivery.busy import Busy
-from gateway.delivery.clock import Clock
+from gateway.delivery.clock import Clock, comes_first
 from gateway.delivery.items import CardItem, FileItem, Item, SpeechItem, place_of
 from gateway.delivery.own_files import NotOwnFile, read_own_file
 from gateway.delivery.parts import WHOLE, whole_text
 from gateway.delivery.posted import Standing, Step
 from gateway.delivery.sender import Failed, Later, Outcome, Sender, Sent
 from gateway.delivery.view import View
-from gateway.delivery.waiting import comes_first
 from gateway.errors import Closing, NotFound
 from gateway.render.outbound import label
 from gateway.sessions.human_requests import asking

@@ -62,12 +62,6 @@ class ModelClients:
                 return self._imports.load_callable(path)(**_arguments(model))
 
 
-def model_label(client: ChatCompletionClient) -> str:
-    """What people call the client's model."""
-    name = getattr(client, "model", "")
-    return name if isinstance(name, str) and name else type(client).__name__
-
-
 def resolve(model: ModelConfig) -> ModelConfig:
     """The settings as they are meant in this environment: without "auto"."""
     if model.provider != "auto":

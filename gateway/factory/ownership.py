@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from itertools import chain
-from typing import Any, Literal, TypeAlias, cast
+from typing import Any, Literal, cast
 
+from gateway.registry import Close, Holdings
 from teams.base import ChatAgent, Team, TerminationCondition
 from teams.code_executor import CodeExecutor
 from teams.memory import Memory
@@ -26,9 +26,6 @@ _OWN = (
     CodeExecutor,
 )
 _HOLDERS: tuple[type, ...] = (*_OWN, BaseTool)
-
-
-Close: TypeAlias = Callable[[], Awaitable[None]]
 
 
 class GivenOut:
@@ -62,17 +59,6 @@ def owned(team: Team) -> Iterator[object]:
 def model_clients(team: Team) -> Iterator[ChatCompletionClient]:
     """The model clients of a team, at any depth."""
     return (part for part in _everything(team) if isinstance(part, ChatCompletionClient))
-
-
-@dataclass(frozen=True, slots=True)
-class Holdings:
-    """`closes` release all that a team holds; one that `acts` may do more than ask models."""
-
-    closes: tuple[Close, ...] = ()
-    acts: bool = False
-
-
-NOTHING_HELD = Holdings()
 
 
 def held_by(team: object) -> Holdings:

@@ -36,10 +36,10 @@ from gateway.conversation import Author
 from gateway.errors import GatewayError, TeamUnusable
 from gateway.factory.agents import AgentFactory
 from gateway.factory.groups import GroupFactory
-from gateway.factory.models import ModelClients, model_label
+from gateway.factory.models import ModelClients
 from gateway.factory.ownership import GivenOut, model_clients
 from gateway.factory.parts import PartFactory
-from gateway.registry import TeamInfo, ToolRule
+from gateway.registry import TeamInfo, ToolRule, model_label
 from teams.base import ChatAgent, Team, ToolCall
 from teams.core import trust_component_prefix
 from teams.models import ModelError

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import sys
-import time
 from collections.abc import Awaitable, Callable
 
 from gateway.errors import GatewayError
@@ -14,60 +12,6 @@ LOG = logging.getLogger("gateway")
 
 EVERY = 60.0
 """Seconds between two rounds."""
-
-JUMP = 300.0
-"""Seconds that a clock may be set forward by without a doubt."""
-DOUBT = 6 * 3600.0
-"""Seconds for which a clock that jumped ahead is not believed: somebody may put it right."""
-
-
-def steadily() -> float:
-    """Seconds that never jump, and go on while the machine sleeps where that can be told: what was
-    slept through is no jump.
-    """
-    if sys.platform == "linux":
-        return time.clock_gettime(time.CLOCK_BOOTTIME)
-    return time.monotonic()
-
-
-class Trust:
-    """What can be done by the time of day although clocks are set: what is measured by `now` lasts
-    as long as was said, and `holds` says whether to delete by a date.
-
-    `clock` is the time of day, `steady` never jumps; both in seconds.
-    """
-
-    def __init__(self, clock: Callable[[], float], steady: Callable[[], float] = steadily) -> None:
-        self._clock = clock
-        self._steady = steady
-        self._offset = clock() - steady()
-        self._doubted_at: float | None = None
-        self.jumped = 0.0
-        """Seconds by which the clock was set ahead since the beginning, or back."""
-
-    def now(self) -> float:
-        """The time of day as if the clock had not been set, but for corrections of some minutes.
-
-        Ask now and then: what lies between two questions is what a jump is seen by.
-        """
-        steady = self._steady()
-        offset = self._clock() - steady
-        jump = offset - self._offset
-        self._offset = offset
-        if abs(jump) > JUMP:
-            self.jumped += jump
-            LOG.warning("the clock was set by %+.0f s: what is asked of people lasts on", jump)
-        if jump > JUMP:
-            LOG.warning("for some hours, nothing is deleted by its age")
-            self._doubted_at = steady
-        return offset + steady - self.jumped
-
-    def holds(self) -> bool:
-        """Whether the time of day can be believed far enough to delete by it. Ask as for `now`."""
-        self.now()
-        if self._doubted_at is not None and self._steady() - self._doubted_at >= DOUBT:
-            self._doubted_at = None
-        return self._doubted_at is None
 
 
 class Upkeep:

@@ -7,8 +7,9 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from gateway.base.clock import Trust
 from gateway.events import TextDelta
-from gateway.runtime.housekeeping import Trust, Upkeep
+from gateway.runtime.housekeeping import Upkeep
 from gateway.runtime.settings import InUse
 from gateway.sessions.dispatcher import LocalDispatcher
 from gateway.sessions.event_bus import EventBus

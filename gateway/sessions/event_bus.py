@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Generator, Iterable
+from collections.abc import AsyncGenerator, Generator, Iterable
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Protocol
 
 from gateway.events import MessageFinished, SessionEvent, TextDelta
+from gateway.store.protocols import SessionReader
 
 FEED = 2000
 """Events that a feed holds for its reader."""
@@ -261,3 +262,38 @@ def listening(bus: EventBus) -> Generator[Stirs]:
         yield stirs
     finally:
         bus.unheard(stirs)
+
+
+async def watch(
+    store: SessionReader, bus: EventBus, thread: str, after: int
+) -> AsyncGenerator[SessionEvent]:
+    """The thread's events after a seq, until the bus is closed. Raises NotFound.
+
+    No seq comes twice and none is left out: whenever the live events skip one, the store is asked.
+    """
+    await store.thread(thread)
+    with subscribed(bus, thread) as feed:
+        while not feed.closed:
+            opened = feed.start_over()
+            finished: set[str] = set()
+            while page := await store.events(thread, after=after):
+                for event in page:
+                    after = event.seq
+                    if isinstance(event, MessageFinished):
+                        finished.add(event.message)
+                    yield event
+            for delta in opened:
+                if delta.message not in finished:
+                    yield delta
+            complete = True
+            while complete and (events := await feed.take()) is not None:
+                for event in events:
+                    if isinstance(event, TextDelta):
+                        if event.message not in finished:
+                            yield event
+                    elif event.seq > after + 1:
+                        complete = False
+                        break
+                    elif event.seq == after + 1:
+                        after = event.seq
+                        yield event

@@ -12,13 +12,12 @@ from typing import TypeGuard
 from gateway.base.logging import WorkingOn
 from gateway.base.metrics import Vitals
 from gateway.budgets.ledger import Ledger
-from gateway.closing import ClosingTeams
 from gateway.errors import Fenced, GatewayError, TeamUnusable
-from gateway.factory.ownership import NOTHING_HELD, held_by
-from gateway.registry import TeamInfo, TeamSource
+from gateway.factory.ownership import held_by
+from gateway.registry import NOTHING_HELD, TeamInfo, TeamSource
 from gateway.sessions.dispatcher import Dispatcher
 from gateway.sessions.event_bus import EventBus
-from gateway.sessions.live_team import LiveTeam
+from gateway.sessions.live_team import ClosingTeams, LiveTeam
 from gateway.sessions.team_change import Successor
 from gateway.sessions.turn import Turn
 from gateway.sessions.turn_settings import Terms

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from gateway.access.authority import RoutedAccess
+from gateway.base.clock import DOUBT, Trust
 from gateway.config.routes import Route
 from gateway.control.local_client import LocalClient
 from gateway.conversation import Author, ConversationKey, InboundMessage
@@ -16,7 +17,6 @@ from gateway.events import HumanText, InputRequested, InputResolved, MessageFini
 from gateway.gateway import Gateway, Limits
 from gateway.inbound.policy import BOT_MESSAGES, NOT_ALLOWED, TELL_AGAIN
 from gateway.registry import ToolRule
-from gateway.runtime.housekeeping import DOUBT, Trust
 from gateway.sessions import expiry as deadlines
 from gateway.store.sqlite.store import SqliteStore
 from gateway.store.turn_records import Settled

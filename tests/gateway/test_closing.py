@@ -4,9 +4,8 @@ import asyncio
 
 import pytest
 
-from gateway.closing import ClosingTeams
 from gateway.gateway import Limits
-from gateway.sessions.live_team import LiveTeam
+from gateway.sessions.live_team import ClosingTeams, LiveTeam
 from teams import RoundRobinGroupChat
 from teams.agents import AssistantAgent, CodeExecutorAgent
 from teams.base import Response
@@ -99,7 +98,7 @@ async def test_a_thread_that_goes_on_keeps_its_team(tmp_path):
 
 
 async def test_what_does_not_end_is_left_after_a_while(tmp_path, monkeypatch, caplog):
-    monkeypatch.setattr("gateway.closing.AT_THE_END", 0.05)
+    monkeypatch.setattr("gateway.sessions.live_team.AT_THE_END", 0.05)
     world = World(stuck=True)
     async with opened(tmp_path, world.teams) as client:
         thread = (await client.create_thread()).id

@@ -2,7 +2,7 @@
 
 import gc
 
-from gateway.collector import THRESHOLDS, eased_collector
+from gateway.app.serve import THRESHOLDS, eased_collector
 
 
 class Ring:

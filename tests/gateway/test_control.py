@@ -7,7 +7,7 @@ from contextlib import aclosing
 import pytest
 
 from gateway.client import Answer
-from gateway.control.socket_server import NAME, SocketClient
+from gateway.control.socket_client import NAME, SocketClient
 from gateway.errors import Closing, GatewayError, NotFound, StoreInUse
 from gateway.events import InputRequested, ToolFinished
 from gateway.gateway import Gateway
@@ -163,7 +163,7 @@ async def test_the_socket_is_the_owners_alone_also_where_the_path_is_too_long_fo
 
 SECOND = """
 import asyncio, pathlib, sys
-from gateway.control.socket_server import SocketClient
+from gateway.control.socket_client import SocketClient
 
 async def main():
     client = await SocketClient.connect(pathlib.Path(sys.argv[1]))

@@ -4,14 +4,15 @@ from datetime import UTC, datetime
 
 import pytest
 
-from gateway.app.operator import audit_table, owner_status
+from gateway.app.export import Replay
+from gateway.app.operator import owner_status
+from gateway.app.threads import audit_table
+from gateway.base.calendar import local_time
 from gateway.config.budgets import Budget
 from gateway.control.local_client import LocalClient
 from gateway.conversation import Author, ConversationKey, InboundMessage
 from gateway.events import TurnStarted
 from gateway.gateway import Gateway, Limits
-from gateway.local_time import local_time
-from gateway.replay import Replay
 from gateway.store.records import AuditRow
 from gateway.store.sqlite.store import SqliteStore
 from tests.gateway.scripted import ScriptedTeams, ends, solo, until

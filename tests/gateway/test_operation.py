@@ -16,7 +16,7 @@ from gateway.client import Answer
 from gateway.config.budgets import Budget
 from gateway.config.routes import Route
 from gateway.control.local_client import LocalClient
-from gateway.control.socket_server import SocketClient
+from gateway.control.socket_client import SocketClient
 from gateway.conversation import (
     LOCAL_OPERATOR,
     Attachment,

@@ -16,7 +16,7 @@ from gateway.base.exit_codes import ExitCode
 from gateway.config.problems import ConfigError
 from gateway.config.root import Config
 from gateway.control.local_client import LocalClient
-from gateway.control.socket_server import SocketClient
+from gateway.control.socket_client import SocketClient
 from gateway.conversation import Author, ConversationKey, InboundMessage
 from gateway.errors import Closing, GatewayError
 from gateway.events import MessageFinished, Notice

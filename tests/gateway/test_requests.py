@@ -7,10 +7,10 @@ from zlib import crc32
 import pytest
 
 from gateway.access.authority import Allowed, OperatorsOnly, RoutedAccess
-from gateway.app.operator import audit_table
+from gateway.app.threads import audit_table
 from gateway.client import Answer
 from gateway.control.local_client import LocalClient
-from gateway.control.socket_server import SocketClient
+from gateway.control.socket_client import SocketClient
 from gateway.conversation import Author, Click, ConversationKey, InboundMessage
 from gateway.events import (
     InputReminded,

@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 
 from gateway.base.exit_codes import ExitCode
 from gateway.cli import main
-from gateway.control.socket_server import SocketClient
+from gateway.control.socket_client import SocketClient
 from gateway.conversation import LOCAL_OPERATOR, Author, ConversationKey, InboundMessage
 from gateway.errors import GatewayError, StoreInUse
 from gateway.gateway import Gateway

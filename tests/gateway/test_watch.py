@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.events import MessageFinished, Notice, SessionEvent, TextDelta
-from gateway.sessions.event_bus import FEED, Feed, LocalBus
+from gateway.sessions.event_bus import FEED, Feed, LocalBus, watch
 from gateway.store.protocols import SessionReader
-from gateway.watch import watch
 
 
 class Shelf:

@@ -9,7 +9,8 @@ import pytest
 
 from adapters.slack.inbound.parse_interactions import ASK_TEAM
 from adapters.slack.simulator import AppSettings, Limited, SlackSimulator
-from gateway.app.operator import owner_status, transcript
+from gateway.app.operator import owner_status
+from gateway.app.threads import transcript
 from gateway.conversation import ConversationKey
 from tests.adapters.slack.serving import EVERYWHERE, served
 

@@ -1,0 +1,144 @@
+"""Threads as the operator's commands list, read and change them."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import suppress
+
+from gateway.app.export import markdown
+from gateway.base.calendar import local_time
+from gateway.client import ThreadInfo
+from gateway.control.socket_client import SocketClient
+from gateway.conversation import LOCAL_OPERATOR, InboundMessage
+from gateway.errors import Closing, NotFound
+from gateway.events import SessionEvent
+from gateway.inbound.commands import decide_command
+from gateway.render.sanitize import sanitize
+from gateway.store.decisions import Accepted, NewThread
+from gateway.store.ids import next_id
+from gateway.store.protocols import SessionReader
+from gateway.store.records import AuditRow, OldState, Thread
+from gateway.store.sqlite.store import SqliteStore
+
+_MINUTE, _HOUR, _DAY = 60, 3600, 86400
+
+
+def thread_table(threads: Sequence[ThreadInfo], now: float | None = None) -> str:
+    """The threads in columns: id, age, state, team, title."""
+    at = time.time() if now is None else now
+    rows = [
+        (each.id, age(at - each.updated_at), each.state, each.team, each.title or each.preview)
+        for each in threads
+    ]
+    rows.insert(0, ("ID", "USED", "STATE", "TEAM", "TITLE"))
+    shown = [[" ".join(sanitize(cell).split()) for cell in row] for row in rows]
+    widths = [max(len(row[column]) for row in shown) for column in range(4)]
+    return "\n".join(
+        "  ".join([*(f"{cell:{width}}" for cell, width in zip(row, widths, strict=False)), row[4]])
+        for row in shown
+    )
+
+
+async def find_thread(store: SessionReader, session: str) -> ThreadInfo:
+    """The thread with this id or title. Raises NotFound."""
+    with suppress(NotFound):
+        return await store.thread(session)
+    for thread in await store.threads(search=session, limit=1000):
+        if thread.title == session:
+            return thread
+    raise NotFound(f"There is no thread with the id or title {session!r}.")
+
+
+async def stored_events(store: SessionReader, thread: str) -> AsyncGenerator[SessionEvent]:
+    """Everything that happened in the thread so far."""
+    after = 0
+    while page := await store.events(thread, after=after):
+        for event in page:
+            yield event
+        after = page[-1].seq
+
+
+def old_state(state: OldState) -> str:
+    """What a team remembered that was replaced, as a line of JSON; its parts are text."""
+    parts = [checkpoint.data.decode() for checkpoint in state.checkpoints]
+    return json.dumps(
+        {"definition": state.definition, "replaced_at": state.replaced_at, "parts": parts},
+        ensure_ascii=False,
+    )
+
+
+async def transcript(store: SessionReader, thread: ThreadInfo) -> str:
+    """The thread as Markdown for people to read."""
+    events = [event async for event in stored_events(store, thread.id)]
+    return sanitize(markdown(thread, events, await store.feedback(thread.id)))
+
+
+def audit_table(rows: Sequence[AuditRow], zone: str = "") -> str:
+    """Who decided what about a thread's requests and grants, one per line, with times in the zone
+    ("": this machine's).
+    """
+    lines = [
+        (
+            f"{local_time(row.at, zone):%Y-%m-%d %H:%M:%S}",
+            row.what,
+            row.person or "-",
+            row.request or "-",
+            row.tool or row.kind,
+            row.arguments_hash[:12],
+            row.outcome,
+        )
+        for row in rows
+    ]
+    lines.insert(0, ("TIME", "WHAT", "WHO", "REQUEST", "TOOL", "ARGUMENTS", "OUTCOME"))
+    shown = [[" ".join(sanitize(cell).split()) for cell in line] for line in lines]
+    widths = [max(len(line[column]) for line in shown) for column in range(6)]
+    return "\n".join(
+        "  ".join(
+            [*(f"{cell:{width}}" for cell, width in zip(line, widths, strict=False)), line[6]]
+        ).rstrip()
+        for line in shown
+    )
+
+
+async def delete_thread(store: SqliteStore, thread: str) -> None:
+    """Remove the thread: through the store's owner where there is one, otherwise here."""
+    try:
+        owner = await SocketClient.connect(store.folder)
+    except Closing:
+        async with store.own():
+            await store.delete_thread(thread)
+    else:
+        await owner.delete_thread(thread)
+
+
+async def retry(store: SqliteStore, thread: str) -> str:
+    """Let the thread's turn be tried again that failed or was parked; what came of it."""
+    try:
+        owner = await SocketClient.connect(store.folder)
+    except Closing:
+        async with store.own():
+            accepted = await _accept(store, await store.thread(thread), "/retry")
+        later = " Parley is not running: it goes on once it does."
+        return accepted.reply + (later if accepted.wake else "")
+    return (await owner.send(thread, "/retry")).reply
+
+
+async def _accept(store: SqliteStore, thread: Thread, command: str) -> Accepted:
+    new = NewThread(id=next_id(), team=thread.team, definition=thread.definition)
+    return await store.accept(
+        InboundMessage(key=thread.key, thread=thread.id, author=LOCAL_OPERATOR, text=command),
+        lambda situation: decide_command(command, situation),
+        new=new,
+        kind="command",
+        then=lambda _: None,
+    )
+
+
+def age(seconds: float) -> str:
+    """A length of time in its largest unit."""
+    for unit, length in (("d", _DAY), ("h", _HOUR), ("min", _MINUTE)):
+        if seconds >= length:
+            return f"{seconds // length:.0f} {unit} ago"
+    return "now"

@@ -1,0 +1,91 @@
+"""A budget that a turn is held to, and the sum counted against it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from gateway.base.calendar import CalendarWindow, window_end, window_start
+from gateway.config.budgets import Budget
+
+if TYPE_CHECKING:
+    from teams.base import ModelRequest
+
+
+def amounts(
+    budget: Budget, tokens: int, cost: float, turns: int
+) -> Iterator[tuple[str, float, float]]:
+    """What a budget limits, what was used of that, and the limit."""
+    for what, value, limit in (
+        ("tokens", tokens, budget.tokens),
+        ("cost", cost, budget.cost),
+        ("turns", turns, budget.turns),
+    ):
+        if limit is not None:
+            yield what, value, limit
+
+
+@dataclass(slots=True)
+class UsageSum:
+    """What was used since `start`, until `end`; both in seconds since the epoch."""
+
+    start: float
+    end: float
+    tokens: int = 0
+    cost: float = 0.0
+    turns: int = 0
+    expected: dict[ModelRequest, tuple[int, float]] = field(default_factory=dict)
+    """What requests may use that were not answered yet: tokens, and their cost."""
+    settled: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set, and replaced, when one of them is."""
+
+    def settle(self, request: ModelRequest) -> None:
+        """Expect nothing of the request any more."""
+        if self.expected.pop(request, None) is not None:
+            self.settled.set()
+            self.settled = asyncio.Event()
+
+    def roll(self, window: CalendarWindow, now: float) -> None:
+        """Begin with nothing once the window is over."""
+        if now >= self.end:
+            self.start, self.end = window_start(window, now), window_end(window, now)
+            self.tokens, self.cost, self.turns = 0, 0.0, 0
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A budget that a turn is held to, and what is counted against it, for whom; people are told
+    times in the `zone`.
+    """
+
+    budget: Budget
+    name: str
+    sum: UsageSum
+    zone: str
+
+    def roll(self, now: float) -> None:
+        """Take the sum into the window of this moment."""
+        if self.budget.window != "turn":
+            self.sum.roll(self.budget.window, now)
+
+    @property
+    def ends(self) -> float:
+        """When the budget is whole again; infinity for that of one turn."""
+        return self.sum.end
+
+    def parts(self) -> Iterable[tuple[str, float, float]]:
+        """What it limits, what was used of that, and the limit."""
+        used = self.sum
+        return amounts(self.budget, used.tokens, used.cost, used.turns)
+
+    def may_be_used_up(self) -> bool:
+        """Whether the requests that are under way can use up all that is left."""
+        used = self.sum
+        if not used.expected:
+            return False
+        tokens = used.tokens + sum(tokens for tokens, _ in used.expected.values())
+        cost = used.cost + sum(cost for _, cost in used.expected.values())
+        limits = amounts(self.budget, tokens, cost, 0)
+        return any(expected >= limit for _, expected, limit in limits)
