@@ -8,19 +8,206 @@ loads its platform's SDK in `build` at the earliest. It may have `check(config, 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
+from gateway.client import CommandInfo, Receipt, ThreadInfo
+from gateway.conversation import (
+    Attachment,
+    Author,
+    Awaiting,
+    ConversationKey,
+    InboundMessage,
+    MissingFile,
+    SaidLately,
+)
 from gateway.errors import GatewayError
+from gateway.outbox import DeliveryHost
 from gateway.values import value
 
 if TYPE_CHECKING:
+    from pydantic import SecretStr
+
     from gateway.config.routes import Route
-    from gateway.gateway import Gateway
+
+NOT_ALLOWED = "You may not write to this team."
+"""The reply to somebody who may not write there."""
+TELL_AGAIN = 3600.0
+"""Seconds for which somebody who was refused is not told so again in the same thread."""
 
 
 class AuthError(GatewayError):
     """The platform refused the credentials; the text says which, and never their value."""
+
+
+class Tokens(Protocol):
+    """Tokens that platforms gave to Parley, encrypted in the store, by names like "slack:T1:bot".
+
+    Reading and writing raise GatewayError where the keys of the config do not fit.
+    """
+
+    async def get(self, name: str) -> SecretStr | None:
+        """The token, None if there is none."""
+        ...
+
+    async def put(self, name: str, token: SecretStr) -> None:
+        """Keep a token, instead of an earlier one of this name."""
+        ...
+
+    async def delete(self, name: str) -> bool:
+        """Forget a token; False if there was none."""
+        ...
+
+    async def names(self) -> list[str]:
+        """The names of all tokens."""
+        ...
+
+
+class AdapterHost(DeliveryHost, Protocol):
+    """The gateway as an adapter sees it, the part included that `delivering` needs.
+
+    Methods that store something raise StoreFull or another GatewayError if it was not stored.
+    """
+
+    @property
+    def groups(self) -> frozenset[str]:
+        """The groups and roles that anything depends on; an adapter need not know of others."""
+        ...
+
+    @property
+    def live_links(self) -> frozenset[str]:
+        """Hosts whose links surfaces let be links while an answer is being written."""
+        ...
+
+    @property
+    def largest_file(self) -> int:
+        """Bytes of the largest file that is taken: what is larger need not be fetched."""
+        ...
+
+    @property
+    def tokens(self) -> Tokens:
+        """The tokens that platforms gave to Parley. Raises GatewayError where none are kept."""
+        ...
+
+    def commands(self) -> list[CommandInfo]:
+        """The commands that people can type."""
+        ...
+
+    def is_command(self, text: str) -> bool:
+        """Whether a message with this text is a command."""
+        ...
+
+    def addressed(
+        self,
+        key: ConversationKey,
+        author: Author,
+        *,
+        direct: bool,
+        mentioned: bool,
+        in_thread: bool,
+    ) -> bool:
+        """Whether something said there is meant for the team. What is not, an adapter ignores: it
+        is neither accepted nor stored.
+
+        `mentioned`: it mentions the bot; `in_thread`: it stands in a thread that the bot is in.
+        """
+        ...
+
+    def allows(self, message: InboundMessage) -> bool:
+        """Whether its author may write there: for what an adapter does before it is accepted.
+
+        Those who were let in by a code are not known here: `accept` has the last word.
+        """
+        ...
+
+    async def may(self, message: InboundMessage) -> bool:
+        """Whether its author may write there, those included who were let in by a code: for what
+        is done without `accept`.
+        """
+        ...
+
+    async def may_answer(self, author: Author, request: str) -> bool:
+        """Whether a person may answer a request: for what is shown before `accept`.
+
+        Raises NotFound.
+        """
+        ...
+
+    async def accept(self, message: InboundMessage) -> Receipt:
+        """Take a message: once this returns, it is safely stored and has its outcome.
+
+        The same message again, by any of its dedupe keys, gives the same receipt and does nothing.
+        Raises NotFound for a thread or team that is not there.
+        """
+        ...
+
+    async def bring_files(
+        self, inbox: int, files: Sequence[Attachment], missing: Sequence[MissingFile]
+    ) -> None:
+        """Give a message the files that it was accepted without, so that its turn may begin; its
+        author and its team are told what is missing. Does nothing if it waits no more.
+        """
+        ...
+
+    async def awaited_files(self, platform: str) -> list[Awaiting]:
+        """The messages from a platform that wait for their files."""
+        ...
+
+    async def known_keys(self, keys: Collection[str]) -> frozenset[str]:
+        """Those of these dedupe keys whose messages were taken."""
+        ...
+
+    async def said_lately(self, platform: str, workspace: str, since: float) -> list[SaidLately]:
+        """The newest messages of the threads of a workspace that were used since then."""
+        ...
+
+    async def conversations(self, platform: str, *, limit: int) -> list[ConversationKey]:
+        """Those of a platform among the `limit` threads that were used last, newest first."""
+        ...
+
+    async def thread_at(self, key: ConversationKey) -> ThreadInfo | None:
+        """The thread in which a conversation goes on, None for one that is not known."""
+        ...
+
+    async def rename_thread(self, thread: str, title: str) -> None:
+        """Give a thread another title. Raises NotFound."""
+        ...
+
+    async def rate(self, thread: str, part: str, person: str, *, good: bool) -> None:
+        """Keep what a person says about a part of a thread's answer, instead of what they have
+        said before. Raises NotFound.
+        """
+        ...
+
+    async def marks(self, platform: str) -> Mapping[str, str]:
+        """What a platform's adapter keeps from one run to the next, by its names."""
+        ...
+
+    async def mark(
+        self, platform: str, name: str, value: str, *, of: ConversationKey | None = None
+    ) -> None:
+        """Keep a text for a platform's adapter, instead of an earlier one of this name.
+
+        What is known `of` a conversation is deleted with its last thread, and not kept if it has
+        none.
+        """
+        ...
+
+    async def probe(self) -> None:
+        """Nothing, as a write. Raises the GatewayError that a write would."""
+        ...
+
+    def heartbeat(self, adapter: str) -> None:
+        """Note that something came in from a platform, be it a heartbeat."""
+        ...
+
+    def count_ignored(self, reason: str) -> None:
+        """Count what was not handed in, since it was not for the team."""
+        ...
+
+    def remark(self, adapter: str, text: str) -> None:
+        """Tell the operator what a platform did not let happen; `text` has nothing of people's."""
+        ...
 
 
 class Adapter(Protocol):
@@ -31,11 +218,11 @@ class Adapter(Protocol):
         """Its name in [adapters]."""
         ...
 
-    async def run(self, gateway: Gateway) -> None:
-        """Connect, and hand in what arrives with `gateway.accept`, until cancelled.
+    async def run(self, host: AdapterHost) -> None:
+        """Connect, and hand in what arrives with `host.accept`, until cancelled.
 
-        Each frame that comes in, a heartbeat, too, is told to `gateway.vitals.frame(self.name)`:
-        a platform that is silent for two minutes counts as lost.
+        Each frame that comes in, a heartbeat, too, is told to `host.heartbeat(self.name)`: a
+        platform that is silent for two minutes counts as lost.
 
         Raises AuthError for credentials that no further try would help.
         """
@@ -50,6 +237,28 @@ class Checked:
 
     text: str
     problems: tuple[str, ...] = ()
+
+
+class Simulation(Protocol):
+    """A platform that runs on this machine, with somebody at the terminal as its people."""
+
+    @property
+    def table(self) -> Mapping[str, Any]:
+        """What `[adapters.NAME]` has to say to reach it."""
+        ...
+
+    @property
+    def operators(self) -> Sequence[str]:
+        """The ids of the people who may decide about tools there (Author.id)."""
+        ...
+
+    def room(self, name: str) -> str:
+        """A channel of that name, made if there is none; its id."""
+        ...
+
+    async def talk(self) -> None:
+        """Let whoever is at the terminal be the people, until they end it."""
+        ...
 
 
 class Check(Protocol):

@@ -131,7 +131,7 @@ class Attachment:
     """A file that came with a message.
 
     `data` may be left out where the platform says that the file is larger than
-    `Gateway.attachments.file_mb` allows: then `left_out` is its size in bytes.
+    `AdapterHost.largest_file` allows: then `left_out` is its size in bytes.
     """
 
     name: str
@@ -155,6 +155,24 @@ class AwaitedFile:
     media_type: str
     size: int = 0
     ref: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Awaiting:
+    """A message whose turn waits for files that its adapter is to fetch."""
+
+    inbox: int
+    key: ConversationKey
+    files: tuple[AwaitedFile, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SaidLately:
+    """A message that a platform may have changed since: which one, where it was said, its link."""
+
+    key: ConversationKey
+    message_id: str
+    link: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

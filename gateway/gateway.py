@@ -14,47 +14,49 @@ import asyncio
 import logging
 import os
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import Protocol, Self
 
 from gateway.access.authority import Access, Allowed, Denied, OperatorsOnly
 from gateway.access.pairing import hashed
+from gateway.adapter import Tokens
 from gateway.base.clock import Trust, steadily
 from gateway.base.metrics import Vitals
 from gateway.budgets.ledger import Ledger
 from gateway.client import Answer, CommandInfo, Receipt, ThreadInfo
-from gateway.config.settings import Attachments
+from gateway.content.attachments import MB
 from gateway.conversation import (
     LOCAL_OPERATOR,
     Attachment,
     Author,
+    Awaiting,
     Click,
     ConversationKey,
     InboundMessage,
     MissingFile,
+    SaidLately,
 )
 from gateway.errors import Closing, GatewayError
 from gateway.events import SessionEvent
-from gateway.inbound.commands import command_infos
+from gateway.inbound.commands import command_infos, parse_command
 from gateway.inbound.intake import Intake
+from gateway.outbox import Outbox, PartResult, RequestInfo, ThreadActivity
 from gateway.registry import TeamSource
 from gateway.runtime.lifecycle import Life, Parts
 from gateway.runtime.settings import InUse, Limits
 from gateway.sessions.dispatcher import LocalDispatcher
-from gateway.sessions.event_bus import LocalBus, Stirs, listening, watch
+from gateway.sessions.event_bus import LocalBus, listening, watch
+from gateway.sessions.human_requests import asking
 from gateway.sessions.lanes import Sessions
 from gateway.sessions.team_change import Fate, affected
 from gateway.store.decisions import Accepted, Stop
 from gateway.store.ids import new_id
 from gateway.store.protocols import SessionStore
-from gateway.store.records import Counts, Person, Request, Thread
-
-if TYPE_CHECKING:
-    from gateway.store.tokens import TokenStore
+from gateway.store.records import Counts, Person, Thread
 
 LOG = logging.getLogger("gateway")
 
@@ -99,7 +101,7 @@ class Gateway:
         *,
         access: Access | None = None,
         limits: Limits | None = None,
-        tokens: TokenStore | None = None,
+        tokens: Tokens | None = None,
         clock: Callable[[], float] = time.time,
         steady: Callable[[], float] = steadily,
     ) -> None:
@@ -111,7 +113,7 @@ class Gateway:
         self._boot = new_id()
         self._bus = LocalBus()
         self.vitals = Vitals()
-        """How it is doing. Adapters tell it of each frame that comes in: `vitals.frame(name)`."""
+        """How it is doing."""
         self._dispatcher = LocalDispatcher(using.limits.parallel_turns, using.limits.crowd_turns)
         self._ledger = Ledger(
             store.spent,
@@ -165,7 +167,7 @@ class Gateway:
         return self._using.access.groups
 
     @property
-    def tokens(self) -> TokenStore:
+    def tokens(self) -> Tokens:
         """The tokens that platforms gave to Parley. Raises GatewayError where none are kept."""
         if self._tokens is None:
             raise GatewayError("This gateway keeps no platforms' tokens.")
@@ -210,9 +212,14 @@ class Gateway:
                 return any(person.id == message.author.id for person in people)
 
     @property
-    def attachments(self) -> Attachments:
-        """Which files are taken, for adapters: what is larger need not be fetched."""
-        return self._using.limits.attachments
+    def largest_file(self) -> int:
+        """Bytes of the largest file that is taken: what is larger need not be fetched."""
+        return int(self._using.limits.attachments.file_mb * MB)
+
+    @property
+    def outbox(self) -> Outbox:
+        """Where it is kept what platforms were told."""
+        return self._store
 
     @property
     def store(self) -> SessionStore:
@@ -283,6 +290,10 @@ class Gateway:
         self._check_open()
         await self._intake.bring_files(inbox, files, missing)
 
+    async def awaited_files(self, platform: str) -> list[Awaiting]:
+        """The messages from a platform that wait for their files."""
+        return await self._store.awaiting(platform)
+
     async def _accept(self, message: InboundMessage) -> Accepted:
         self._check_open()
         return await self._intake.accept(message)
@@ -350,6 +361,27 @@ class Gateway:
         """One thread. Raises NotFound."""
         return await self._store.thread(thread)
 
+    async def thread_at(self, key: ConversationKey) -> ThreadInfo | None:
+        """The thread in which a conversation goes on, None for one that is not known."""
+        return await self._store.thread_at(key)
+
+    async def key_of(self, thread: str) -> ConversationKey:
+        """The conversation of a thread. Raises NotFound."""
+        return (await self._store.thread(thread)).key
+
+    async def conversations(self, platform: str, *, limit: int) -> list[ConversationKey]:
+        """Those of a platform among the `limit` threads that were used last, newest first."""
+        threads = await self._store.threads(limit=limit)
+        return [thread.key for thread in threads if thread.key.platform == platform]
+
+    async def said_lately(self, platform: str, workspace: str, since: float) -> list[SaidLately]:
+        """The newest messages of the threads of a workspace that were used since then."""
+        return await self._store.said_lately(platform, workspace, since)
+
+    async def known_keys(self, keys: Collection[str]) -> frozenset[str]:
+        """Those of these dedupe keys whose messages were taken."""
+        return await self._store.taken(keys)
+
     async def create_thread(self, *, team: str = "", title: str = "") -> ThreadInfo:
         """A fresh thread of the gateway's own, with the default team unless one is named."""
         self._check_open()
@@ -360,6 +392,46 @@ class Gateway:
         """Give a thread another title. Raises NotFound."""
         self._check_open()
         self._bus.publish(thread, await self._store.rename_thread(thread, title))
+
+    async def rate(self, thread: str, part: str, person: str, *, good: bool) -> None:
+        """Keep what a person says about a part of a thread's answer, instead of what they have
+        said before. Raises NotFound.
+        """
+        await self._store.rate(thread, part, person, good=good)
+
+    async def marks(self, platform: str) -> Mapping[str, str]:
+        """What a platform's adapter keeps from one run to the next, by its names."""
+        return await self._store.marks(platform)
+
+    async def mark(
+        self, platform: str, name: str, value: str, *, of: ConversationKey | None = None
+    ) -> None:
+        """Keep a text for a platform's adapter, instead of an earlier one of this name.
+
+        What is known `of` a conversation is deleted with its last thread, and not kept if it has
+        none.
+        """
+        await self._store.mark(platform, name, value, of=of)
+
+    async def probe(self) -> None:
+        """Nothing, as a write. Raises the GatewayError that a write would."""
+        await self._store.probe()
+
+    def heartbeat(self, adapter: str) -> None:
+        """Note that something came in from a platform, be it a heartbeat."""
+        self.vitals.frame(adapter)
+
+    def count_ignored(self, reason: str) -> None:
+        """Count what was not handed in, since it was not for the team."""
+        self.vitals.ignored[reason] += 1
+
+    def count_part(self, result: PartResult) -> None:
+        """Count a message that was written to a platform, or was not."""
+        self.vitals.parts[result] += 1
+
+    def remark(self, adapter: str, text: str) -> None:
+        """Tell the operator what a platform did not let happen; `text` has nothing of people's."""
+        self.vitals.remark(adapter, text)
 
     async def delete_thread(self, thread: str) -> None:
         """Stop the thread's work and remove everything it has. Raises NotFound."""
@@ -427,17 +499,24 @@ class Gateway:
         """
         return watch(self._store, self._bus, thread, after)
 
-    def stirs(self) -> AbstractContextManager[Stirs]:
-        """In which threads something happens, for the length of a context."""
+    def activity(self) -> AbstractContextManager[ThreadActivity]:
+        """The threads in which something happens, for the length of a context."""
         return listening(self._bus)
 
-    def lets_answer(self, author: Author, request: Request) -> bool:
-        """Whether this person may answer a request: for what an adapter shows before `accept`."""
-        return self._using.access.may_answer(author, request)
+    async def request(self, request: str) -> RequestInfo:
+        """A request to a human. Raises NotFound."""
+        found = await self._store.request(request)
+        card = asking(found, self._using.access.who_may_answer(found))
+        return RequestInfo(
+            card=card, open=found.state == "open", outcome=found.outcome, asker=found.asker
+        )
 
-    def may_answer(self, request: Request) -> tuple[str, ...]:
-        """The people (Author.id) to turn to with a request, as far as they are named."""
-        return self._using.access.who_may_answer(request)
+    async def may_answer(self, author: Author, request: str) -> bool:
+        """Whether a person may answer a request: for what is shown before `accept`.
+
+        Raises NotFound.
+        """
+        return self._using.access.may_answer(author, await self._store.request(request))
 
     @property
     def approval_places(self) -> tuple[ConversationKey, ...]:
@@ -447,6 +526,10 @@ class Gateway:
     def commands(self) -> list[CommandInfo]:
         """What people can type."""
         return command_infos()
+
+    def is_command(self, text: str) -> bool:
+        """Whether a message with this text is a command."""
+        return parse_command(text) is not None
 
     def agents(self, team: str = "") -> dict[str, str]:
         """A team's agents with their models, the default team's unless named; none for an unknown

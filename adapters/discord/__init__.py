@@ -10,8 +10,7 @@ from adapters.discord.config import Config
 if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
 
-    from gateway.adapter import Adapter, Checked
-    from gateway.app.simulate import Simulation
+    from gateway.adapter import Adapter, Checked, Simulation
     from gateway.config.routes import Route
 
 __all__ = ["Config", "build", "check", "simulate"]

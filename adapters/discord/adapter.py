@@ -34,7 +34,7 @@ from gateway.surface import RateLimited, Rejected, Unreachable
 
 if TYPE_CHECKING:
     from adapters.discord.config import Config
-    from gateway.gateway import Gateway
+    from gateway.adapter import AdapterHost
 
 LOG = logging.getLogger("adapters.discord")
 
@@ -56,12 +56,12 @@ class DiscordAdapter:
         """Its name in [adapters]."""
         return PLATFORM
 
-    async def run(self, gateway: Gateway) -> None:
+    async def run(self, host: AdapterHost) -> None:
         """Connect, and hand in what arrives, until cancelled. Raises AuthError."""
         config = self._config
         async with Rest(config.token, config.api_url) as rest:
             me, shards = await _sign_in(rest, config)
-            bot = _Bot(config, gateway, rest, me, shards, self._clock)
+            bot = _Bot(config, host, rest, me, shards, self._clock)
             try:
                 await bot.run()
             except BaseExceptionGroup as errors:
@@ -100,7 +100,7 @@ class _Bot:
     def __init__(
         self,
         config: Config,
-        gateway: Gateway,
+        host: AdapterHost,
         rest: Rest,
         me: Me,
         shards: int,
@@ -108,7 +108,7 @@ class _Bot:
     ) -> None:
         self._clock = clock
         self._config = config
-        self._gateway = gateway
+        self._host = host
         self._rest = rest
         self._me = me
         self._shards = shards
@@ -119,21 +119,21 @@ class _Bot:
             shards=shards,
         )
         self._cache = Cache(self._connection)
-        self._spots = Spots(rest, config.threads, gateway.store)
+        self._spots = Spots(rest, config.threads, host)
         self._channels = Channels(rest, self._cache.channel)
         knowledge = Knowledge(
             rest=rest,
             spots=self._spots,
             channels=self._channels,
             people=People(rest, self._cache.guilds),
-            files=Files(rest, config.api_url, lambda: gateway.attachments),
+            files=Files(rest, config.api_url, lambda: host.largest_file),
             roles=self._cache.role,
         )
-        self._hearing = Hearing(gateway, knowledge)
+        self._hearing = Hearing(host, knowledge)
         self._catch_up = CatchUp(rest, self._hearing, clock)
-        self._changes = Changes(rest, gateway.store, self._hearing)
+        self._changes = Changes(rest, host, self._hearing)
         self._acting = Acting(
-            gateway,
+            host,
             knowledge,
             self._hearing,
             self._catch_up,
@@ -142,7 +142,7 @@ class _Bot:
         )
         webhooks = Webhooks(rest, me.application) if config.webhooks else None
         self._surface = DiscordSurface(
-            rest, self._spots, me.user, lambda: gateway.live_links, webhooks, clock=clock
+            rest, self._spots, me.user, lambda: host.live_links, webhooks, clock=clock
         )
 
     async def run(self) -> None:
@@ -150,7 +150,7 @@ class _Bot:
         heard_at = await self._heard_at()
         async with (
             self._surface,
-            delivering(self._gateway, self._surface),
+            delivering(self._host, self._surface),
             asyncio.TaskGroup() as group,
         ):
             self._events = Events(self, group, heard_at, self._clock)
@@ -159,7 +159,7 @@ class _Bot:
             group.create_task(self._connection.run(), name="keeps the connection to Discord")
 
     def frame(self, text: str) -> None:
-        self._gateway.vitals.frame(PLATFORM)
+        self._host.heartbeat(PLATFORM)
         self._events.frame(text)
 
     def lost(self, shard: int) -> None:
@@ -170,7 +170,7 @@ class _Bot:
 
     async def _heard_at(self) -> Sequence[float]:
         """Until when each shard has heard everything, as the last run has noted it."""
-        noted = (await self._gateway.store.marks(PLATFORM)).get(SEEN)
+        noted = (await self._host.marks(PLATFORM)).get(SEEN)
         if noted is None:  # before the very first run there is nothing that could have been missed
             return [self._clock()] * self._shards
         found: float | list[float] = json.loads(noted)  # a number, as earlier versions wrote it
@@ -183,18 +183,18 @@ class _Bot:
             until = self._events.taken_until
             if new := until != noted:
                 try:
-                    await self._gateway.store.mark(PLATFORM, SEEN, json.dumps(until))
+                    await self._host.mark(PLATFORM, SEEN, json.dumps(until))
                 except GatewayError as error:
                     LOG.warning("until when all was heard is not noted: %s", error)
             await asyncio.sleep(NOTE_SECONDS if new else FIRST_WAIT)
             noted = until
 
     async def _tell_commands(self) -> None:
-        wanted = payloads(self._config.ask, self._gateway.commands())
+        wanted = payloads(self._config.ask, self._host.commands())
         wait = FIRST_WAIT
         while True:
             try:
-                await sync(self._rest, self._gateway.store, self._me.application, wanted)
+                await sync(self._rest, self._host, self._me.application, wanted)
             except AuthError:
                 raise
             except Rejected as error:
@@ -263,7 +263,7 @@ class _Bot:
         channel = channel_of(payload)
         self._channels.learn(channel)
         key = self._spots.key_of_thread(channel.guild, channel.parent, channel.id)
-        found = await self._gateway.store.thread_at(key)
+        found = await self._host.thread_at(key)
         if found is not None and found.state == "waiting":
             await self._rest.call("PATCH", f"/channels/{channel.id}", json={"archived": False})
 

@@ -28,10 +28,9 @@ from adapters.slack.inbound.handler import Intake
 from adapters.slack.inbound.history import History
 from adapters.slack.inbound.parsed import PLATFORM, Inbound
 from adapters.slack.outbound.surface import SlackSurface
-from gateway.adapter import AuthError
+from gateway.adapter import AdapterHost, AuthError
 from gateway.delivery.service import delivering
 from gateway.errors import GatewayError, causes
-from gateway.gateway import Gateway
 from gateway.surface import Unreachable
 
 LOG = logging.getLogger("adapters.slack")
@@ -59,13 +58,13 @@ class SlackAdapter:
         """Its name in [adapters]."""
         return PLATFORM
 
-    async def run(self, gateway: Gateway) -> None:
+    async def run(self, host: AdapterHost) -> None:
         """Serve until cancelled. Raises AuthError for credentials that no further try would help,
         and GatewayError if the address to listen at can't be had.
         """
         try:
             async with AsyncExitStack() as stack:
-                await self._run(gateway, stack)
+                await self._run(host, stack)
         except BaseExceptionGroup as errors:
             known = [error for error in causes(errors) if isinstance(error, GatewayError)]
             refused = [error for error in known if isinstance(error, AuthError)]
@@ -73,16 +72,16 @@ class SlackAdapter:
                 raise error from errors
             raise
 
-    async def _run(self, gateway: Gateway, stack: AsyncExitStack) -> None:
+    async def _run(self, host: AdapterHost, stack: AsyncExitStack) -> None:
         installs = None
         if self._config.client_id:
-            installs = Installs(self._config, gateway.tokens, clock=self._clock)
+            installs = Installs(self._config, host.tokens, clock=self._clock)
         clients = await self._signed_in(stack, installs)
-        surface = SlackSurface(clients, live_links=lambda: gateway.live_links)
+        surface = SlackSurface(clients, live_links=lambda: host.live_links)
         await stack.enter_async_context(surface.tended())
-        await stack.enter_async_context(delivering(gateway, surface))
+        await stack.enter_async_context(delivering(host, surface))
         async with asyncio.TaskGroup() as group:
-            service = _Service(self._config, gateway, clients, installs, group, self._clock)
+            service = _Service(self._config, host, clients, installs, group, self._clock)
             await service.run()
 
     async def _signed_in(self, stack: AsyncExitStack, installs: Installs | None) -> SlackClients:
@@ -104,14 +103,14 @@ class _Service:
     def __init__(
         self,
         config: Config,
-        gateway: Gateway,
+        host: AdapterHost,
         clients: SlackClients,
         installs: Installs | None,
         group: asyncio.TaskGroup,
         clock: Callable[[], float],
     ) -> None:
         self._config = config
-        self._gateway = gateway
+        self._host = host
         self._clients = clients
         self._installs = installs
         self._group = group
@@ -124,12 +123,12 @@ class _Service:
         """Minutes that are under way of which Slack leaves events out."""
         calls = Calls(clients)
         history = History(calls)
-        drafts = Drafts(gateway, calls, history)
-        files = Files(calls, config, lambda: gateway.attachments)
-        self._fetching = Fetching(gateway, files, self.afterwards)
-        self._catch_up = CatchUp(gateway, calls, drafts, history, self._fetching, clock=clock)
+        drafts = Drafts(host, calls, history)
+        files = Files(calls, config, lambda: host.largest_file)
+        self._fetching = Fetching(host, files, self.afterwards)
+        self._catch_up = CatchUp(host, calls, drafts, history, self._fetching, clock=clock)
         self._intake = Intake(
-            gateway, calls, config, drafts, self._catch_up, self._fetching, service=self
+            host, calls, config, drafts, self._catch_up, self._fetching, service=self
         )
         self._app = bolt_app(config, clients, self._take)
         self._sockets = self._make_sockets()
@@ -191,7 +190,7 @@ class _Service:
                 self._installs,
                 self._clients,
                 installed=self._installed,
-                groups=lambda: any(group.startswith("S") for group in self._gateway.groups),
+                groups=lambda: any(group.startswith("S") for group in self._host.groups),
             )
             routes += oauth.routes()
         return routes
@@ -212,7 +211,7 @@ class _Service:
         self._group.create_task(_logged(work), name=name)
 
     def _heard(self) -> None:
-        self._gateway.vitals.frame(PLATFORM)
+        self._host.heartbeat(PLATFORM)
 
     def _look_back(self) -> None:
         self.afterwards(self._missed(), "slack catch-up")
@@ -222,7 +221,7 @@ class _Service:
         async with self._looking:
             self._behind, began = False, self._clock()
             try:
-                alive = (await self._gateway.store.marks(PLATFORM)).get(ALIVE, "")
+                alive = (await self._host.marks(PLATFORM)).get(ALIVE, "")
                 if alive:
                     await self._catch_up.run(float(alive) - OVERLAP)
                 await self._alive_at(began)
@@ -251,12 +250,12 @@ class _Service:
                 self._behind = True
 
     async def _alive_at(self, at: float) -> None:
-        await self._gateway.store.mark(PLATFORM, ALIVE, f"{at:.3f}")
+        await self._host.mark(PLATFORM, ALIVE, f"{at:.3f}")
 
     async def left_out(self, team: str, since: float) -> None:
         """Look for what Slack does not deliver for a minute from then on, once that is over."""
         LOG.warning("more happens in %s than Slack delivers: it leaves out a minute", team)
-        self._gateway.vitals.remark(PLATFORM, f"more happens in {team} than it delivers")
+        self._host.remark(PLATFORM, f"more happens in {team} than it delivers")
         await self._lived_until(since)
         self._left_out += 1
         self.afterwards(self._look_after(since + MINUTE), "slack left out")
@@ -271,7 +270,7 @@ class _Service:
 
     async def _lived_until(self, at: float) -> None:
         """Note that it is not known what happened since then."""
-        alive = (await self._gateway.store.marks(PLATFORM)).get(ALIVE, "")
+        alive = (await self._host.marks(PLATFORM)).get(ALIVE, "")
         if not alive or float(alive) > at:
             await self._alive_at(at)
 

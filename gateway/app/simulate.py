@@ -8,14 +8,15 @@ from __future__ import annotations
 import asyncio
 import json
 import pkgutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Protocol, TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
+from gateway.adapter import Simulation
 from gateway.app.adapters import PACKAGE
 from gateway.app.assemble import begin_log
 from gateway.app.load import LoadedConfig, load_config
@@ -31,28 +32,6 @@ class NoSimulator(GatewayError):
     """There is nothing of that name to simulate."""
 
     exit_code = ExitCode.USAGE
-
-
-class Simulation(Protocol):
-    """A platform that runs on this machine, with somebody at the terminal as its people."""
-
-    @property
-    def table(self) -> Mapping[str, Any]:
-        """What `[adapters.NAME]` has to say to reach it."""
-        ...
-
-    @property
-    def operators(self) -> Sequence[str]:
-        """The ids of the people who may decide about tools there (Author.id)."""
-        ...
-
-    def room(self, name: str) -> str:
-        """A channel of that name, made if there is none; its id."""
-        ...
-
-    async def talk(self) -> None:
-        """Let whoever is at the terminal be the people, until they end it."""
-        ...
 
 
 Simulate: TypeAlias = Callable[[int], AbstractAsyncContextManager[Simulation]]

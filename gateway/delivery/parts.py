@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
 from gateway.delivery.items import CardItem, FileItem, Item, LineItem, SpeechItem
+from gateway.outbox import OutboxRow
 from gateway.render.outbound import label, plain
 from gateway.render.split import Piece, split
-from gateway.store.records import OutboxRow
 from gateway.surface import Card, Content, Document, Edits, Line, Speech, TextSurface, Use
 
 WHOLE = 1000

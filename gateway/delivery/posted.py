@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 from gateway.delivery.items import Item, LineItem, SpeechItem, place_of
 from gateway.delivery.parts import Wanted, key_of, wanted
-from gateway.store.records import OutboxRow, Thread
-from gateway.surface import Edits, Speech, TextSurface
+from gateway.outbox import OutboxRow
+from gateway.surface import Edits, Place, Speech, TextSurface
 
 GENERATIONS = 2
 """How often a message is written that people remove while it is needed."""
@@ -36,9 +36,9 @@ class Step:
 class Standing:
     """The thread's messages. `rows` are what the outbox knows."""
 
-    def __init__(self, surface: TextSurface, thread: Thread, rows: Iterable[OutboxRow]) -> None:
+    def __init__(self, surface: TextSurface, place: Place, rows: Iterable[OutboxRow]) -> None:
         self._surface = surface
-        self._thread = thread
+        self._place = place
         self._edits = isinstance(surface, Edits)
         self._rows: dict[str, dict[int, OutboxRow]] = {}
         self._texts: dict[str, str] = {}
@@ -90,9 +90,9 @@ class Standing:
     def new_row(self, item: Item, n: int, now: float, generation: int = 0) -> OutboxRow:
         """The row of a message that was not attempted yet."""
         return OutboxRow(
-            key=key_of(self._thread.id, item.id, n, generation),
-            thread=self._thread.id,
-            place=str(place_of(item) or self._thread.key),
+            key=key_of(self._place.thread, item.id, n, generation),
+            thread=self._place.thread,
+            place=str(place_of(item) or self._place.key),
             item=item.id,
             n=n,
             seq=item.seq,

@@ -15,8 +15,7 @@ from typing import TypeAlias, TypeVar
 from gateway.base.redaction import REDACTION
 from gateway.delivery.clock import Clock
 from gateway.delivery.parts import Wanted
-from gateway.store.protocols import SessionStore
-from gateway.store.records import OutboxRow
+from gateway.outbox import Outbox, OutboxRow
 from gateway.surface import (
     Content,
     Edits,
@@ -71,8 +70,8 @@ Outcome: TypeAlias = Sent | Later | Failed
 class Sender:
     """Posts and edits the messages of one thread. Raises AuthError and errors of the store."""
 
-    def __init__(self, store: SessionStore, surface: TextSurface, clock: Clock) -> None:
-        self._store = store
+    def __init__(self, outbox: Outbox, surface: TextSurface, clock: Clock) -> None:
+        self._outbox = outbox
         self._surface = surface
         self._clock = clock
 
@@ -85,7 +84,7 @@ class Sender:
             at=self._clock.time(),
             reason="",
         )
-        await self._store.put_part(row)
+        await self._outbox.put_part(row)
         sent = Part(key=row.key, content=content, unsure=row.unsure)
         try:
             message = await _bounded(self._surface.post(place, sent))
@@ -98,7 +97,7 @@ class Sender:
         except (Unclear, TimeoutError):
             return Later(row, SETTLES)
         row = replace(row, status="delivered", message=message)
-        await self._store.put_part(row)
+        await self._outbox.put_part(row)
         return Sent(row)
 
     async def look_up(
@@ -125,7 +124,7 @@ class Sender:
             return Later(await self._pending(row, "it had not arrived"), 0.0)
         LOG.info("a message that nobody had heard of stands there")
         row = replace(row, status="delivered", message=message, reason="")
-        await self._store.put_part(row)
+        await self._outbox.put_part(row)
         return Sent(row)
 
     async def _find(self, place: Place, row: OutboxRow) -> str | None:
@@ -149,19 +148,19 @@ class Sender:
             LOG.debug("a growing text was not shown: %s", error)
         row = _as_wanted(row, part)
         if part.lasting:
-            await self._store.put_part(row)
+            await self._outbox.put_part(row)
         return Sent(row)
 
     async def _pending(self, row: OutboxRow, reason: str) -> OutboxRow:
         """Note that it does not stand there, as far as is known."""
         row = replace(row, status="pending", reason=REDACTION.all(reason))
-        await self._store.put_part(row)
+        await self._outbox.put_part(row)
         return row
 
     async def _failed(self, row: OutboxRow, error: Rejected) -> Failed:
         LOG.error("a message can't be shown: %s", error)
         row = replace(row, status="failed", reason=REDACTION.all(str(error)))
-        await self._store.put_part(row)
+        await self._outbox.put_part(row)
         return Failed(row, error.gone)
 
 

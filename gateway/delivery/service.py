@@ -1,6 +1,6 @@
 """Writes threads to a chat platform: what happened there comes to stand there, in order, once.
 
-    async with delivering(gateway, surface):
+    async with delivering(host, surface):
         ...                                   # take what people write, until cancelled
 
 What is not told yet when the context is entered is told then, after a crash, too. See
@@ -13,17 +13,14 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from gateway.adapter import AuthError
 from gateway.delivery.clock import Clock, SystemClock
 from gateway.delivery.writer import Writer
 from gateway.errors import Closing, GatewayError, NotFound, StoreFull, StoreUnwritable
-from gateway.surface import TextSurface
-
-if TYPE_CHECKING:
-    from gateway.gateway import Gateway
-    from gateway.sessions.event_bus import Stirs
+from gateway.outbox import DeliveryHost, ThreadActivity
+from gateway.surface import Place, TextSurface
 
 LOG = logging.getLogger("gateway.delivery")
 
@@ -37,13 +34,13 @@ LONGEST_DELAY = 60.0
 
 @asynccontextmanager
 async def delivering(
-    gateway: Gateway, surface: TextSurface, *, clock: Clock | None = None
+    host: DeliveryHost, surface: TextSurface, *, clock: Clock | None = None
 ) -> AsyncGenerator[None]:
     """Write all threads of the surface's platform to it, for the length of the context.
 
     Raises AuthError once the platform refuses the credentials.
     """
-    writers = _Writers(gateway, surface, clock or SystemClock())
+    writers = _Writers(host, surface, clock or SystemClock())
     try:
         async with asyncio.TaskGroup() as group:
             serving = group.create_task(writers.serve(group), name=f"writes to {surface.platform}")
@@ -69,8 +66,8 @@ class _StoreRefuses(Exception):
 class _Writers:
     """A writer for each thread of which something is not told."""
 
-    def __init__(self, gateway: Gateway, surface: TextSurface, clock: Clock) -> None:
-        self._gateway = gateway
+    def __init__(self, host: DeliveryHost, surface: TextSurface, clock: Clock) -> None:
+        self._host = host
         self._surface = surface
         self._clock = clock
         self._tasks: dict[str, asyncio.Task[None]] = {}
@@ -79,13 +76,13 @@ class _Writers:
 
     async def serve(self, group: asyncio.TaskGroup) -> None:
         """Begin writers until cancelled, or until the gateway ends."""
-        with self._gateway.stirs() as stirs:
-            for thread in await self._gateway.store.untold(self._surface.platform):
+        with self._host.activity() as activity:
+            for thread in await self._host.outbox.untold(self._surface.platform):
                 self._begin(group, thread)
-            await self._hear(group, stirs)
+            await self._hear(group, activity)
 
-    async def _hear(self, group: asyncio.TaskGroup, stirs: Stirs) -> None:
-        while (threads := await stirs.take()) is not None:
+    async def _hear(self, group: asyncio.TaskGroup, activity: ThreadActivity) -> None:
+        while (threads := await activity.take()) is not None:
             for thread in threads:
                 if thread in self._tasks:
                     self._again.add(thread)
@@ -124,9 +121,10 @@ class _Writers:
         others, but refused credentials end all. Raises _StoreRefuses.
         """
         try:
-            found = await self._gateway.store.thread(thread)
-            if found.key.platform == self._surface.platform:
-                await Writer(self._gateway, self._surface, found, self._clock).run()
+            key = await self._host.key_of(thread)
+            if key.platform == self._surface.platform:
+                place = Place(key=key, thread=thread)
+                await Writer(self._host, self._surface, place, self._clock).run()
             else:
                 self._remember_foreign(thread)
         except (AuthError, NotFound, Closing):

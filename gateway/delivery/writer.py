@@ -11,7 +11,6 @@ import logging
 from contextlib import aclosing
 from dataclasses import replace
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
 
 from gateway.conversation import ConversationKey
 from gateway.delivery.backoff import Patience
@@ -24,9 +23,8 @@ from gateway.delivery.posted import Standing, Step
 from gateway.delivery.sender import Failed, Later, Outcome, Sender, Sent
 from gateway.delivery.view import View
 from gateway.errors import Closing, NotFound
+from gateway.outbox import DeliveryHost, OutboxRow
 from gateway.render.outbound import label
-from gateway.sessions.human_requests import asking
-from gateway.store.records import OutboxRow, Thread
 from gateway.surface import (
     Card,
     Content,
@@ -45,9 +43,6 @@ from gateway.surface import (
     Use,
 )
 
-if TYPE_CHECKING:
-    from gateway.gateway import Gateway
-
 LOG = logging.getLogger("gateway.delivery")
 
 PACE = 1.0
@@ -59,15 +54,15 @@ class Writer:
     """Raises AuthError; ends quietly with the thread or the gateway."""
 
     def __init__(
-        self, gateway: Gateway, surface: TextSurface, thread: Thread, clock: Clock
+        self, host: DeliveryHost, surface: TextSurface, place: Place, clock: Clock
     ) -> None:
-        self._gateway = gateway
-        self._store = gateway.store
+        self._host = host
+        self._outbox = host.outbox
         self._surface = surface
-        self._thread = thread
+        self._home = place
         self._clock = clock
         self._people = f"{surface.platform}:"
-        self._sender = Sender(self._store, surface, clock)
+        self._sender = Sender(self._outbox, surface, clock)
         self._busy = Busy(surface, clock)
         self._patience = Patience(clock)
         self._done: dict[str, object] = {}
@@ -81,16 +76,16 @@ class Writer:
         try:
             await self._run()
         except* (NotFound, Closing):
-            LOG.debug("thread %s: it ends, or the gateway does", self._thread.id)
+            LOG.debug("thread %s: it ends, or the gateway does", self._home.thread)
         finally:
             await self._busy.end()
 
     async def _run(self) -> None:
-        delivery = await self._store.delivery(self._thread.id)
-        self._standing = Standing(self._surface, self._thread, delivery.rows)
+        delivery = await self._outbox.delivery(self._home.thread)
+        self._standing = Standing(self._surface, self._home, delivery.rows)
         away = [
             place
-            for place in self._gateway.approval_places
+            for place in self._host.approval_places
             if place.platform == self._surface.platform
         ]
         self._view = View(people=self._people, muted=bool(delivery.gone), away=away)
@@ -98,16 +93,16 @@ class Writer:
         self._gone = bool(delivery.gone)
         async with asyncio.TaskGroup() as group:
             reading = group.create_task(
-                self._read(delivery.told), name=f"reads {self._thread.id} for its platform"
+                self._read(delivery.told), name=f"reads {self._home.thread} for its platform"
             )
-            showing = group.create_task(self._busy.run(), name=f"shows {self._thread.id} busy")
+            showing = group.create_task(self._busy.run(), name=f"shows {self._home.thread} busy")
             await self._write()
             reading.cancel()
             showing.cancel()
 
     async def _read(self, after: int) -> None:
         try:
-            async with aclosing(self._gateway.events(self._thread.id, after=after)) as events:
+            async with aclosing(self._host.events(self._home.thread, after=after)) as events:
                 async for event in events:
                     self._view.take(event)
                     self._changed.set()
@@ -133,7 +128,7 @@ class Writer:
                 await self._changed.wait()
 
     def _place(self, elsewhere: ConversationKey | None, asker: str) -> Place:
-        return Place(key=elsewhere or self._thread.key, thread=self._thread.id, asker=asker)
+        return Place(key=elsewhere or self._home.key, thread=self._home.thread, asker=asker)
 
     async def _show_title(self) -> None:
         title = self._view.title
@@ -153,7 +148,7 @@ class Writer:
         self._done = {id: stamp for id, stamp in self._done.items() if id in kept}
         self._standing.forget(told)
         if told or resting:
-            last = await self._store.told(self._thread.id, told or seq)
+            last = await self._outbox.told(self._home.thread, told or seq)
             return resting and seq == last == view.seq
         return False
 
@@ -190,14 +185,14 @@ class Writer:
         if item.request is None and not self._standing.of(item):
             return
         try:
-            request = await self._store.request(item.request_id)
+            found = await self._host.request(item.request_id)
         except NotFound:
             named = item.request.may_answer if item.request is not None else ()
         else:
-            named = self._gateway.may_answer(request)
-            item.request = item.request or asking(request, named)
-            item.asker = item.asker or request.asker
-            item.link = await self._store.link_of(request.turn) if item.place is not None else ""
+            card, named = found.card, found.card.may_answer
+            item.request = item.request or card
+            item.asker = item.asker or found.asker
+            item.link = await self._outbox.link_of(card.turn) if item.place is not None else ""
         item.mentions = tuple(person for person in named if person.startswith(self._people))
 
     async def _take(self, step: Step) -> None:
@@ -254,7 +249,7 @@ class Writer:
 
     async def _keep(self, row: OutboxRow) -> None:
         self._standing.put(row)
-        await self._store.put_part(row)
+        await self._outbox.put_part(row)
 
     async def _content(self, step: Step) -> Content:
         """What the part says, a file's data included."""
@@ -265,7 +260,7 @@ class Writer:
         if isinstance(step.item, SpeechItem) and step.part.n == WHOLE:
             return replace(content, data=whole_text(step.item)[:most])
         assert isinstance(step.item, FileItem)
-        folder = await self._store.work_folder(self._thread.id)
+        folder = await self._outbox.work_folder(self._home.thread)
         try:
             data = await asyncio.to_thread(read_own_file, folder, step.item.path, longest=most)
         except NotOwnFile as error:
@@ -275,15 +270,15 @@ class Writer:
         return replace(content, data=data)
 
     async def _heed(self, step: Step, outcome: Outcome) -> None:
-        row, counted = outcome.row, self._gateway.vitals.parts
+        row = outcome.row
         self._standing.put(row)
         match outcome:
             case Sent():
                 if not step.is_edit:
-                    counted["unsure" if row.unsure else "posted"] += 1
+                    self._host.count_part("unsure" if row.unsure else "posted")
                 await self._succeeded(step, row)
             case Failed(gone=gone):
-                counted["failed"] += 1
+                self._host.count_part("failed")
                 if gone and place_of(step.item) is None:
                     await self._give_up(row.reason)
             case Later(delay=None):
@@ -297,13 +292,13 @@ class Writer:
         self._standing.sent(row, step.part)
         if self._gone:
             self._gone = False
-            await self._store.take_up(self._thread.id)
+            await self._outbox.take_up(self._home.thread)
 
     async def _give_up(self, why: str) -> None:
-        LOG.error("thread %s: nothing can be told there: %s", self._thread.id, why)
+        LOG.error("thread %s: nothing can be told there: %s", self._home.thread, why)
         self._gone = True
         self._view.mute()
-        await self._store.give_up(self._thread.id, self._view.seq, why)
+        await self._outbox.give_up(self._home.thread, self._view.seq, why)
 
     def _tell_failed(self, step: Step) -> None:
         """Say in the thread that something is missing there."""

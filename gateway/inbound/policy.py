@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from gateway.access.authority import Access, Allowed, Denied, Verdict
 from gateway.access.pairing import new_code
+from gateway.adapter import NOT_ALLOWED, TELL_AGAIN
 from gateway.client import Answer
 from gateway.conversation import Author, InboundMessage
 from gateway.inbound.commands import parse_command
@@ -31,10 +32,6 @@ from gateway.store.decisions import (
 from gateway.store.records import Request
 from gateway.values import value
 
-TELL_AGAIN = 3600.0
-"""Seconds until a person who is refused is told so again in the same conversation."""
-
-NOT_ALLOWED = "You may not write to this team."
 PAIR = (
     "I don't know you yet. Ask an operator of this bot to run `parley pair {code}` within an hour; "
     "then write again."

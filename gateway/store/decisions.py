@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from gateway.base.calendar import Scope
 from gateway.client import Answer
-from gateway.conversation import Attachment, AwaitedFile, ConversationKey, MissingFile
+from gateway.conversation import Attachment, MissingFile
 from gateway.events import SessionEvent
 from gateway.store.records import (
     Grant,
@@ -270,15 +270,6 @@ Decision: TypeAlias = (
 Judge: TypeAlias = Callable[[Situation], Decision]
 Sort: TypeAlias = Callable[[int], tuple[Sequence[Attachment], Sequence[MissingFile]]]
 """Which files are kept in a thread that has so many bytes of them, and which are left out."""
-
-
-@value
-class Awaiting:
-    """A message whose turn waits for files that its adapter is to fetch."""
-
-    inbox: int
-    key: ConversationKey
-    files: tuple[AwaitedFile, ...]
 
 
 @value

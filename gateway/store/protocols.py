@@ -13,21 +13,19 @@ from pathlib import Path
 from typing import Protocol
 
 from gateway.base.calendar import Scope
-from gateway.conversation import ConversationKey, InboundMessage
+from gateway.conversation import Awaiting, ConversationKey, InboundMessage, SaidLately
 from gateway.events import SessionEvent
-from gateway.store.decisions import Accepted, Awaiting, Brought, Judge, NewThread, Sort
+from gateway.outbox import Outbox
+from gateway.store.decisions import Accepted, Brought, Judge, NewThread, Sort
 from gateway.store.records import (
     AuditRow,
     Checkpoint,
     Counts,
-    Delivery,
     InboxKind,
     OldState,
     OpenMessage,
-    OutboxRow,
     Person,
     Request,
-    SaidLately,
     Thread,
     Used,
 )
@@ -107,14 +105,6 @@ class SessionReader(Protocol):
         """How many have called an answer of the thread "good" or "bad"."""
         ...
 
-    async def untold(self, platform: str) -> list[str]:
-        """The threads of a platform of which something is not told there yet."""
-        ...
-
-    async def delivery(self, thread: str) -> Delivery:
-        """How far a thread is told on its platform, and what of it stands there."""
-        ...
-
     async def said_lately(
         self, platform: str, workspace: str, since: float, *, threads: int = 20, each: int = 50
     ) -> list[SaidLately]:
@@ -127,16 +117,12 @@ class SessionReader(Protocol):
         """The messages from a platform that wait for their files."""
         ...
 
-    async def link_of(self, turn: str) -> str:
-        """A link to what the turn works on; "" if there is none."""
-        ...
-
     async def spent(self, scope: Scope | None, name: str, since: float) -> Used:
         """What was used since then, in the scope of this name or by everybody."""
         ...
 
 
-class SessionStore(SessionReader, Protocol):
+class SessionStore(SessionReader, Outbox, Protocol):
     """A store that its owner writes."""
 
     @property
@@ -199,10 +185,6 @@ class SessionStore(SessionReader, Protocol):
 
         Raises StoreUnwritable or StoreFull.
         """
-        ...
-
-    async def work_folder(self, thread: str) -> Path:
-        """Where the thread's tools may write; made if it is not there, removed with the thread."""
         ...
 
     async def accept(
@@ -281,20 +263,4 @@ class SessionStore(SessionReader, Protocol):
 
     async def record(self, lease: Lease, record: Record) -> Recorded:
         """Add to a turn. Raises Fenced."""
-        ...
-
-    async def put_part(self, row: OutboxRow) -> None:
-        """Write a row of the outbox. Raises NotFound once its thread is gone."""
-        ...
-
-    async def told(self, thread: str, seq: int) -> int:
-        """Note that all up to this seq is told; the thread's last seq. Raises NotFound."""
-        ...
-
-    async def give_up(self, thread: str, seq: int, why: str) -> None:
-        """Note that nothing can be told there: all up to this seq is given up. Raises NotFound."""
-        ...
-
-    async def take_up(self, thread: str) -> None:
-        """Note that the thread can be written to again."""
         ...

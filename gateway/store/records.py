@@ -18,7 +18,6 @@ InboxOutcome: TypeAlias = Literal["queued", "turn", "answer", "command", "merged
 InboxKind: TypeAlias = Literal["message", "edit", "answer", "command"]
 CallStatus: TypeAlias = Literal["shown", "started", "suspended", "finished", "unknown"]
 RequestState: TypeAlias = Literal["open", "answered", "expired", "closed"]
-PartStatus: TypeAlias = Literal["pending", "attempting", "delivered", "failed"]
 
 
 @value
@@ -217,51 +216,6 @@ class Person:
 
 
 @value
-class OutboxRow:
-    """A message of a platform, as it stands there or is to stand.
-
-    It is part `n` of what `item` names, whose text it shows from `first` to `last`; `body` is a
-    hash of that text, `digest` one of everything that stands there. `place` is a ConversationKey.
-    """
-
-    key: str
-    thread: str
-    place: str
-    item: str
-    n: int
-    seq: int
-    status: PartStatus
-    first_at: float
-    at: float
-    message: str = ""
-    first: int = 0
-    last: int = 0
-    body: str = ""
-    digest: str = ""
-    closed: bool = False
-    """The platform takes no change of it any more."""
-    open: bool = False
-    """A question that nobody has answered."""
-    unsure: bool = False
-    """It may stand there twice, and says so."""
-    generation: int = 0
-    attempts: int = 0
-    reason: str = ""
-
-
-@value
-class Delivery:
-    """How far a thread is told on its platform, and what of it stands there.
-
-    `gone` is why nothing can be written there any more, "" while it can.
-    """
-
-    told: int
-    gone: str
-    rows: tuple[OutboxRow, ...]
-
-
-@value
 class Counts:
     """Figures for `parley status`."""
 
@@ -280,12 +234,3 @@ class Counts:
     """What they cost, by the same."""
     feedback: Mapping[str, int] = field(default_factory=dict[str, int])
     """How many have called an answer "good" or "bad"."""
-
-
-@value
-class SaidLately:
-    """A message that a platform may have changed since: which one, where it was said, its link."""
-
-    key: ConversationKey
-    message_id: str
-    link: str

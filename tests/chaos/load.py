@@ -19,9 +19,9 @@ from gateway.access.authority import OperatorsOnly
 from gateway.conversation import Author, ConversationKey, InboundMessage
 from gateway.delivery.service import delivering
 from gateway.gateway import Gateway
+from gateway.outbox import OutboxRow
 from gateway.registry import TeamInfo, ToolRule
 from gateway.store.decisions import Accepted
-from gateway.store.records import OutboxRow
 from gateway.store.sqlite.store import SqliteStore
 from gateway.store.turn_records import Lease, Recorded
 from gateway.store.turn_records import Record as StoreRecord

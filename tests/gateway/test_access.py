@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from gateway.access.authority import Allowed, Denied, RoutedAccess
+from gateway.adapter import NOT_ALLOWED
 from gateway.app.operator import pair, people_table, unpair
 from gateway.client import Answer
 from gateway.config.routes import Route
@@ -22,7 +23,7 @@ from gateway.conversation import (
 )
 from gateway.events import InputRequested, Notice
 from gateway.gateway import Gateway
-from gateway.inbound.policy import BOT_MESSAGES, NOT_ALLOWED
+from gateway.inbound.policy import BOT_MESSAGES
 from gateway.registry import ToolRule
 from gateway.store.decisions import PersonLimits
 from gateway.store.records import Request

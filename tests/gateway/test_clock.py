@@ -9,13 +9,14 @@ from typing import Any
 import pytest
 
 from gateway.access.authority import RoutedAccess
+from gateway.adapter import NOT_ALLOWED, TELL_AGAIN
 from gateway.base.clock import DOUBT, Trust
 from gateway.config.routes import Route
 from gateway.control.local_client import LocalClient
 from gateway.conversation import Author, ConversationKey, InboundMessage
 from gateway.events import HumanText, InputRequested, InputResolved, MessageFinished, TurnStarted
 from gateway.gateway import Gateway, Limits
-from gateway.inbound.policy import BOT_MESSAGES, NOT_ALLOWED, TELL_AGAIN
+from gateway.inbound.policy import BOT_MESSAGES
 from gateway.registry import ToolRule
 from gateway.sessions import expiry as deadlines
 from gateway.store.sqlite.store import SqliteStore

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from gateway.access.authority import Allowed, OperatorsOnly
+from gateway.adapter import NOT_ALLOWED, TELL_AGAIN
 from gateway.client import Answer
 from gateway.conversation import LOCAL_OPERATOR, Author, Click, ConversationKey, InboundMessage
 from gateway.events import RequestKind
@@ -13,8 +14,6 @@ from gateway.inbound.commands import command_infos, parse_command
 from gateway.inbound.policy import (
     FULL,
     MODE_NOT_YOURS,
-    NOT_ALLOWED,
-    TELL_AGAIN,
     WAITS_FOR_ANSWERS,
     WAITS_FOR_APPROVAL,
     WAITS_FOR_OTHERS,

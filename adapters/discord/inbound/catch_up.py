@@ -20,9 +20,9 @@ from adapters.discord.inbound.messages import FRESH, Hearing, said_at
 from adapters.discord.inbound.parse_messages import Me, Said, parse_message
 from adapters.discord.outbound.payloads import Message
 from adapters.discord.outbound.surface import snowflake
+from gateway.adapter import NOT_ALLOWED
 from gateway.conversation import Author, InboundMessage
 from gateway.errors import GatewayError
-from gateway.inbound.policy import NOT_ALLOWED
 
 LOG = logging.getLogger("adapters.discord")
 

@@ -9,8 +9,6 @@ from urllib.parse import parse_qs, urlsplit
 
 from adapters.discord.connection.rest import Rest
 from adapters.discord.inbound.parse_messages import FileRef
-from gateway.config.settings import Attachments
-from gateway.content.attachments import MB
 from gateway.conversation import Attachment
 from gateway.errors import GatewayError
 from gateway.render.outbound import label
@@ -26,15 +24,15 @@ Refetch = Callable[[], Awaitable[Sequence[FileRef]]]
 
 
 class Files:
-    """Reads files. `limits` say which are worth it: the others are left to the gateway, which
+    """Reads files. `largest` is that of one in bytes: larger ones are left to the gateway, which
     refuses them in words. A simulator's API has its files where it has everything else.
     """
 
-    def __init__(self, rest: Rest, api: str, limits: Callable[[], Attachments]) -> None:
+    def __init__(self, rest: Rest, api: str, largest: Callable[[], int]) -> None:
         host = urlsplit(api)
         self._own = host.netloc if host.hostname != "discord.com" else ""
         self._rest = rest
-        self._limits = limits
+        self._largest = largest
 
     async def read(
         self, files: Sequence[FileRef], again: Refetch
@@ -53,7 +51,7 @@ class Files:
         return tuple(taken), told
 
     async def _read(self, file: FileRef, again: Refetch) -> Attachment:
-        most = int(self._limits().file_mb * MB)
+        most = self._largest()
         if file.size > most:
             return Attachment(
                 name=file.name, media_type=file.media_type, data=b"", left_out=file.size

@@ -23,6 +23,7 @@ from adapters.discord.inbound.parse_interactions import (
 from adapters.discord.inbound.parse_messages import Foreign, Me
 from adapters.discord.outbound.interaction_replies import Replies, Shown
 from adapters.discord.outbound.payloads import modal
+from gateway.adapter import AdapterHost
 from gateway.client import Answer, Receipt
 from gateway.conversation import (
     Author,
@@ -34,7 +35,6 @@ from gateway.conversation import (
     order_key,
 )
 from gateway.errors import NotFound
-from gateway.gateway import Gateway
 from gateway.render.outbound import markdown
 
 UNKNOWN = "This belongs to a question that is not known any more."
@@ -57,7 +57,7 @@ class Acting:
 
     def __init__(
         self,
-        gateway: Gateway,
+        host: AdapterHost,
         knowledge: Knowledge,
         hearing: Hearing,
         catch_up: CatchUp,
@@ -65,7 +65,7 @@ class Acting:
         ask: str,
         threads: Threads,
     ) -> None:
-        self._gateway = gateway
+        self._host = host
         self._known = knowledge
         self._hearing = hearing
         self._catch_up = catch_up
@@ -117,7 +117,7 @@ class Acting:
         if not event.guild:
             return False
         author = await self._known.people.author(event.sender, event.guild)  # the event tells
-        return not await self._gateway.may(InboundMessage(key=key, author=author))
+        return not await self._host.may(InboundMessage(key=key, author=author))
 
     async def _asked(self, event: Event, doing: Doings) -> Shown:
         """Take a question; what is shown about it."""
@@ -204,12 +204,12 @@ class Acting:
                 return Answer(kind="deny")
             case _:
                 try:
-                    request = await self._gateway.store.request(action.what)
+                    request = await self._host.request(action.what)
                 except NotFound:
                     return None
-                number = action.number or 0
-                known = number < len(request.options)
-                return Answer(kind="text", text=request.options[number]) if known else None
+                number, options = action.number or 0, request.card.options
+                known = number < len(options)
+                return Answer(kind="text", text=options[number]) if known else None
 
     async def _settle(
         self, event: Event, request: str, answer: Answer, root: str, kind: EventKind
@@ -217,7 +217,7 @@ class Acting:
         """Hand in an answer; what its person is told, "" if the card says it."""
         key, _ = await self._where(event, root)
         author = await self._known.people.author(event.sender, event.guild)
-        receipt = await self._gateway.accept(
+        receipt = await self._host.accept(
             InboundMessage(
                 key=key,
                 author=author,

@@ -28,12 +28,10 @@ from adapters.discord.inbound.people import People
 from adapters.discord.outbound.payloads import CONTENT, Message, clip
 from adapters.discord.outbound.surface import DISCORD_EPOCH
 from adapters.discord.threads import Spots
-from gateway.adapter import AuthError
+from gateway.adapter import NOT_ALLOWED, TELL_AGAIN, AdapterHost, AuthError
 from gateway.client import Receipt
 from gateway.conversation import Author, ConversationKey, InboundMessage, Quote, order_key
 from gateway.errors import GatewayError
-from gateway.gateway import Gateway
-from gateway.inbound.policy import NOT_ALLOWED, TELL_AGAIN
 
 LOG = logging.getLogger("adapters.discord")
 
@@ -60,8 +58,8 @@ class Knowledge:
 class Hearing:
     """Hands what was said to the gateway, if it is meant for the team."""
 
-    def __init__(self, gateway: Gateway, knowledge: Knowledge) -> None:
-        self._gateway = gateway
+    def __init__(self, host: AdapterHost, knowledge: Knowledge) -> None:
+        self._host = host
         self._known = knowledge
         self._told = Recent[float](1_000)
         self._ours = Recent[bool](10_000)
@@ -70,7 +68,7 @@ class Hearing:
         """Take a message; None if it was not meant for the team. Raises GatewayError."""
         message = await self.meant(said, me)
         if message is None:
-            self._gateway.vitals.ignored["not addressed"] += 1
+            self._host.count_ignored("not addressed")
             return None
         return await self.take(message, said, me)
 
@@ -82,22 +80,22 @@ class Hearing:
         author = await self._known.people.author(said.sender, said.guild)
         going_on = await self._goes_on(said, key, in_thread=in_thread)
         direct = not said.guild
-        if not self._gateway.addressed(
+        if not self._host.addressed(
             key, author, direct=direct, mentioned=said.mentioned, in_thread=going_on
         ):
             return None
         message = await self._message(said, key, author, me)
-        if files and await self._gateway.may(message):  # nobody else makes the bot read files
+        if files and await self._host.may(message):  # nobody else makes the bot read files
             message = await self._with_what_came(message, said)
         return message
 
     async def may(self, message: InboundMessage) -> bool:
         """Whether its author may write there."""
-        return await self._gateway.may(message)
+        return await self._host.may(message)
 
     async def took(self, message: InboundMessage) -> bool:
         """Whether it was taken before."""
-        return bool(await self._gateway.store.taken(message.dedupe))
+        return bool(await self._host.known_keys(message.dedupe))
 
     async def take(self, message: InboundMessage, said: Said, me: Me) -> Receipt:
         """Hand in a message; `said` is the last that it is made of."""
@@ -112,7 +110,7 @@ class Hearing:
 
     async def accept(self, message: InboundMessage) -> Receipt:
         """Hand something in that may begin or end a conversation."""
-        receipt = await self._gateway.accept(message)
+        receipt = await self._host.accept(message)
         if receipt.thread:
             self._ours.put(str(message.key), True)
             if message.direct:
@@ -125,7 +123,7 @@ class Hearing:
             return
         key, _ = await self.where(said)
         created, edit = _created(key, said.id), key.dedupe("edit", said.id, said.edited)
-        known = await self._gateway.store.taken((created, edit))
+        known = await self._host.known_keys((created, edit))
         if created not in known and _calls_late(said):
             await self.hear(said, me)
         if created not in known or edit in known:
@@ -133,9 +131,9 @@ class Hearing:
         author = await self._known.people.author(said.sender, said.guild)
         message = await self._message(said, key, author, me)
         message = replace(message, event="edit", dedupe=(edit,))
-        if await self._gateway.may(message):
+        if await self._host.may(message):
             message = await self._with_what_came(message, said)
-        await self._gateway.accept(message)
+        await self._host.accept(message)
 
     async def hear_removal(self, removed: Removed) -> None:
         """Take that messages are gone."""
@@ -143,12 +141,12 @@ class Hearing:
             key, _ = await conversation(
                 self._known.channels, self._known.spots, removed.channel, removed.guild, message
             )
-            if await self._gateway.store.taken((_created(key, message),)):
+            if await self._host.known_keys((_created(key, message),)):
                 await self.take_removal(key, message)
 
     async def take_removal(self, key: ConversationKey, message: str) -> None:
         """Take that a message of a conversation is gone. Raises GatewayError."""
-        await self._gateway.accept(
+        await self._host.accept(
             InboundMessage(
                 key=key,
                 author=Author(id=""),
@@ -175,7 +173,7 @@ class Hearing:
             return bool(said.answers)
         known = self._ours.get(str(key))
         if known is None:
-            known = await self._gateway.store.thread_at(key) is not None
+            known = await self._host.thread_at(key) is not None
             if self._ours.get(str(key)) is None:  # it may have begun meanwhile
                 self._ours.put(str(key), known)
         return known
@@ -215,7 +213,7 @@ class Hearing:
         except GatewayError as error:
             LOG.info("who user %s is can't be asked: %s", sender.id, error)
             return False
-        return await self._gateway.may(InboundMessage(key=key, author=author, direct=not guild))
+        return await self._host.may(InboundMessage(key=key, author=author, direct=not guild))
 
     async def _with_what_came(self, message: InboundMessage, said: Said) -> InboundMessage:
         """The message with its files, and a word about those that are not taken."""
@@ -233,9 +231,9 @@ class Hearing:
         """
         key = message.key
         in_thread = bool(said.guild) and key.channel != said.channel
-        if not in_thread or message.text.startswith("/") or not await self._gateway.may(message):
+        if not in_thread or message.text.startswith("/") or not await self._host.may(message):
             return message
-        if await self._gateway.store.thread_at(key) is not None:
+        if await self._host.thread_at(key) is not None:
             return message
         path = f"/channels/{said.channel}/messages"
         query = {"before": message.message_id, "limit": str(EARLIER)}

@@ -11,8 +11,8 @@ from adapters.discord.connection.rest import UNKNOWN_MESSAGE, Refused, Rest
 from adapters.discord.inbound.messages import Hearing
 from adapters.discord.inbound.parse_messages import Me, parse_message
 from adapters.discord.state import PLATFORM
-from gateway.store.protocols import SessionStore
-from gateway.store.records import SaidLately
+from gateway.adapter import AdapterHost
+from gateway.conversation import SaidLately
 
 LOG = logging.getLogger("adapters.discord")
 
@@ -28,9 +28,9 @@ Payload = Mapping[str, Any]
 class Changes:
     """Compares what was taken lately with what Discord has."""
 
-    def __init__(self, rest: Rest, store: SessionStore, hearing: Hearing) -> None:
+    def __init__(self, rest: Rest, host: AdapterHost, hearing: Hearing) -> None:
         self._rest = rest
-        self._store = store
+        self._host = host
         self._hearing = hearing
 
     async def read(self, guild: str, since: float, me: Me) -> None:
@@ -52,9 +52,9 @@ class Changes:
 
     async def _there(self, guild: str, since: float) -> list[SaidLately]:
         """What was said lately, without that of which it is known that it is gone."""
-        found = await self._store.said_lately(PLATFORM, guild, since - KNOWN_FOR)
+        found = await self._host.said_lately(PLATFORM, guild, since - KNOWN_FOR)
         gone = {said.key.dedupe("delete", said.message_id): said for said in found}
-        known = await self._store.taken(gone)
+        known = await self._host.known_keys(gone)
         return [said for key, said in gone.items() if key not in known]
 
     async def _compare(

@@ -20,9 +20,9 @@ from slack_sdk.errors import SlackApiError, SlackClientError
 from adapters.slack.config import Config
 from adapters.slack.connection.clients import Workspace, code_of, whose
 from adapters.slack.inbound.payload import Payload, number_at, text_at
+from gateway.adapter import Tokens
 from gateway.base.redaction import REDACTION
 from gateway.errors import GatewayError
-from gateway.store.tokens import TokenStore
 from gateway.surface import Rejected, Unreachable
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class Installs:
     """The installations of the app. `clock` is in seconds since the epoch."""
 
     def __init__(
-        self, config: Config, tokens: TokenStore, *, clock: Callable[[], float] = time.time
+        self, config: Config, tokens: Tokens, *, clock: Callable[[], float] = time.time
     ) -> None:
         self._config = config
         self._tokens = tokens

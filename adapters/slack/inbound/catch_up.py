@@ -21,9 +21,9 @@ from adapters.slack.inbound.history import History
 from adapters.slack.inbound.parse_events import parse_said
 from adapters.slack.inbound.parsed import PLATFORM, Draft
 from adapters.slack.inbound.payload import Payload, ts_at
+from gateway.adapter import AdapterHost
 from gateway.conversation import ConversationKey, InboundMessage
 from gateway.errors import GatewayError, StoreError, StoreFull
-from gateway.gateway import Gateway
 
 LOG = logging.getLogger("adapters.slack")
 
@@ -65,7 +65,7 @@ class CatchUp:
 
     def __init__(
         self,
-        gateway: Gateway,
+        host: AdapterHost,
         calls: Calls,
         drafts: Drafts,
         history: History,
@@ -73,7 +73,7 @@ class CatchUp:
         *,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self._gateway = gateway
+        self._host = host
         self._calls = calls
         self._drafts = drafts
         self._history = history
@@ -133,19 +133,15 @@ class CatchUp:
             for each in await self._wanted(place.workspace, place.channel, messages):
                 found[place.channel, each.draft.message.message_id] = each
         if partly:
-            self._gateway.vitals.remark(PLATFORM, UNREAD.format(places=len(partly)))
+            self._host.remark(PLATFORM, UNREAD.format(places=len(partly)))
         missed = sorted((each for each in found.values() if each.at > since), key=lambda e: e.at)
         return missed, partly
 
     async def _places(self) -> list[ConversationKey]:
         """Channels, which have no root, and threads."""
-        threads = await self._gateway.store.threads(limit=LOOKED_AT)
+        found = await self._host.conversations(PLATFORM, limit=LOOKED_AT)
         teams = {workspace.id for workspace in self._calls.clients.workspaces}
-        keys = [
-            thread.key
-            for thread in threads
-            if thread.key.platform == PLATFORM and thread.key.workspace in teams
-        ]
+        keys = [key for key in found if key.workspace in teams]
         channels = dict.fromkeys(replace(key, root="", user="") for key in keys)
         return [*list(channels)[:CHANNELS], *keys[:THREADS]]
 
@@ -155,7 +151,7 @@ class CatchUp:
         parsed = [parse_said(each, team, channel, me) for each in said]
         drafts = [each for each in parsed if isinstance(each, Draft)]
         keys = [key for each in drafts for key in each.message.dedupe]
-        taken = await self._gateway.store.taken(keys)
+        taken = await self._host.known_keys(keys)
         return [
             _Missed(each, float(each.message.message_id))
             for each in drafts
@@ -168,9 +164,9 @@ class CatchUp:
         for _, group in groupby(sorted(drafts, key=_thread), key=_thread_and_author):
             try:
                 messages = [await self._drafts.message(each) for each in group]
-                said = [each for each in messages if each.event != "command"]
+                said = [each for each in messages if not self._is_command(each)]
                 if said:  # a command of then is about nothing of now
-                    await self._gateway.accept(collected(said))
+                    await self._host.accept(collected(said))
                     taken += len(said)
                     await self._fetching.look()
             except UNSTORED:
@@ -178,6 +174,9 @@ class CatchUp:
             except GatewayError as error:
                 LOG.warning("what was missed in a thread was not taken: %s", error)
         return taken
+
+    def _is_command(self, message: InboundMessage) -> bool:
+        return message.event == "message" and self._host.is_command(message.text)
 
     async def _offer(self, key: ConversationKey, drafts: Sequence[Draft], *, whole: bool) -> None:
         text = MISSED.format(count=_were(len(drafts), whole=whole))

@@ -11,8 +11,8 @@ from adapters.slack.inbound.enrich import Drafts
 from adapters.slack.inbound.parsed import Draft, WantsModal
 from adapters.slack.inbound.payload import text_at
 from adapters.slack.inbound.text import escaped
+from gateway.adapter import AdapterHost
 from gateway.errors import GatewayError, NotFound
-from gateway.gateway import Gateway
 
 LOG = logging.getLogger("adapters.slack")
 
@@ -25,8 +25,8 @@ EMPTY = "Write an answer first."
 class Dialogs:
     """Opens modals and takes what is filled in."""
 
-    def __init__(self, gateway: Gateway, calls: Calls, drafts: Drafts) -> None:
-        self._gateway = gateway
+    def __init__(self, host: AdapterHost, calls: Calls, drafts: Drafts) -> None:
+        self._host = host
         self._calls = calls
         self._drafts = drafts
 
@@ -48,16 +48,16 @@ class Dialogs:
     async def _view(self, wanted: WantsModal) -> dict[str, Any]:
         place = wanted.place
         try:
-            request = await self._gateway.store.request(place.request)
+            request = await self._host.request(place.request)
         except NotFound:
             return modals.closed(place.kind, NO_REQUEST)
-        if request.state != "open":
+        if not request.open:
             settled = f"This was settled already: {request.outcome}."
             return modals.closed(place.kind, escaped(settled))
         author = await self._drafts.author(wanted.draft)
-        if not self._gateway.lets_answer(author, request):
+        if not await self._host.may_answer(author, place.request):
             return modals.closed(place.kind, NOT_YOURS)
-        return modals.asking(place, escaped(request.prompt))
+        return modals.asking(place, escaped(request.card.prompt))
 
     async def submitted(self, draft: Draft) -> dict[str, Any] | None:
         """Take what was filled in; what keeps the modal open instead, if it does. Raises
@@ -67,5 +67,5 @@ class Dialogs:
         assert click is not None  # the parser made it of the modal
         if click.answer.kind == "text" and not click.answer.text:
             return modals.errors(EMPTY)
-        receipt = await self._gateway.accept(await self._drafts.by_author(draft))
+        receipt = await self._host.accept(await self._drafts.by_author(draft))
         return None if receipt.outcome == "answer" else modals.errors(receipt.reply or NOT_YOURS)

@@ -16,9 +16,8 @@ from adapters.slack.inbound.parsed import Draft, Foreign, RemoteFile
 from adapters.slack.inbound.payload import Payload, ts_at
 from adapters.slack.inbound.people import People
 from adapters.slack.inbound.text import as_command, asks_for_help, mentioned, plain
+from gateway.adapter import AdapterHost
 from gateway.conversation import Author, ConversationKey, InboundMessage, Quote
-from gateway.gateway import Gateway
-from gateway.inbound.commands import parse_command
 
 HISTORY_SECONDS = 1.0
 """What may go into reading what was said in a thread before the team was called."""
@@ -34,12 +33,12 @@ class Drafts:
     author is may fail.
     """
 
-    def __init__(self, gateway: Gateway, calls: Calls, history: History) -> None:
-        self._gateway = gateway
+    def __init__(self, host: AdapterHost, calls: Calls, history: History) -> None:
+        self._host = host
         self._calls = calls
         self._history = history
-        self._people = People(calls, lambda: gateway.groups)
-        self.commands = frozenset(info.name for info in gateway.commands())
+        self._people = People(calls, lambda: host.groups)
+        self.commands = frozenset(info.name for info in host.commands())
         """The names of the gateway's commands."""
 
     def me(self, team: str) -> Workspace:
@@ -58,14 +57,14 @@ class Drafts:
         """Whether a draft is for the team. Asks neither Slack nor, where it can be told without,
         the store: most of what is said in a channel is not.
         """
-        message, gateway = draft.message, self._gateway
+        message, host = draft.message, self._host
         if draft.meant:
             return True
         if message.event in ("edit", "delete"):
-            return await gateway.store.thread_at(message.key) is not None
+            return await host.thread_at(message.key) is not None
 
         def addressed(*, in_thread: bool) -> bool:
-            return gateway.addressed(
+            return host.addressed(
                 message.key,
                 message.author,
                 direct=message.direct,
@@ -77,13 +76,13 @@ class Drafts:
             return True
         if not draft.in_thread or not addressed(in_thread=True):
             return False
-        return await gateway.store.thread_at(message.key) is not None
+        return await host.thread_at(message.key) is not None
 
     async def as_new(self, draft: Draft) -> Draft:
         """An edit that has made a message one for the team as that message; others as they are."""
         message = draft.message
         created = message.key.dedupe("create", message.message_id)
-        if not draft.called or await self._gateway.store.taken([created]):
+        if not draft.called or await self._host.known_keys([created]):
             return draft
         said = replace(message, event="message", dedupe=(created, *message.dedupe))
         return replace(draft, message=said)
@@ -98,7 +97,7 @@ class Drafts:
         message = await self.by_author(draft)
         files: tuple[RemoteFile, ...] = ()
         foreign = draft.foreign
-        if await self._gateway.may(message):
+        if await self._host.may(message):
             files, foreign = draft.files, (*await self._earlier(draft), *foreign)
         return await self._with(message, files, foreign)
 
@@ -121,7 +120,7 @@ class Drafts:
         for user in users:
             author = await self._people.known(key.workspace, user)
             said = InboundMessage(key=key, author=author) if author else None
-            if said is not None and self._gateway.allows(said):
+            if said is not None and self._host.allows(said):
                 found.add(user)
         return frozenset(found)
 
@@ -134,11 +133,9 @@ class Drafts:
         text = as_command(plain(message.text, names, me=self.me(team).user), self.commands)
         if message.event == "message" and asks_for_help(text, alone=not quotes):
             text = "/help"
-        is_command = message.event == "message" and parse_command(text) is not None
         is_edit = message.event == "edit"  # Slack's editor changes the text alone
         return replace(
             message,
-            event="command" if is_command else message.event,
             text=text,
             awaited=() if is_edit else tuple(map(awaited, files)),
             keeps_files=is_edit,
@@ -160,7 +157,7 @@ class Drafts:
         """
         message, key = draft.message, draft.key
         called = message.event in ("message", "file") and draft.in_thread
-        if not called or await self._gateway.store.thread_at(key) is not None:
+        if not called or await self._host.thread_at(key) is not None:
             return ()
         said = await self._history.earlier(key, before=message.message_id, seconds=HISTORY_SECONDS)
         if said is None:

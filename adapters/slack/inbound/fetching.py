@@ -9,9 +9,9 @@ from typing import Any, Protocol
 
 from adapters.slack.inbound.files import Files, remote
 from adapters.slack.inbound.parsed import PLATFORM
+from gateway.adapter import AdapterHost
+from gateway.conversation import Awaiting
 from gateway.errors import StoreFull, StoreUnwritable
-from gateway.gateway import Gateway
-from gateway.store.decisions import Awaiting
 
 LOG = logging.getLogger("adapters.slack")
 
@@ -32,8 +32,8 @@ class Afterwards(Protocol):
 class Fetching:
     """Fetches what is waited for, whichever process has accepted it."""
 
-    def __init__(self, gateway: Gateway, files: Files, afterwards: Afterwards) -> None:
-        self._gateway = gateway
+    def __init__(self, host: AdapterHost, files: Files, afterwards: Afterwards) -> None:
+        self._host = host
         self._files = files
         self._afterwards = afterwards
         self._places = asyncio.Semaphore(AT_ONCE)
@@ -41,7 +41,7 @@ class Fetching:
 
     async def look(self) -> None:
         """Begin to fetch what nobody fetches yet."""
-        for message in await self._gateway.store.awaiting(PLATFORM):
+        for message in await self._host.awaited_files(PLATFORM):
             if message.inbox not in self._begun:
                 self._begun.add(message.inbox)
                 self._afterwards(self._fetch(message), "slack files")
@@ -53,7 +53,7 @@ class Fetching:
                 found, missing = await self._files.fetch(message.key.workspace, files)
                 while True:
                     try:
-                        await self._gateway.bring_files(message.inbox, found, missing)
+                        await self._host.bring_files(message.inbox, found, missing)
                     except (StoreFull, StoreUnwritable) as error:
                         LOG.warning("files were not stored, they are tried again: %s", error)
                         await asyncio.sleep(STORE_AGAIN)

@@ -20,8 +20,6 @@ from adapters.slack.connection.web_api import Calls
 from adapters.slack.inbound.parse_events import remote_file
 from adapters.slack.inbound.parsed import RemoteFile
 from adapters.slack.inbound.payload import table_at
-from gateway.config.settings import Attachments
-from gateway.content.attachments import MB
 from gateway.conversation import Attachment, AwaitedFile, MissingFile
 from gateway.errors import GatewayError
 
@@ -42,7 +40,7 @@ class _NotTaken(Exception):
 
 
 class Files:
-    """Fetches files. `limits` say which are worth it: the others are left to the gateway, which
+    """Fetches files. `largest` is that of one in bytes: larger ones are left to the gateway, which
     says what is wrong with them. At most `seconds` pass for those of one message.
     """
 
@@ -50,12 +48,12 @@ class Files:
         self,
         calls: Calls,
         config: Config,
-        limits: Callable[[], Attachments],
+        largest: Callable[[], int],
         *,
         seconds: float = FETCH_SECONDS,
     ) -> None:
         self._calls = calls
-        self._limits = limits
+        self._largest = largest
         self._seconds = seconds
         # A simulator has its files where it has everything else.
         self._simulator = None if config.real else urlsplit(config.api_url).netloc
@@ -93,7 +91,7 @@ class Files:
     async def _fetched(self, team: str, file: RemoteFile) -> Attachment:
         if file.host != "slack" or not self._may_have_token(file.url):
             raise _NotTaken("it does not lie in Slack itself")
-        most = int(self._limits().file_mb * MB)
+        most = self._largest()
         if file.size > most:
             return _left_out(file, file.size)
         client = await self._calls.clients.of(team)

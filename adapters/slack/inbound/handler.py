@@ -39,10 +39,10 @@ from adapters.slack.inbound.parsed import (
 )
 from adapters.slack.inbound.replies import Replies
 from adapters.slack.inbound.slash import NOT_HERE, SlashCommands
+from gateway.adapter import AdapterHost
 from gateway.client import Answer, Receipt
 from gateway.conversation import Click, InboundMessage
 from gateway.errors import GatewayError, NotFound
-from gateway.gateway import Gateway
 from gateway.surface import Rejected
 
 LOG = logging.getLogger("adapters.slack")
@@ -85,7 +85,7 @@ class Intake:
 
     def __init__(
         self,
-        gateway: Gateway,
+        host: AdapterHost,
         calls: Calls,
         config: Config,
         drafts: Drafts,
@@ -93,7 +93,7 @@ class Intake:
         fetching: Fetching,
         service: Service,
     ) -> None:
-        self._gateway = gateway
+        self._host = host
         self._calls = calls
         self._config = config
         self._drafts = drafts
@@ -101,9 +101,9 @@ class Intake:
         self._fetching = fetching
         self._service = service
         self._afterwards = service.afterwards
-        self._replies = Replies(calls, config, drafts.commands, lambda: gateway.live_links)
-        self._dialogs = Dialogs(gateway, calls, drafts)
-        self._slash = SlashCommands(gateway, calls, drafts, config.command)
+        self._replies = Replies(calls, config, drafts.commands, lambda: host.live_links)
+        self._dialogs = Dialogs(host, calls, drafts)
+        self._slash = SlashCommands(host, calls, drafts, config.command)
         self._turns = Turns()
 
     async def take(self, found: Inbound) -> dict[str, Any] | None:
@@ -118,7 +118,7 @@ class Intake:
         answer: dict[str, Any] | None = None
         match found:
             case Ignored(reason):
-                self._gateway.vitals.ignored[reason] += 1
+                self._host.count_ignored(reason)
             case Draft() if found.message.event == "shortcut":
                 await self._passed_on(found)
             case Draft():
@@ -152,7 +152,7 @@ class Intake:
                 await self._retitled(found)
             case WantsMissed(draft=draft, after=after):
                 message = await self._drafts.by_author(draft)
-                if await self._gateway.may(message):
+                if await self._host.may(message):
                     self._afterwards(self._answer_missed(draft, after), "slack missed")
                 else:
                     self._tell(draft, REFUSED)
@@ -162,7 +162,7 @@ class Intake:
     async def _said(self, draft: Draft) -> None:
         draft = await self._drafts.as_new(draft)
         if not await self._drafts.is_meant(draft):
-            self._gateway.vitals.ignored["not addressed"] += 1
+            self._host.count_ignored("not addressed")
         elif draft.message.event in _IN_ORDER:
             async with self._turns.of(str(draft.key)):
                 await self._once(draft)
@@ -174,7 +174,7 @@ class Intake:
         given either.
         """
         message = await self._drafts.by_author(draft)
-        if await self._gateway.may(message):
+        if await self._host.may(message):
             try:
                 await self._replies.post(draft, PASSED_ON)
             except Rejected as error:
@@ -185,13 +185,13 @@ class Intake:
 
     async def _once(self, draft: Draft) -> None:
         """Hand it in, unless it was taken already: then only its new keys are noted."""
-        if await self._gateway.store.taken(draft.message.dedupe):
-            await self._gateway.accept(draft.message)
+        if await self._host.known_keys(draft.message.dedupe):
+            await self._host.accept(draft.message)
         else:
             await self._hand_in(draft, await self._drafts.message(draft))
 
     async def _hand_in(self, draft: Draft, message: InboundMessage) -> Receipt:
-        receipt = await self._gateway.accept(message)
+        receipt = await self._host.accept(message)
         if message.awaited:
             self._afterwards(self._fetching.look(), "slack awaited")
         self._tell(replace(draft, message=message), receipt.reply)
@@ -211,10 +211,10 @@ class Intake:
 
     async def _option(self, chosen: Chosen) -> str | None:
         try:
-            request = await self._gateway.store.request(chosen.request)
+            request = await self._host.request(chosen.request)
         except NotFound:
             return None
-        options = request.options
+        options = request.card.options
         return options[chosen.number] if chosen.number < len(options) else None
 
     # --- modals, reactions, feedback, titles, prompts ---
@@ -235,16 +235,16 @@ class Intake:
 
     async def _reacted(self, reacted: Reacted) -> None:
         draft, said = reacted.draft, reacted.draft.message
-        if not self._gateway.addressed(
+        if not self._host.addressed(
             said.key, said.author, direct=said.direct, mentioned=True, in_thread=True
         ):
-            self._gateway.vitals.ignored["not addressed"] += 1
+            self._host.count_ignored("not addressed")
             return
-        if await self._gateway.store.taken(said.dedupe):
+        if await self._host.known_keys(said.dedupe):
             return
         message = await self._drafts.by_author(draft)
         message = replace(message, text=REACTED.format(emoji=reacted.emoji))
-        if await self._gateway.may(message):
+        if await self._host.may(message):
             message = await self._with_marked(message)
         await self._hand_in(draft, message)
 
@@ -261,20 +261,20 @@ class Intake:
     async def _rated(self, rated: Rated) -> None:
         draft = rated.draft
         message = await self._drafts.by_author(draft)
-        thread = await self._gateway.store.thread_at(message.key)
-        if thread is None or not await self._gateway.may(message):
+        thread = await self._host.thread_at(message.key)
+        if thread is None or not await self._host.may(message):
             self._tell(draft, REFUSED)
             return
-        await self._gateway.store.rate(thread.id, rated.part, message.author.id, good=rated.good)
+        await self._host.rate(thread.id, rated.part, message.author.id, good=rated.good)
         self._tell(draft, NOTED)
 
     async def _retitled(self, retitled: Retitled) -> None:
         message = await self._drafts.by_author(retitled.draft)
-        thread = await self._gateway.store.thread_at(message.key)
+        thread = await self._host.thread_at(message.key)
         if thread is None or thread.title == retitled.title:
             return
-        if await self._gateway.may(message):
-            await self._gateway.rename_thread(thread.id, retitled.title)
+        if await self._host.may(message):
+            await self._host.rename_thread(thread.id, retitled.title)
 
     async def _prompts(self, home: HomeOpened) -> None:
         if not self._config.suggested_prompts:

@@ -10,9 +10,9 @@ from adapters.slack.inbound.catch_up import UNSTORED
 from adapters.slack.inbound.enrich import Drafts
 from adapters.slack.inbound.parsed import Draft
 from adapters.slack.inbound.text import escaped
+from gateway.adapter import AdapterHost
 from gateway.conversation import InboundMessage
 from gateway.errors import GatewayError
-from gateway.gateway import Gateway
 from gateway.surface import Rejected
 
 LOG = logging.getLogger("adapters.slack")
@@ -35,8 +35,8 @@ NOT_NOW = "Slack did not take that just now. Try again in a moment."
 class SlashCommands:
     """Takes what was typed behind the slash command."""
 
-    def __init__(self, gateway: Gateway, calls: Calls, drafts: Drafts, command: str) -> None:
-        self._gateway = gateway
+    def __init__(self, host: AdapterHost, calls: Calls, drafts: Drafts, command: str) -> None:
+        self._host = host
         self._help = HELP.format(command=command)
         self._calls = calls
         self._drafts = drafts
@@ -57,21 +57,21 @@ class SlashCommands:
         name = name.lower()
         message = await self._drafts.by_author(draft)
         if name in (ANYWHERE if more else ANYWHERE | ALONE) & self._drafts.commands:
-            reply = (await self._gateway.accept(replace(message, text=f"/{text}"))).reply
-            helped = name == "help" and await self._gateway.may(message)
+            reply = (await self._host.accept(replace(message, text=f"/{text}"))).reply
+            helped = name == "help" and await self._host.may(message)
             return f"{self._help}\n{reply}" if helped else reply
         if name in self._drafts.commands and not more:
             return IN_ITS_THREAD.format(name=name)
         text = await self._drafts.plain(message.key.workspace, text)
         message = replace(message, event="message", text=text)
-        if await self._gateway.may(message):
+        if await self._host.may(message):
             return await self._ask(draft.user, message)
-        return (await self._gateway.accept(message)).reply
+        return (await self._host.accept(message)).reply
 
     async def _ask(self, user: str, message: InboundMessage) -> str:
         """Begin a thread with the question; there it stands as what its author has asked."""
         key = message.key
-        await self._gateway.store.probe()  # else it would stand there, and nobody would answer it
+        await self._host.probe()  # else it would stand there, and nobody would answer it
         try:
             posted = await self._calls.write(
                 key.workspace,
@@ -89,4 +89,4 @@ class SlashCommands:
             return NOT_NOW
         root = str(posted["ts"])
         begun = replace(message, key=replace(key, root=root), message_id=root)
-        return (await self._gateway.accept(begun)).reply
+        return (await self._host.accept(begun)).reply

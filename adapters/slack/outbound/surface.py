@@ -1,7 +1,7 @@
 """Slack as the gateway writes to it: agents' messages, cards, lines and files in threads.
 
-surface = SlackSurface(clients, live_links=lambda: gateway.live_links)
-async with delivering(gateway, surface): ...
+surface = SlackSurface(clients, live_links=lambda: host.live_links)
+async with delivering(host, surface): ...
 await surface.tend()  # beside it, for as long as it is written to
 """
 

@@ -13,21 +13,19 @@ from typing import Any, TypeVar
 import aiosqlite
 
 from gateway.base.calendar import CalendarWindow, Scope, window_start
-from gateway.conversation import ConversationKey
+from gateway.conversation import Awaiting, ConversationKey, SaidLately
 from gateway.errors import NotFound, StoreUnreadable
 from gateway.events import SessionEvent, load_event
-from gateway.store.decisions import Awaiting
+from gateway.outbox import Delivery
 from gateway.store.records import (
     NOTHING_USED,
     AuditRow,
     Checkpoint,
     Counts,
-    Delivery,
     OldState,
     OpenMessage,
     Person,
     Request,
-    SaidLately,
     Thread,
     Used,
 )

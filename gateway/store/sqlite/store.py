@@ -24,14 +24,9 @@ from typing import TypeVar
 from gateway.conversation import ConversationKey, InboundMessage
 from gateway.errors import Closing, StoreFull, StoreUnwritable
 from gateway.events import SessionEvent
+from gateway.outbox import OutboxRow
 from gateway.store.decisions import Accepted, Brought, Judge, NewThread, Sort
-from gateway.store.records import (
-    InboxKind,
-    OutboxRow,
-    Person,
-    Request,
-    Thread,
-)
+from gateway.store.records import InboxKind, Person, Request, Thread
 from gateway.store.sqlite.backup import kept, put_staged, stage, write_backup
 from gateway.store.sqlite.lock import StoreLock
 from gateway.store.sqlite.migrate import bring_up_to_date

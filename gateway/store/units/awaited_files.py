@@ -12,11 +12,12 @@ from dataclasses import asdict
 from gateway.conversation import (
     AWAITED_SECONDS,
     AwaitedFile,
+    Awaiting,
     ConversationKey,
     MissingFile,
 )
 from gateway.events import Notice, SessionEvent
-from gateway.store.decisions import Awaiting, Brought, Sort
+from gateway.store.decisions import Brought, Sort
 from gateway.store.records import Thread
 from gateway.store.units.attachments import attach
 from gateway.store.units.queue import open_turn

@@ -8,7 +8,7 @@ import sqlite3
 from dataclasses import asdict, fields
 
 from gateway.errors import NotFound
-from gateway.store.records import OutboxRow
+from gateway.outbox import OutboxRow
 
 _COLUMNS = tuple(field.name for field in fields(OutboxRow))
 _FLAGS = ("closed", "open", "unsure")

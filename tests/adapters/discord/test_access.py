@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from adapters.discord.simulator import DiscordSimulator, Message, Person
+from gateway.adapter import NOT_ALLOWED
 from gateway.config.routes import Route
 from gateway.gateway import Gateway
-from gateway.inbound.policy import NOT_ALLOWED
 from gateway.registry import ToolRule
 from tests.adapters.discord.serving import all_told, said, serving, thread_of
 from tests.adapters.discord.test_interactions import card_in, ready

@@ -15,7 +15,7 @@ from adapters.slack.inbound.parse_interactions import ASK_TEAM
 from adapters.slack.outbound.blocks import feedback_block
 from adapters.slack.simulator import Person, SlackSimulator
 from adapters.slack.simulator.state import Message
-from gateway.inbound.policy import NOT_ALLOWED
+from gateway.adapter import NOT_ALLOWED
 from gateway.registry import ToolRule
 from tests.adapters.slack.serving import Served, served
 from tests.gateway.scripted import calls, solo

@@ -14,7 +14,6 @@ from adapters.slack.connection.clients import SlackClients, Workspace
 from adapters.slack.connection.web_api import Calls
 from adapters.slack.inbound.files import Files
 from adapters.slack.inbound.parsed import RemoteFile
-from gateway.config.settings import Attachments
 from gateway.conversation import MissingFile
 
 TOKEN = "xoxb-CANARY"
@@ -69,7 +68,7 @@ async def fetched(url: str, api_url: str = "", **more: object) -> tuple[list[str
     )
     async with SlackClients(config) as clients:
         clients.found(Workspace(id="T1"), TOKEN)
-        files = Files(Calls(clients), config, lambda: Attachments(file_mb=1), seconds=1)
+        files = Files(Calls(clients), config, lambda: 1_000_000, seconds=1)
         file = RemoteFile(id="F1", name="a.txt", media_type="text/plain", url=url, **more)  # pyright: ignore[reportArgumentType]
         taken, left = await files.fetch("T1", (file,))
     return [f"{each.name}:{each.size}" for each in taken], [_why(each) for each in left]

@@ -4,8 +4,8 @@ from typing import cast
 
 from gateway.delivery.clock import SystemClock
 from gateway.delivery.sender import Later, Sender, Sent
+from gateway.outbox import OutboxRow
 from gateway.store.protocols import SessionStore
-from gateway.store.records import OutboxRow
 from tests.adapters.slack_out.desk import Desk, says
 
 
