@@ -4,8 +4,8 @@
         receipt = await gateway.accept(message)
         async for event in gateway.events(receipt.thread): ...
 
-Entering it makes this process the store's owner, goes on with what an earlier process left, and
-serves the control socket. Leaving it lets turns reach a safe point and keeps the rest for the next.
+Entering it makes this process the store's owner, and goes on with what an earlier process left.
+Leaving it lets turns reach a safe point and keeps the rest for the next.
 """
 
 from __future__ import annotations
@@ -148,6 +148,7 @@ class Gateway:
         self._read_config: ReadConfig | None = None
         self._restore: Restore | None = None
         self._stack = AsyncExitStack()
+        self._work = AsyncExitStack()
         self._open = False
         self._since = 0.0
 
@@ -227,22 +228,20 @@ class Gateway:
         return self._store
 
     async def __aenter__(self) -> Self:
-        from gateway.control.socket_server import serve_control  # it imports this module
-
         async with AsyncExitStack() as stack:
             await stack.enter_async_context(self._store.own())
             self._since = self._clock()
             await self._life.recover()
             self._open = True
             await self._life.review()
-            await stack.enter_async_context(serve_control(self))
-            stack.callback(self._bus.close)
-            stack.push_async_callback(self._sessions.close_retired)
-            stack.push_async_callback(self._sessions.close_teams)
+            stack.push_async_callback(self.close)
+            self._work.callback(self._bus.close)
+            self._work.push_async_callback(self._sessions.close_retired)
+            self._work.push_async_callback(self._sessions.close_teams)
             # The gateway may be entered by one task and left by another (a terminal's callbacks),
             # so its lanes hang on a task of their own, which `_shut_down` ends.
             lanes = asyncio.get_running_loop().create_task(self._life.work(), name="gateway lanes")
-            stack.push_async_callback(self._shut_down, lanes)
+            self._work.push_async_callback(self._shut_down, lanes)
             self._stack = stack.pop_all()
         return self
 
@@ -253,6 +252,12 @@ class Gateway:
         traceback: TracebackType | None,
     ) -> None:
         await self._stack.__aexit__(kind, error, traceback)
+
+    async def close(self) -> None:
+        """Let turns reach a safe point and end the events of whoever watches. The store stays this
+        process's own until the gateway is left, which closes it first.
+        """
+        await self._work.aclose()
 
     async def affected(self) -> list[tuple[Thread, Fate]]:
         """The threads whose team has another definition than when they last used it."""

@@ -26,7 +26,13 @@ class Holdings:
     acts: bool = False
 
 
-NOTHING_HELD = Holdings()
+@value
+class BuiltTeam:
+    """A team just made, and what it holds."""
+
+    team: Team
+    holds: Holdings
+
 
 ToolAction = Literal["allow", "ask", "deny"]
 
@@ -85,7 +91,7 @@ class TeamSource(Protocol):
         """Raises KeyError for an unknown name."""
         ...
 
-    async def build(self, name: str, *, workdir: Path) -> Team:
+    async def build(self, name: str, *, workdir: Path) -> BuiltTeam:
         """A fresh team whose tools may write below `workdir` (exists, private to the thread)."""
         ...
 

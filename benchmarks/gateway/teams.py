@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from gateway.conversation import Author
-from gateway.registry import TeamInfo, ToolRule
+from gateway.factory.ownership import held_by
+from gateway.registry import BuiltTeam, TeamInfo, ToolRule
 from teams import RoundRobinGroupChat
 from teams.agents import AssistantAgent
 from teams.base import Team, ToolCall
@@ -72,9 +73,10 @@ class OneTeam:
             name=name, description="", participants=("agent",), models={}, definition="1"
         )
 
-    async def build(self, name: str, *, workdir: Path) -> Team:
+    async def build(self, name: str, *, workdir: Path) -> BuiltTeam:
         """A fresh one."""
-        return self._make()
+        team = self._make()
+        return BuiltTeam(team=team, holds=held_by(team))
 
     def rule(self, team: str, call: ToolCall, asker: Author) -> ToolRule:
         """Everything is allowed."""

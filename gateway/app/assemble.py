@@ -22,6 +22,7 @@ from gateway.client import Client, ThreadInfo
 from gateway.config.root import Config
 from gateway.control.local_client import LocalClient
 from gateway.control.socket_client import SocketClient
+from gateway.control.socket_server import serve_control
 from gateway.errors import GatewayError, StoreInUse
 from gateway.factory.teams import TeamFactory
 from gateway.gateway import Gateway, Limits
@@ -82,7 +83,9 @@ def team_factory(loaded: LoadedConfig, store: Path) -> TeamFactory:
     """
     secret = (store, loaded.source.absolute()) if loaded.source else (store,)
     local = not loaded.config.routes
-    return TeamFactory(loaded, start_folder=Path.cwd(), forbidden=secret, local=local)
+    return TeamFactory(
+        loaded.config, loaded.imports, start_folder=Path.cwd(), forbidden=secret, local=local
+    )
 
 
 def access_of(config: Config) -> RoutedAccess:
@@ -130,7 +133,10 @@ async def own_gateway(loaded: LoadedConfig, store: SessionStore) -> AsyncGenerat
     teams = team_factory(loaded, store.folder)
     access, limits = access_of(loaded.config), limits_of(loaded.config)
     try:
-        async with Gateway(store, teams, access=access, limits=limits) as gateway:
+        async with (
+            Gateway(store, teams, access=access, limits=limits) as gateway,
+            serve_control(gateway),
+        ):
             yield LocalClient(gateway)
     finally:
         await teams.aclose()

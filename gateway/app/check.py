@@ -98,7 +98,8 @@ async def build_twice(teams: TeamFactory, name: str) -> tuple[Team, Team]:
 
 async def _build(teams: TeamFactory, name: str, *, portable: bool = False) -> Team:
     with tempfile.TemporaryDirectory(prefix="parley-check-") as workdir:
-        return await teams.build(name, workdir=Path(workdir), portable=portable)
+        built = await teams.build(name, workdir=Path(workdir), portable=portable)
+        return built.team
 
 
 async def _probe_all(loaded: LoadedConfig) -> list[Finding]:

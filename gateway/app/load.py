@@ -7,17 +7,15 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
+from gateway.app.adapters import AdapterSettings, read_adapters
 from gateway.base.imports import Imports
 from gateway.base.paths import find_config
 from gateway.config.problems import ConfigError, Problem
 from gateway.config.root import Config
 from gateway.config.toml import KeyPath, substitute
 from gateway.config.validation import validate
-
-if TYPE_CHECKING:
-    from gateway.app.adapters import AdapterSettings
 
 _PLACE = re.compile(r"(?P<what>.*) \(at (?P<place>line \d+, column \d+|end of document)\)")
 
@@ -32,7 +30,7 @@ class LoadedConfig:
     config: Config
     source: Path | None
     imports: Imports
-    adapters: Mapping[str, AdapterSettings] = field(default_factory=dict[str, "AdapterSettings"])
+    adapters: Mapping[str, AdapterSettings] = field(default_factory=dict[str, AdapterSettings])
 
 
 def load_config(
@@ -61,7 +59,6 @@ def load_config(
     problems += wrong
     adapters: Mapping[str, AdapterSettings] = {}
     if references:
-        from gateway.app.adapters import read_adapters
         from gateway.references.check import check_references  # it loads the engine
 
         problems += check_references(config, written, imports)

@@ -29,6 +29,7 @@ from gateway.base.exit_codes import ExitCode
 from gateway.config.root import Config
 from gateway.config.settings import HealthConfig
 from gateway.control.health import serve_health
+from gateway.control.socket_server import serve_control
 from gateway.errors import GatewayError, causes
 from gateway.factory.ownership import local_executors
 from gateway.factory.teams import TeamFactory
@@ -141,7 +142,7 @@ async def served(
     gateway.reads_config_with(reloader.reload)
     try:
         await check_teams(config, teams)
-        async with gateway:
+        async with gateway, serve_control(gateway):
             yield gateway, [settings.adapter() for settings in loaded.adapters.values()]
     finally:
         await reloader.aclose()

@@ -11,11 +11,13 @@ from dataclasses import dataclass
 from gateway.content.images import image_head
 from gateway.content.untrusted import fenced, genuine, new_mark, plain_name
 from gateway.conversation import Author, ConversationKey
-from gateway.sessions.event_mapper import USER
 from gateway.store.turn_records import QueuedMessage
 from teams.core import Image
 from teams.messages import BaseChatMessage, HandoffMessage, MultiModalMessage, TextMessage
 from teams.models import UserMessage
+
+USER = "user"
+"""The source of a team's messages that people wrote."""
 
 
 def task_of(

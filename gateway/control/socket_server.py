@@ -39,7 +39,10 @@ Call = Callable[[dict[str, Any]], Awaitable[Any]]
 
 @asynccontextmanager
 async def serve_control(gateway: Gateway) -> AsyncGenerator[None]:
-    """Serve the gateway on the socket in its store's folder; hang up on everybody at the end."""
+    """Serve an entered gateway on the socket in its store's folder.
+
+    In the end the gateway is closed, so that callers see its turns come to rest; then it hangs up.
+    """
     with tempfile.TemporaryDirectory(prefix="parley-") as short:
         link = gateway.store.folder / NAME
         link.unlink(missing_ok=True)
@@ -53,6 +56,7 @@ async def serve_control(gateway: Gateway) -> AsyncGenerator[None]:
         try:
             yield
         finally:
+            await gateway.close()
             server.close()
             await service.hang_up()
             path.unlink(missing_ok=True)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, assert_never, cast
 
 from gateway.access.tool_policy import tool_rule
-from gateway.app.load import LoadedConfig
+from gateway.base.imports import Imports
 from gateway.config.agents import (
     AgentConfig,
     AssistantConfig,
@@ -37,9 +37,9 @@ from gateway.errors import GatewayError, TeamUnusable
 from gateway.factory.agents import AgentFactory
 from gateway.factory.groups import GroupFactory
 from gateway.factory.models import ModelClients
-from gateway.factory.ownership import GivenOut, model_clients
+from gateway.factory.ownership import GivenOut, held_by, model_clients
 from gateway.factory.parts import PartFactory
-from gateway.registry import TeamInfo, ToolRule, model_label
+from gateway.registry import BuiltTeam, TeamInfo, ToolRule, model_label
 from teams.base import ChatAgent, Team, ToolCall
 from teams.core import trust_component_prefix
 from teams.models import ModelError
@@ -58,7 +58,7 @@ class TeamBuildError(TeamUnusable):
 
 
 class TeamFactory:
-    """The TeamSource of a config.
+    """The TeamSource of a config, whose import paths `imports` follows.
 
     `start_folder` is the folder whose files the demo team may read, without those in `forbidden`;
     `local` says that only the operator, at the terminal, can reach the teams.
@@ -66,15 +66,16 @@ class TeamFactory:
 
     def __init__(
         self,
-        loaded: LoadedConfig,
+        config: Config,
+        imports: Imports,
         *,
         start_folder: Path,
         forbidden: tuple[Path, ...] = (),
         local: bool = True,
     ) -> None:
-        self._config: Config = loaded.config
-        self._imports = loaded.imports
-        self._models = ModelClients(loaded.config, loaded.imports)
+        self._config = config
+        self._imports = imports
+        self._models = ModelClients(config, imports)
         self._start_folder = start_folder
         self._forbidden = forbidden
         self._local = local
@@ -106,7 +107,7 @@ class TeamFactory:
             definition=self._definition(name),
         )
 
-    async def build(self, name: str, *, workdir: Path, portable: bool = False) -> Team:
+    async def build(self, name: str, *, workdir: Path, portable: bool = False) -> BuiltTeam:
         """A fresh team for a thread whose own folder is `workdir`. Reaches no network.
 
         A `portable` one runs its code elsewhere, so that another program can have the same team.
@@ -118,7 +119,7 @@ class TeamFactory:
         except Exception as error:  # a factory of the user's may raise anything
             raise TeamBuildError(f"The team {name!r} can't be built: {_sentence(error)}") from error
         self._seen[name] = dict(_models_of(team))
-        return team
+        return BuiltTeam(team=team, holds=held_by(team))
 
     def rule(self, team: str, call: ToolCall, asker: Author) -> ToolRule:
         """What may happen with the call: its tool's policy, or the default one."""

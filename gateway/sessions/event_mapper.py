@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
+from gateway.content.task import USER
 from gateway.events import (
     HandedOff,
     MessageFinished,
@@ -31,8 +32,6 @@ from teams.messages import (
     UserInputRequestedEvent,
 )
 from teams.models import AssistantMessage
-
-USER = "user"
 
 
 class _Growing:

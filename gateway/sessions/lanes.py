@@ -13,8 +13,7 @@ from gateway.base.logging import WorkingOn
 from gateway.base.metrics import Vitals
 from gateway.budgets.ledger import Ledger
 from gateway.errors import Fenced, GatewayError, TeamUnusable
-from gateway.factory.ownership import held_by
-from gateway.registry import NOTHING_HELD, TeamInfo, TeamSource
+from gateway.registry import Holdings, TeamInfo, TeamSource
 from gateway.sessions.dispatcher import Dispatcher
 from gateway.sessions.event_bus import EventBus
 from gateway.sessions.live_team import ClosingTeams, LiveTeam
@@ -166,12 +165,11 @@ class Sessions:
     async def _load(self, work: Work, log: TurnLog) -> LiveTeam:
         thread = work.thread
         folder = await self._store.work_folder(thread.id)
-        holds = NOTHING_HELD
+        holds = Holdings()
 
         async def build() -> DurableTeam:
             nonlocal holds
-            team = await self._build(thread, folder)
-            holds = held_by(team)  # now, while nothing was said that would be looked through
+            team, holds = await self._build(thread, folder)
             return team
 
         successor = Successor(self._store, log, build=build, info=lambda: self._info(thread.team))
@@ -179,18 +177,18 @@ class Sessions:
         live.closes, live.acts, live.folder = holds.closes, holds.acts, folder
         return live
 
-    async def _build(self, thread: Thread, folder: Path) -> DurableTeam:
+    async def _build(self, thread: Thread, folder: Path) -> tuple[DurableTeam, Holdings]:
         if thread.team not in self._teams.names():
             raise TeamUnusable(
                 f"The team {thread.team!r} is not configured any more. "
                 "Begin a new thread with /new."
             )
-        team = await self._teams.build(thread.team, workdir=folder)
-        if not _can_be_saved(team):
+        built = await self._teams.build(thread.team, workdir=folder)
+        if not _can_be_saved(built.team):
             raise TeamUnusable(
                 f"The team {thread.team!r} can't be saved, so it can't be used here."
             )
-        return team
+        return built.team, built.holds
 
     def stop(self, thread: str, turn: str) -> None:
         """Stop this turn of the thread, whether it runs already or is about to."""

@@ -8,11 +8,11 @@ import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, cast
 
+from gateway.content.task import USER
 from gateway.content.untrusted import genuine, plain_name
 from gateway.errors import TeamUnusable
 from gateway.events import MessageFinished, MessageJoined, SessionEvent, TurnStarted
 from gateway.registry import TeamInfo, TeamSource
-from gateway.sessions.event_mapper import USER
 from gateway.sessions.live_team import LiveTeam
 from gateway.sessions.turn_writer import TurnLog
 from gateway.store.protocols import SessionReader, SessionStore

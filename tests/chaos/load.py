@@ -18,9 +18,10 @@ from typing import Any
 from gateway.access.authority import OperatorsOnly
 from gateway.conversation import Author, ConversationKey, InboundMessage
 from gateway.delivery.service import delivering
+from gateway.factory.ownership import held_by
 from gateway.gateway import Gateway
 from gateway.outbox import OutboxRow
-from gateway.registry import TeamInfo, ToolRule
+from gateway.registry import BuiltTeam, TeamInfo, ToolRule
 from gateway.store.decisions import Accepted
 from gateway.store.sqlite.store import SqliteStore
 from gateway.store.turn_records import Lease, Recorded
@@ -127,7 +128,11 @@ class Teams:
     def rule(self, team: str, call: ToolCall, asker: Author) -> ToolRule:
         return ToolRule(action="allow")
 
-    async def build(self, name: str, *, workdir: Path) -> Team:
+    async def build(self, name: str, *, workdir: Path) -> BuiltTeam:
+        team = self._make(name, workdir)
+        return BuiltTeam(team=team, holds=held_by(team))
+
+    def _make(self, name: str, workdir: Path) -> Team:
         match name:
             case "nested":
                 return self._nested(workdir)

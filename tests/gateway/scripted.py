@@ -11,10 +11,12 @@ from typing import Any, cast
 
 from gateway.client import Client
 from gateway.control.local_client import LocalClient
+from gateway.control.socket_server import serve_control
 from gateway.conversation import Author
 from gateway.events import SessionEvent, TurnFinished
+from gateway.factory.ownership import held_by
 from gateway.gateway import Gateway
-from gateway.registry import TeamInfo, ToolRule
+from gateway.registry import BuiltTeam, TeamInfo, ToolRule
 from gateway.store.sqlite.store import SqliteStore
 from teams import RoundRobinGroupChat
 from teams.agents import AssistantAgent
@@ -87,10 +89,11 @@ class ScriptedTeams:
             definition="1",
         )
 
-    async def build(self, name: str, *, workdir: Path) -> Team:
+    async def build(self, name: str, *, workdir: Path) -> BuiltTeam:
         self.built += 1
         self.workdirs.append(workdir)
-        return self.make()
+        team = self.make()
+        return BuiltTeam(team=team, holds=held_by(team))
 
     def rule(self, team: str, call: ToolCall, asker: Author) -> ToolRule:
         return self.rules.get(call.name, self.rule_of_others)
@@ -103,7 +106,7 @@ class ScriptedTeams:
 async def opened(folder: Path, make: Callable[[], Team] | ScriptedTeams, **more):
     """The operator's client of a gateway on the store in `folder`."""
     teams = make if isinstance(make, ScriptedTeams) else ScriptedTeams(make)
-    async with Gateway(SqliteStore(folder), teams, **more) as gateway:
+    async with Gateway(SqliteStore(folder), teams, **more) as gateway, serve_control(gateway):
         yield LocalClient(gateway)
 
 

@@ -92,12 +92,13 @@ async def test_a_team_without_mistakes_builds_and_comes_back_from_its_json(
     lines = [f"{name} = {as_toml(team)}" for name, team in teams.items()]
     path.write_text("\n".join([MODEL, *lines]))
     try:
-        source = TeamFactory(load_config(path), start_folder=tmp_path)
+        loaded = load_config(path)
+        source = TeamFactory(loaded.config, loaded.imports, start_folder=tmp_path)
     except ConfigError:
         return
     for name in source.names():
         assert source.info(name).definition
-        team = await source.build(name, workdir=tmp_path, portable=True)
+        team = (await source.build(name, workdir=tmp_path, portable=True)).team
         dumped = team.dump_component().model_dump()
         again = Team.load_component(dumped, Team)
         assert again.dump_component().model_dump() == dumped

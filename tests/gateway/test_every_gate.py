@@ -146,8 +146,9 @@ async def from_json(folder: Path) -> Team:
 
 async def built(folder: Path, team: str) -> Team:
     (folder / "config.toml").write_text(f"[teams.t]\n{team}\n")
-    factory = TeamFactory(load_config(folder / "config.toml"), start_folder=folder)
-    return await factory.build("t", workdir=folder)
+    loaded = load_config(folder / "config.toml")
+    factory = TeamFactory(loaded.config, loaded.imports, start_folder=folder)
+    return (await factory.build("t", workdir=folder)).team
 
 
 WAYS: dict[str, Callable[[], Team]] = {

@@ -61,7 +61,7 @@ async def test_an_agent_has_the_tools_of_a_server_beside_its_own(
         loaded = load_config(tmp_path / "config.toml")
         assert "swordfish" in set(secrets_of(loaded.config))
         model.script(Reply(calls=[Call(name="add", arguments='{"a": 1, "b": 2}')]), Reply(text="3"))
-        teams = TeamFactory(loaded, start_folder=tmp_path)
+        teams = TeamFactory(loaded.config, loaded.imports, start_folder=tmp_path)
         # The server ends with the gateway: a task of it that is left would fail the test.
         async with Gateway(SqliteStore(tmp_path / "store"), teams) as gateway:
             client = LocalClient(gateway)

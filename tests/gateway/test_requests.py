@@ -11,6 +11,7 @@ from gateway.app.threads import audit_table
 from gateway.client import Answer
 from gateway.control.local_client import LocalClient
 from gateway.control.socket_client import SocketClient
+from gateway.control.socket_server import serve_control
 from gateway.conversation import Author, Click, ConversationKey, InboundMessage
 from gateway.events import (
     InputReminded,
@@ -303,7 +304,7 @@ async def test_the_asker_may_approve_where_the_tools_policy_says_so(tmp_path):
 async def test_twenty_people_in_two_processes_settle_it_exactly_once(tmp_path):
     office = Office(tmp_path, rule=ToolRule(action="ask"))
     answers = [APPROVE, DENY, ALWAYS, Answer(kind="deny", text="no")]
-    async with office.open():
+    async with office.open() as gateway, serve_control(gateway):
         request = await office.ask()
         elsewhere = await SocketClient.connect(tmp_path)
         said = await asyncio.gather(

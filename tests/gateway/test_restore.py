@@ -20,7 +20,7 @@ from gateway.errors import GatewayError, StoreInUse
 from gateway.gateway import Gateway
 from gateway.store.sqlite.store import SqliteStore
 from tests.fakes.scripted_platform import Platform, installed
-from tests.gateway.scripted import ScriptedTeams, solo
+from tests.gateway.scripted import ScriptedTeams, opened, solo
 
 pytestmark = pytest.mark.usefixtures("fresh_imports")
 
@@ -165,7 +165,7 @@ async def test_who_does_not_begin_anew_by_itself_is_named_and_keeps_its_store(tm
     await write(tmp_path, "kept")
     store, backup = SqliteStore(tmp_path / "store"), tmp_path / "backup.db"
     await store.backup(backup)
-    async with Gateway(SqliteStore(tmp_path / "store"), ScriptedTeams(lambda: solo("yes"))):
+    async with opened(tmp_path / "store", lambda: solo("yes")):
         operator = await SocketClient.connect(store.folder)
         with pytest.raises(GatewayError, match=f"Process {os.getpid()} uses the store. End it"):
             await operator.restore(backup)

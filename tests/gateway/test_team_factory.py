@@ -137,7 +137,8 @@ def parts(tmp_path, fresh_imports):
 def factory(folder: Path, text: str, **options) -> TeamFactory:
     path = folder / "config.toml"
     path.write_text(dedent(text))
-    return TeamFactory(load_config(path), start_folder=folder, **options)
+    loaded = load_config(path)
+    return TeamFactory(loaded.config, loaded.imports, start_folder=folder, **options)
 
 
 def clients(folder: Path) -> list:
@@ -151,7 +152,7 @@ async def said(team: Team, task: str = "Hi") -> list[str]:
 
 
 async def build(source: TeamFactory, folder: Path, name: str = "") -> Team:
-    return await source.build(name or source.default, workdir=folder)
+    return (await source.build(name or source.default, workdir=folder)).team
 
 
 # --- TOML ---
@@ -456,7 +457,7 @@ async def test_a_python_function_gets_the_threads_folder_and_its_options(parts):
         """,
     )
     workdir = parts / "thread_7"
-    team = await source.build("f", workdir=workdir)
+    team = (await source.build("f", workdir=workdir)).team
     assert team.name == "thread_7"
     assert len((await team.run(task="Hi")).messages) == 3
 
@@ -791,7 +792,7 @@ async def test_code_is_run_in_the_threads_own_folder_with_the_functions_it_may_u
     )
     workdir = own / "thread"
     workdir.mkdir()
-    team = await source.build("t", workdir=workdir)
+    team = (await source.build("t", workdir=workdir)).team
     code = "import os\nfrom functions import double\nprint(double(21), os.getcwd())"
     [_, answer] = await said(team, f"```python\n{code}\n```")
     assert answer.strip() == f"terminal: 42 {workdir}"
@@ -879,5 +880,5 @@ async def test_a_team_from_python_may_take_part_in_one_of_toml(parts):
         factory = "parts:team"
         """,
     )
-    team = await source.build("t", workdir=parts / "inner")
+    team = (await source.build("t", workdir=parts / "inner")).team
     assert [line.split(": ")[0] for line in await said(team)] == ["user", "a", "a"]

@@ -108,12 +108,13 @@ async def test_an_example_runs_as_the_page_says(
     openai_server.script(*ordered)
     openai_server.rule(*rules)
     (folder / "config.toml").write_text(example.config)
-    source = TeamFactory(load_config(folder / "config.toml"), start_folder=folder)
+    loaded = load_config(folder / "config.toml")
+    source = TeamFactory(loaded.config, loaded.imports, start_folder=folder)
 
     async def ask(prompt: str, token: CancellationToken | None) -> str:
         return example.says
 
-    team = await source.build(source.default, workdir=folder)
+    team = (await source.build(source.default, workdir=folder)).team
     with run_hooks(ask=ask):
         result = await team.run(task=example.task)
     await source.aclose()

@@ -86,7 +86,8 @@ def folder(tmp_path: Path) -> Path:
 
 def source(folder: Path, text: str) -> TeamFactory:
     (folder / "config.toml").write_text(dedent(text))
-    return TeamFactory(load_config(folder / "config.toml"), start_folder=folder)
+    loaded = load_config(folder / "config.toml")
+    return TeamFactory(loaded.config, loaded.imports, start_folder=folder)
 
 
 def ran() -> list[str]:
