@@ -6,6 +6,7 @@ import json
 import os
 from typing import Protocol, TextIO
 
+from gateway.app.plain_text import PlainText
 from gateway.events import (
     InputRequested,
     Notice,
@@ -15,7 +16,6 @@ from gateway.events import (
     TurnFinished,
     dump_event,
 )
-from gateway.render.plain import PlainText
 from gateway.render.sanitize import sanitize
 
 _CLEAR_LINE = "\r\x1b[K"

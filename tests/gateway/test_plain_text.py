@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gateway.app.plain_text import PlainText
 from gateway.events import MessageFinished, Notice, SessionEvent, TextDelta
-from gateway.render.plain import PlainText
 
 
 def delta(text: str, message: str = "1", *, replace: bool = False) -> TextDelta:
