@@ -32,6 +32,6 @@ async def check(config: Config, routes: Sequence[Route]) -> Checked:
 
 def simulate(port: int = 0) -> AbstractAsyncContextManager[Simulation]:
     """A Discord on this machine, for `parley simulate discord`."""
-    from adapters.discord.simulator.command import simulate  # it loads a web server
+    from adapters.discord.console.command import simulate  # it loads a web server
 
     return simulate(port)

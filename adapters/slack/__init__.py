@@ -33,6 +33,6 @@ async def check(config: Config, routes: Sequence[Route]) -> Checked:
 
 def simulate(port: int = 0) -> AbstractAsyncContextManager[Simulation]:
     """A Slack workspace on this machine, for `parley simulate slack`."""
-    from adapters.slack.simulator.command import simulate  # it loads a web server
+    from adapters.slack.console.command import simulate  # it loads a web server
 
     return simulate(port)

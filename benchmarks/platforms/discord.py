@@ -8,7 +8,7 @@ from pydantic import SecretStr
 
 from adapters.discord import Config
 from adapters.discord.adapter import DiscordAdapter
-from adapters.discord.simulator import Channel, DiscordSimulator, Message
+from adapters.discord.testing import Channel, DiscordSimulator, Message
 from benchmarks.gateway.scenarios import Closed
 from benchmarks.gateway.teams import DoNothing
 from benchmarks.platforms.served import (

@@ -8,7 +8,7 @@ from collections import Counter
 
 from adapters.slack import Config
 from adapters.slack.adapter import SlackAdapter
-from adapters.slack.simulator import HOME, RealClock, SlackSimulator
+from adapters.slack.testing import HOME, RealClock, SlackSimulator
 from benchmarks.gateway.scenarios import Closed
 from benchmarks.gateway.teams import DoNothing
 from benchmarks.platforms.served import (

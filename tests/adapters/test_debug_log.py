@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from adapters.discord.simulator import DiscordSimulator
-from adapters.slack.simulator import SlackSimulator
+from adapters.discord.testing import DiscordSimulator
+from adapters.slack.testing import SlackSimulator
 from gateway.base.logging import OWN, log_to
 from tests.adapters.discord.serving import all_told, said, serving
 from tests.adapters.slack.serving import served

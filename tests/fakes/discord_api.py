@@ -12,8 +12,8 @@ from typing import Any
 from jsonschema import Draft202012Validator, FormatChecker
 from referencing import Registry, Resource
 
-from adapters.discord.simulator import Call
 from adapters.discord.simulator.world import Event
+from adapters.discord.testing import Call
 
 DESCRIPTION = Path(__file__).parent.parent / "data" / "discord" / "openapi.json"
 URN = "urn:discord"

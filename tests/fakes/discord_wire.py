@@ -18,7 +18,7 @@ import yarl
 from discord.gateway import DiscordWebSocket
 from discord.http import Route
 
-from adapters.discord.simulator import Call, DiscordSimulator
+from adapters.discord.testing import Call, DiscordSimulator
 from tests.fakes.discord_api import api_description
 
 

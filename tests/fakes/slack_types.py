@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from adapters.slack.simulator import SlackSimulator
+from adapters.slack.testing import SlackSimulator
 from tests.fakes.json_schema import mismatches
 
 SCHEMAS = Path(__file__).parents[1] / "data" / "slack" / "schemas"

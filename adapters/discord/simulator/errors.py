@@ -7,10 +7,6 @@ from typing import Any, TypeAlias
 Json: TypeAlias = dict[str, Any]
 
 
-class Impossible(Exception):
-    """Discord's client would not let a person do this: no such button, no permission ..."""
-
-
 class Refused(Exception):
     """The request is not done. `errors` names the fields of a malformed body.
 

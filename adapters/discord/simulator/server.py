@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
 import logging
-import math
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Any, TypeAlias, assert_never
+from typing import TypeAlias
 
 from aiohttp import web
 
@@ -19,21 +16,12 @@ from adapters.discord.simulator import (
     rest_webhooks,
 )
 from adapters.discord.simulator.calls import Call, Handler, Reply, Routes
-from adapters.discord.simulator.drafts import Upload
 from adapters.discord.simulator.errors import Json, Refused, not_found, unauthorized
-from adapters.discord.simulator.faults import (
-    Cut,
-    Fails,
-    Fault,
-    Faults,
-    Refuses,
-    Slow,
-    TooMany,
-)
 from adapters.discord.simulator.gateway import Gateway
 from adapters.discord.simulator.intents import application_flags
-from adapters.discord.simulator.limits import Limits, Taken, major
+from adapters.discord.simulator.limits import Limits, major
 from adapters.discord.simulator.payloads import application
+from adapters.discord.simulator.wire import ConnectionCut, read_body, refusal, respond, too_many
 from adapters.discord.simulator.world import World
 
 logger = logging.getLogger(__name__)
@@ -41,23 +29,24 @@ logger = logging.getLogger(__name__)
 API = "/api/v10"
 BIGGEST = 64 * 2**20
 Answer: TypeAlias = Callable[[], web.Response]
-
-VIA = {"Via": "1.1 google"}
-CLOUDFLARE = "<html><body>You are being rate limited</body></html>"
-
-
-class _Cut(Exception):
-    """The connection is cut instead of an answer."""
+Disturbance: TypeAlias = Callable[[Call, Answer], Awaitable[web.Response | None]]
+"""A bad answer to a request, before or after it is done; None lets the request pass."""
 
 
 class Server:
-    """Takes requests, lets them pass limits and faults, and remembers them as `calls`."""
+    """Takes requests, lets them pass limits and `disturb`, and remembers them as `calls`."""
 
-    def __init__(self, world: World, gateway: Gateway, token: str) -> None:
+    def __init__(
+        self,
+        world: World,
+        gateway: Gateway,
+        limits: Limits,
+        token: str,
+        disturb: Disturbance | None = None,
+    ) -> None:
         self.world = world
         self.gateway = gateway
-        self.limits = Limits(world.clock)
-        self.faults = Faults()
+        self.limits = limits
         self.calls: list[Call] = []
         self.on_exchange: list[Callable[[Call], None]] = []
         """Told of every request once it is answered."""
@@ -65,6 +54,7 @@ class Server:
         """Errors of the simulator's own."""
         self.port = 0
         self._token = token
+        self._disturb = disturb
         self._runner: web.AppRunner | None = None
 
     async def start(self, port: int = 0) -> None:
@@ -143,19 +133,19 @@ class Server:
 
     async def _attend(self, call: Call, request: web.Request, answer: Answer) -> web.Response:
         try:
-            await _read(call, request)
-            fault = self.faults.next(call)
-            response = answer() if fault is None else await self._fail(call, fault, answer)
-        except _Cut:
+            await read_body(call, request)
+            bad = await self._disturb(call, answer) if self._disturb else None
+            response = answer() if bad is None else bad
+        except ConnectionCut:
             if request.transport is not None:
                 request.transport.abort()
             response = web.Response()
         except Refused as refused:
-            response = _refused(call, refused)
+            response = refusal(call, refused)
         except Exception as error:
             logger.exception("%s %s", call.method, call.path)
             self.broken.append(error)
-            response = _respond(call, 500, {"message": "500: Internal Server Error", "code": 0})
+            response = respond(call, 500, {"message": "500: Internal Server Error", "code": 0})
         self._done(call)
         return response
 
@@ -171,12 +161,12 @@ class Server:
         place = major(call.parameters)
         taken = self.limits.take(call.method, call.route, place, call.connection)
         if taken.retry_after is not None:
-            return _too_many(call, taken)
+            return too_many(call, taken)
         try:
             reply = handler(self.world, call)
         except Refused as refused:
-            return _refused(call, refused, taken.headers)
-        return _respond(call, reply.status, reply.body, taken.headers)
+            return refusal(call, refused, taken.headers)
+        return respond(call, reply.status, reply.body, taken.headers)
 
     def _file(self, call: Call) -> web.Response:
         wanted = call.id("attachment_id")
@@ -186,45 +176,6 @@ class Server:
             return web.Response(status=404, text="This content is no longer available.")
         call.status = 200
         return web.Response(body=found.content, content_type=found.content_type)
-
-    async def _fail(self, call: Call, fault: Fault, answer: Answer) -> web.Response:
-        call.fault = type(fault).__name__
-        committed = isinstance(fault, Fails | Cut | Slow) and fault.committed
-        done = answer() if committed else None
-        match fault:
-            case Fails(status=status):
-                text = f"{status}: the simulator was asked to fail"
-                return _respond(call, status, {"message": text, "code": 0})
-            case TooMany():
-                return self._refuse(call, fault)
-            case Cut():
-                call.status = call.answer = None
-                raise _Cut
-            case Slow(seconds=seconds, until=until):
-                await asyncio.sleep(seconds)
-                if until is not None:
-                    await until.wait()
-                return answer() if done is None else done
-            case Refuses(status=status, code=code, message=message):
-                raise Refused(status, code, message)
-            case _:
-                assert_never(fault)
-
-    def _refuse(self, call: Call, fault: TooMany) -> web.Response:
-        route = f"{call.method} {call.route}"
-        everywhere = fault.scope == "global"
-        bucket = None if everywhere else self.limits.bucket(route, major(call.parameters))
-        taken = self.limits.refuse(bucket, fault.retry_after, fault.scope, call.connection)
-        if fault.html:
-            call.status, call.answer, call.avoidable = 429, CLOUDFLARE, taken.avoidable
-            headers = {"Retry-After": _whole(fault.header or fault.retry_after)}
-            return web.Response(status=429, text=CLOUDFLARE, headers=headers)
-        response = _too_many(call, taken)
-        if fault.header is not None:
-            response.headers["Retry-After"] = _whole(fault.header)
-        if not fault.via:
-            del response.headers["Via"]
-        return response
 
     def _check_token(self, call: Call) -> None:
         free = {"webhook_token", "interaction_token"} & set(call.parameters)
@@ -236,68 +187,3 @@ class Server:
 
 def _nowhere(world: World, call: Call) -> Reply:
     raise not_found()
-
-
-async def _read(call: Call, request: web.Request) -> None:
-    if request.content_type == "multipart/form-data":
-        await _read_form(call, request)
-    elif request.body_exists:
-        call.body = _json(await request.text())
-    if call.body is None and call.method in ("POST", "PATCH", "PUT"):
-        call.body = {}
-
-
-async def _read_form(call: Call, request: web.Request) -> None:
-    for name, value in (await request.post()).items():
-        if isinstance(value, web.FileField):
-            key = name.removeprefix("files[").removesuffix("]")
-            with value.file as file:
-                call.uploads[key] = Upload(value.filename, file.read(), value.content_type)
-        elif name == "payload_json":
-            call.body = _json(str(value))
-
-
-def _json(text: str) -> Any:
-    if not text:
-        return None
-    try:
-        return json.loads(text)
-    except ValueError:
-        raise Refused(400, 50109, "The request body contains invalid JSON.") from None
-
-
-def _respond(
-    call: Call, status: int, body: Any, headers: dict[str, str] | None = None
-) -> web.Response:
-    call.status, call.answer = status, body
-    if body is None:
-        return web.Response(status=status, headers={**VIA, **(headers or {})})
-    # discord.py takes no other spelling of the content type as JSON.
-    told = {"Content-Type": "application/json", **VIA, **(headers or {})}
-    return web.Response(status=status, body=json.dumps(body).encode(), headers=told)
-
-
-def _refused(call: Call, refused: Refused, headers: dict[str, str] | None = None) -> web.Response:
-    if refused.retry_after is not None:
-        headers = {**(headers or {}), "Retry-After": _whole(refused.retry_after)}
-    return _respond(call, refused.status, refused.body(), headers)
-
-
-def _whole(seconds: float) -> str:
-    return str(math.ceil(seconds))
-
-
-def _too_many(call: Call, taken: Taken) -> web.Response:
-    assert taken.retry_after is not None
-    call.avoidable = taken.avoidable
-    everywhere = taken.scope == "global"
-    body: Json = {
-        "message": "You are being rate limited.",
-        "retry_after": taken.retry_after,
-        "global": everywhere,
-        "code": 0,
-    }
-    headers = {**taken.headers, "Retry-After": _whole(taken.retry_after)}
-    if everywhere:
-        headers["X-RateLimit-Global"] = "true"
-    return _respond(call, 429, body, headers)

@@ -1,47 +1,45 @@
-"""The Web API: who may call what and how often, and what goes wrong on the way."""
+"""The Web API: who may call what and how often, and which answers it gets."""
 
 from __future__ import annotations
 
-import json
+from collections.abc import Awaitable, Callable
 from http import HTTPStatus
+from typing import TypeAlias
 
 from aiohttp import web
 
-from adapters.slack.simulator.call import ApiError, Call, Method
-from adapters.slack.simulator.clock import sleep
-from adapters.slack.simulator.faults import (
-    Delay,
-    Fault,
-    Garbled,
-    Limited,
-    Refused,
-    Reset,
-    ServerError,
-    Truncated,
-)
+from adapters.slack.simulator.call import Call, Method
+from adapters.slack.simulator.errors import ApiError
 from adapters.slack.simulator.methods import METHODS
 from adapters.slack.simulator.state import Json
-from adapters.slack.simulator.wire import answer, cut, read_call, truncate
+from adapters.slack.simulator.wire import answer, read_call
 from adapters.slack.simulator.world import Grant, World
+
+Run: TypeAlias = Callable[[Call], Json]
+"""Does a call; what is answered, refusals too."""
+Disturbance: TypeAlias = Callable[[web.Request, Call, Run], Awaitable[web.StreamResponse | None]]
+"""A bad answer to a call, before or after its effect; None lets the call pass."""
 
 
 class Api:
-    """The methods of a world, behind `/api/METHOD`."""
+    """The methods of a world, behind `/api/METHOD`. `disturb` stands in the way of every call."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, disturb: Disturbance | None = None) -> None:
+        self.calls: list[Call] = []
         self._world = world
+        self._disturb = disturb
 
     async def serve(self, request: web.Request) -> web.StreamResponse:
-        """Answer one call, or fail as it was ordered."""
+        """Answer one call, unless it is disturbed."""
         call = await read_call(request, self._world)
-        self._world.calls.append(call)
+        self.calls.append(call)
         self._world.changed()
-        fault = self._world.faults.take(call.method)
         try:
-            if fault is None:
-                return answer(call, self._run(call))
-            call.fault = type(fault).__name__
-            return await self._fail(request, call, fault)
+            if self._disturb is not None:
+                bad = await self._disturb(request, call, self._run)
+                if bad is not None:
+                    return bad
+            return answer(call, self._run(call))
         finally:
             self._world.changed()
 
@@ -107,40 +105,6 @@ class Api:
                 return workspace.id
         return of_it[0].id
 
-    async def _fail(self, request: web.Request, call: Call, fault: Fault) -> web.StreamResponse:
-        """Meet a fault: refuse, or answer badly before or after the effect."""
-        match fault:
-            case Refused(error, body):
-                return _refuse(call, error, body)
-            case Limited(retry_after, plainly):
-                call.status = HTTPStatus.OK if plainly else HTTPStatus.TOO_MANY_REQUESTS
-                error = "rate_limited" if plainly else "ratelimited"
-                return _refuse(call, error, {"retry_after": retry_after})
-            case ServerError(_, applied) | Reset(applied):
-                if applied:
-                    self._run(call)
-            case Delay(seconds, applied):
-                body = self._run(call) if applied else None
-                await sleep(self._world.clock, seconds)
-                return answer(call, self._run(call) if body is None else body)
-            case Truncated() | Garbled():
-                pass
-        return await self._break(request, call, fault)
-
-    async def _break(self, request: web.Request, call: Call, fault: Fault) -> web.StreamResponse:
-        """Answer so that no client can read it."""
-        match fault:
-            case ServerError(status):
-                call.status = status
-                return web.Response(status=status, text="upstream failure")
-            case Truncated():
-                return await truncate(request, json.dumps(self._run(call)))
-            case Garbled():
-                self._run(call)
-                return web.Response(text="<html>down</html>", content_type="application/json")
-            case _:
-                return cut(request)
-
 
 def _method(call: Call) -> Method:
     if call.method not in METHODS:
@@ -148,8 +112,3 @@ def _method(call: Call) -> Method:
     if call.broken:
         raise ApiError("invalid_json")
     return METHODS[call.method]
-
-
-def _refuse(call: Call, error: str, body: Json) -> web.Response:
-    call.error = error
-    return answer(call, {"ok": False, "error": error, **body})

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
-from adapters.slack.simulator.call import ApiError
+from adapters.slack.simulator.errors import ApiError
 from adapters.slack.simulator.state import Json
 
 MOST_BLOCKS = 50

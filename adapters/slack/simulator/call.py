@@ -5,29 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
+from typing import Any, Literal, TypeAlias, cast
 
+from adapters.slack.simulator.errors import ApiError, invalid_arguments
 from adapters.slack.simulator.state import Json, Workspace
-
-if TYPE_CHECKING:
-    from adapters.slack.simulator.world import Grant, World
+from adapters.slack.simulator.world import Grant, World
 
 TokenKind: TypeAlias = Literal["bot", "app", "none"]
-
-
-class ApiError(Exception):
-    """What a method answers with `ok: false`. `body` are further fields of the answer."""
-
-    def __init__(self, code: str, **body: Any) -> None:
-        super().__init__(code)
-        self.code = code
-        self.body = body
-
-
-def invalid_arguments(*messages: str) -> ApiError:
-    """The refusal of arguments, with what is wrong about them."""
-    details = [f"[ERROR] {message}" for message in messages]
-    return ApiError("invalid_arguments", response_metadata={"messages": details})
 
 
 @dataclass(kw_only=True)

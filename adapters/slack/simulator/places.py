@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from adapters.slack.simulator.call import ApiError, Call
+from adapters.slack.simulator.call import Call
+from adapters.slack.simulator.errors import ApiError
 from adapters.slack.simulator.state import Channel, Message
 
 READ_SCOPES = {"channel": "channels", "group": "groups", "im": "im", "mpim": "mpim"}

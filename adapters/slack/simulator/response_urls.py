@@ -8,7 +8,7 @@ from typing import Any
 from aiohttp import web
 
 from adapters.slack.simulator.blocks import as_kept, check_blocks
-from adapters.slack.simulator.call import ApiError
+from adapters.slack.simulator.errors import ApiError
 from adapters.slack.simulator.state import Json, Message
 from adapters.slack.simulator.world import ResponseUrl, World
 

@@ -8,10 +8,9 @@ import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from adapters.slack.simulator.call import ApiError, Call
 from adapters.slack.simulator.clock import Clock
 from adapters.slack.simulator.deliveries import Deliveries, Delivery, DeliveryKind
-from adapters.slack.simulator.faults import Faults
+from adapters.slack.simulator.errors import ApiError
 from adapters.slack.simulator.quota import EventQuota
 from adapters.slack.simulator.rates import Rates
 from adapters.slack.simulator.settings import AppSettings
@@ -79,12 +78,10 @@ class World:
         self.app = app
         self.clock = clock
         self.rates = Rates(clock, enforced=rates)
-        self.faults = Faults()
         self.base = ""
         """The URL that the simulator is reached at."""
         self.workspaces: dict[str, Workspace] = {}
         self.grants: dict[str, Grant] = {}
-        self.calls: list[Call] = []
         self.triggers: dict[str, Trigger] = {}
         self.response_urls: dict[str, ResponseUrl] = {}
         self.codes: dict[str, Json] = {}

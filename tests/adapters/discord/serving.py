@@ -13,7 +13,7 @@ from pydantic import SecretStr
 
 from adapters.discord import Config
 from adapters.discord.adapter import DiscordAdapter
-from adapters.discord.simulator import Channel, DiscordSimulator, Interaction, Message
+from adapters.discord.testing import Channel, DiscordSimulator, Interaction, Message
 from gateway.access.authority import RoutedAccess
 from gateway.config.routes import Route
 from gateway.gateway import Gateway

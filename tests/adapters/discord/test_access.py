@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from adapters.discord.simulator import DiscordSimulator, Message, Person
+from adapters.discord.testing import DiscordSimulator, Message, Person
 from gateway.adapter import NOT_ALLOWED
 from gateway.config.routes import Route
 from gateway.gateway import Gateway

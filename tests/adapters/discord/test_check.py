@@ -4,7 +4,7 @@ from pydantic import SecretStr
 
 import adapters.discord
 from adapters.discord import check
-from adapters.discord.simulator import DiscordSimulator
+from adapters.discord.testing import DiscordSimulator
 from gateway.config.routes import Route
 from tests.adapters.discord.serving import config_of
 

@@ -11,7 +11,7 @@ from pydantic import SecretStr
 from adapters.discord import Config, build
 from adapters.discord.connection import event_queue as events
 from adapters.discord.connection.connection import Connection, client_of
-from adapters.discord.simulator import DiscordSimulator, Fails, Refuses
+from adapters.discord.testing import DiscordSimulator, Fails, Refuses
 from gateway.access.authority import RoutedAccess
 from gateway.adapter import AuthError
 from gateway.config.routes import Route

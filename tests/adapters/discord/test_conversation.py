@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from adapters.discord.simulator import DiscordSimulator, Fails, MessageFlag
+from adapters.discord.testing import DiscordSimulator, Fails, MessageFlag
 from gateway.config.routes import Route
 from teams import Swarm
 from teams.agents import AssistantAgent

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from adapters.discord.simulator import Call, Channel, DiscordSimulator, Message, Slow
 from adapters.discord.simulator.interactions import DEADLINE
+from adapters.discord.testing import Call, Channel, DiscordSimulator, Message, Slow
 from tests.adapters.discord.child import WORDS
 from tests.adapters.discord.serving import own, said, thread_of
 

@@ -11,7 +11,7 @@ import pytest
 
 from adapters.discord import adapter
 from adapters.discord.connection import event_queue as events
-from adapters.discord.simulator import DiscordSimulator, Slow
+from adapters.discord.testing import DiscordSimulator, Slow
 from tests.adapters.discord.serving import all_told, said, serving, thread_of
 from tests.chaos.sqlite_layer import OK, watched
 from tests.chaos.test_disk import FULL, MOODS, Moody, pytestmark

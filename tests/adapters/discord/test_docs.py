@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from adapters.discord.simulator import DiscordSimulator
+from adapters.discord.testing import DiscordSimulator
 from gateway.app.load import load_config
 from tests.adapters.discord.serving import said
 

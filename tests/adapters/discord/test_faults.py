@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from adapters.discord.simulator import Cut, DiscordSimulator, Fails, Fault, Refuses, TooMany
+from adapters.discord.testing import Cut, DiscordSimulator, Fails, Fault, Refuses, TooMany
 from tests.adapters.discord.serving import all_told, said, serving, thread_of
 from tests.fakes.scripted_model import ScriptedModel
 from tests.gateway.scripted import solo

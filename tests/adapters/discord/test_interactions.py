@@ -8,7 +8,7 @@ from pydantic import SecretStr
 
 from adapters.discord.commands import payloads, sync
 from adapters.discord.connection.rest import Rest
-from adapters.discord.simulator import Channel, DiscordSimulator, Message, Refuses, Slow
+from adapters.discord.testing import Channel, DiscordSimulator, Message, Refuses, Slow
 from gateway.config.routes import Route
 from gateway.inbound.commands import command_infos
 from gateway.registry import ToolRule

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from adapters.discord.simulator import DiscordSimulator, Fails
+from adapters.discord.testing import DiscordSimulator, Fails
 from gateway.config.routes import Route
 from gateway.config.settings import Attachments
 from gateway.gateway import Limits

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from adapters.discord.simulator import DiscordSimulator
+from adapters.discord.testing import DiscordSimulator
 from gateway.gateway import Limits
 from teams import RoundRobinGroupChat
 from teams.agents import AssistantAgent

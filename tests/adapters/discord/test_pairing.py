@@ -6,7 +6,7 @@ import time
 from functools import partial
 from pathlib import Path
 
-from adapters.discord.simulator import DiscordSimulator, Person
+from adapters.discord.testing import DiscordSimulator, Person
 from gateway.config.routes import Route
 from gateway.gateway import Gateway
 from tests.adapters.discord.serving import all_told, own, response_of, said, serving, taken

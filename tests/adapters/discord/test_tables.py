@@ -9,7 +9,7 @@ import pytest
 from adapters.discord.outbound.payloads import length
 from adapters.discord.outbound.surface import LIMITS
 from adapters.discord.outbound.tables import WIDTH, readable
-from adapters.discord.simulator import DiscordSimulator
+from adapters.discord.testing import DiscordSimulator
 from gateway.render.split import split
 from tests.adapters.discord.serving import all_told, said, serving
 from tests.fakes.scripted_model import ScriptedModel

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from adapters.discord.outbound.webhooks import CUT_OFF, user_name
-from adapters.discord.simulator import Cut, DiscordSimulator, Fails, Fault
+from adapters.discord.testing import Cut, DiscordSimulator, Fails, Fault
 from tests.adapters.discord.serving import all_told, config_of, own, said, serving, thread_of
 from tests.adapters.discord.test_interactions import card_in, ringing
 from tests.fakes.scripted_model import ScriptedModel

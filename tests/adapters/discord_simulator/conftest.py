@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from adapters.discord.simulator import DiscordSimulator
+from adapters.discord.testing import DiscordSimulator
 from tests.adapters.discord_simulator.rest import Rest
 from tests.fakes.discord_wire import discord, discord_client
 

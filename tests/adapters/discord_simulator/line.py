@@ -7,7 +7,7 @@ from typing import Any
 import aiohttp
 import discord as sdk
 
-from adapters.discord.simulator import DiscordSimulator
+from adapters.discord.testing import DiscordSimulator
 
 ALL = sdk.Intents.all().value
 

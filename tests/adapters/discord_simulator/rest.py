@@ -6,7 +6,7 @@ from typing import Any
 
 import aiohttp
 
-from adapters.discord.simulator import DiscordSimulator
+from adapters.discord.testing import DiscordSimulator
 
 
 class Rest:

@@ -10,9 +10,9 @@ from typing import Any
 import discord as sdk
 import pytest
 
-from adapters.discord.simulator import DiscordSimulator
-from adapters.discord.simulator.command import simulate
-from adapters.discord.simulator.console import Console
+from adapters.discord.console.command import simulate
+from adapters.discord.console.console import Console
+from adapters.discord.testing import DiscordSimulator
 from tests.adapters.discord_simulator.bot import Bot
 from tests.adapters.discord_simulator.line import Socket
 from tests.fakes.discord_wire import Connect

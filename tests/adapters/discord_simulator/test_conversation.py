@@ -5,7 +5,7 @@ from __future__ import annotations
 import discord as sdk
 from discord import app_commands
 
-from adapters.discord.simulator import DiscordSimulator, MessageType
+from adapters.discord.testing import DiscordSimulator, MessageType
 from tests.adapters.discord_simulator.bot import Bot
 from tests.fakes.discord_wire import Connect
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from adapters.discord.simulator import Call
+from adapters.discord.testing import Call
 from tests.fakes.discord_api import Mismatch, api_description
 
 USER = {

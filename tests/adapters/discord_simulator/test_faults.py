@@ -8,7 +8,7 @@ import aiohttp
 import discord as sdk
 import pytest
 
-from adapters.discord.simulator import Cut, DiscordSimulator, Fails, Refuses, Slow
+from adapters.discord.testing import Cut, DiscordSimulator, Fails, Refuses, Slow
 from tests.adapters.discord_simulator.bot import Bot
 from tests.adapters.discord_simulator.rest import Rest
 from tests.fakes.discord_wire import Connect

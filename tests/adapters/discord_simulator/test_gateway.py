@@ -10,7 +10,7 @@ import aiohttp
 import discord as sdk
 import pytest
 
-from adapters.discord.simulator import DiscordSimulator
+from adapters.discord.testing import DiscordSimulator
 from tests.adapters.discord_simulator.bot import Bot
 from tests.adapters.discord_simulator.line import ALL, Socket
 from tests.fakes.discord_wire import Connect

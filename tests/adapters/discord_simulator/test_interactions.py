@@ -8,7 +8,7 @@ import discord as sdk
 import pytest
 from discord import app_commands
 
-from adapters.discord.simulator import DiscordSimulator, Impossible, Interaction
+from adapters.discord.testing import DiscordSimulator, Impossible, Interaction
 from tests.adapters.discord_simulator.bot import Bot
 from tests.adapters.discord_simulator.rest import Rest
 from tests.fakes.discord_wire import Connect

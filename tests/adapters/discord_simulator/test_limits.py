@@ -8,7 +8,7 @@ import time
 import discord as sdk
 import pytest
 
-from adapters.discord.simulator import DiscordSimulator, TooMany
+from adapters.discord.testing import DiscordSimulator, TooMany
 from tests.adapters.discord_simulator.bot import Bot
 from tests.adapters.discord_simulator.rest import Rest
 from tests.fakes.discord_wire import Connect

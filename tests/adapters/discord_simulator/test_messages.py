@@ -8,7 +8,7 @@ import aiohttp
 import discord as sdk
 import pytest
 
-from adapters.discord.simulator import DiscordSimulator, Impossible, MessageFlag
+from adapters.discord.testing import DiscordSimulator, Impossible, MessageFlag
 from tests.adapters.discord_simulator.bot import Bot
 from tests.adapters.discord_simulator.rest import Rest
 from tests.fakes.discord_wire import Connect

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from adapters.discord.simulator import DiscordSimulator
+from adapters.discord.testing import DiscordSimulator
 from tests.adapters.discord_simulator.rest import Rest
 
 FORM, EMPTY, NO_ACCESS, NO_PERMISSION = (400, 50035), (400, 50006), (403, 50001), (403, 50013)

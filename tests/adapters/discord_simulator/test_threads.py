@@ -5,7 +5,7 @@ from __future__ import annotations
 import discord as sdk
 import pytest
 
-from adapters.discord.simulator import ChannelType, DiscordSimulator, Impossible, MessageType
+from adapters.discord.testing import ChannelType, DiscordSimulator, Impossible, MessageType
 from tests.adapters.discord_simulator.bot import Bot
 from tests.adapters.discord_simulator.rest import Rest
 from tests.fakes.discord_wire import Connect

@@ -11,7 +11,7 @@ from typing import Any
 
 from adapters.slack import Config
 from adapters.slack.adapter import SlackAdapter
-from adapters.slack.simulator import SlackSimulator
+from adapters.slack.testing import SlackSimulator
 from gateway.access.authority import RoutedAccess
 from gateway.config.routes import Route
 from gateway.config.settings import Limits

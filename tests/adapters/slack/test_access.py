@@ -13,8 +13,8 @@ from adapters.slack.inbound.catch_up import NOTHING
 from adapters.slack.inbound.handler import NOTED, REFUSED
 from adapters.slack.inbound.parse_interactions import ASK_TEAM
 from adapters.slack.outbound.blocks import feedback_block
-from adapters.slack.simulator import Person, SlackSimulator
 from adapters.slack.simulator.state import Message
+from adapters.slack.testing import Person, SlackSimulator
 from gateway.adapter import NOT_ALLOWED
 from gateway.registry import ToolRule
 from tests.adapters.slack.serving import Served, served

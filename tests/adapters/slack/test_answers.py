@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from adapters.slack.simulator import SlackSimulator
+from adapters.slack.testing import SlackSimulator
 from gateway.registry import ToolRule
 from teams import RoundRobinGroupChat
 from teams.agents import AssistantAgent, UserProxyAgent

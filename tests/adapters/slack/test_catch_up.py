@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from adapters.slack.simulator import AppSettings, Limited, Shown, SlackSimulator
 from adapters.slack.simulator.state import Message
+from adapters.slack.testing import AppSettings, Limited, Shown, SlackSimulator
 from gateway.app.operator import owner_status
 from tests.adapters.slack.serving import served
 

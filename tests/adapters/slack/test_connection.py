@@ -12,7 +12,7 @@ import pytest
 from adapters.slack import Config, adapter
 from adapters.slack.adapter import SlackAdapter
 from adapters.slack.connection import socket_mode as sockets
-from adapters.slack.simulator import (
+from adapters.slack.testing import (
     Fault,
     Garbled,
     Limited,

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from adapters.slack import adapter
-from adapters.slack.simulator import SlackSimulator
+from adapters.slack.testing import SlackSimulator
 from tests.adapters.slack.serving import served
 from tests.chaos.sqlite_layer import OK, dynamic, watched
 from tests.chaos.test_disk import MOODS, Moody

@@ -11,8 +11,8 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from adapters.slack.simulator import SlackSimulator
 from adapters.slack.simulator.clock import RealClock
+from adapters.slack.testing import SlackSimulator
 from gateway.app.load import load_config
 from gateway.store.tokens import new_key
 from tests.adapters.slack.process import Shell

@@ -18,7 +18,7 @@ import aiohttp
 import pytest
 
 from adapters.slack.adapter import SlackAdapter
-from adapters.slack.simulator import Refused, SlackSimulator
+from adapters.slack.testing import Refused, SlackSimulator
 from gateway.errors import GatewayError
 from gateway.gateway import Gateway
 from gateway.store.sqlite.store import SqliteStore

@@ -15,7 +15,7 @@ import pytest
 from pydantic import SecretStr
 
 from adapters.slack.connection.oauth import States
-from adapters.slack.simulator import SlackSimulator
+from adapters.slack.testing import SlackSimulator
 from gateway.store.sqlite.store import SqliteStore
 from gateway.store.tokens import TokenStore, new_key
 from tests.adapters.slack.serving import Served, served

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from adapters.slack.simulator import SlackSimulator
 from adapters.slack.simulator.clock import RealClock
+from adapters.slack.testing import SlackSimulator
 from tests.adapters.slack.process import Shell
 from tests.adapters.slack.test_docs import TOML, settings, write
 from tests.adapters.slack.test_http import free_port

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from adapters.slack import Config, check
 from adapters.slack.manifest import events_of, manifest_of, scopes_of
-from adapters.slack.simulator import SlackSimulator
+from adapters.slack.testing import SlackSimulator
 from gateway.app.load import load_config
 from gateway.cli import main
 from gateway.config.problems import ConfigError

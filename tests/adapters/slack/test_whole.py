@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from adapters.slack.simulator import Shown, SlackSimulator
 from adapters.slack.simulator.clock import RealClock
 from adapters.slack.simulator.state import Message
+from adapters.slack.testing import Shown, SlackSimulator
 from teams import Swarm
 from teams.agents import AssistantAgent
 from teams.base import Team

@@ -16,7 +16,7 @@ from pydantic import SecretStr
 from adapters.slack.config import Config
 from adapters.slack.connection.clients import SlackClients
 from adapters.slack.outbound.surface import SlackSurface
-from adapters.slack.simulator import HOME
+from adapters.slack.testing import HOME
 from gateway.access.authority import OperatorsOnly
 from gateway.conversation import Author, ConversationKey, InboundMessage
 from gateway.delivery.service import delivering

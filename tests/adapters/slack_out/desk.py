@@ -13,8 +13,8 @@ from adapters.slack.config import Config
 from adapters.slack.connection.clients import SlackClients
 from adapters.slack.connection.clock import Clock
 from adapters.slack.outbound.surface import SlackSurface
-from adapters.slack.simulator import HOME, AppSettings, Shown, SlackSimulator
 from adapters.slack.simulator.state import Message
+from adapters.slack.testing import HOME, AppSettings, Shown, SlackSimulator
 from gateway.conversation import ConversationKey
 from gateway.surface import Activity, ActivityStatus, Content, Part, Place, Speech
 

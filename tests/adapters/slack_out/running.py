@@ -11,8 +11,8 @@ from typing import Any
 from adapters.slack.connection.clients import SlackClients
 from adapters.slack.connection.clock import Clock, sleep
 from adapters.slack.outbound.surface import SlackSurface
-from adapters.slack.simulator import HOME, Person, Shown, SlackSimulator, VirtualClock
 from adapters.slack.simulator.state import Message
+from adapters.slack.testing import HOME, Person, Shown, SlackSimulator, VirtualClock
 from gateway.access.authority import OperatorsOnly
 from gateway.conversation import Author, ConversationKey, InboundMessage
 from gateway.delivery.service import delivering

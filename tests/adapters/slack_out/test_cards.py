@@ -7,7 +7,7 @@ import pytest
 from slack_sdk.models.blocks import Block
 
 from adapters.slack.action_ids import Action, parse_action
-from adapters.slack.simulator import Refused, Reset
+from adapters.slack.testing import Refused, Reset
 from gateway.events import InputRequested
 from gateway.surface import Card, Document, Line, Rejected, Unclear, Unreachable
 from tests.adapters.slack_out.desk import Desk, part, says, tool

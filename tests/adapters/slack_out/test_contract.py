@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import pytest
 
 from adapters.slack.inbound.payload import author_id
-from adapters.slack.simulator import HOME, Limited, RealClock, Reset, Shown
+from adapters.slack.testing import HOME, Limited, RealClock, Reset, Shown
 from gateway.surface import Place, TextSurface
 from tests.adapters.slack_out.desk import Desk, at_desk
 from tests.contract.text_surface import Seen, TextSurfaceContract

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from adapters.slack.simulator import SlackSimulator
+from adapters.slack.testing import SlackSimulator
 from tests.adapters.slack_out.desk import passing
 from tests.adapters.slack_out.running import one, running
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from adapters.slack.simulator import Delay, Garbled, Limited, Refused, Reset, ServerError, Truncated
+from adapters.slack.testing import Delay, Garbled, Limited, Refused, Reset, ServerError, Truncated
 from gateway.adapter import AuthError
 from gateway.surface import (
     BusyState,

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from adapters.slack.simulator import HOME, Delay, RealClock, Refused, Shown, SlackSimulator
 from adapters.slack.simulator.state import Message
+from adapters.slack.testing import HOME, Delay, RealClock, Refused, Shown, SlackSimulator
 from gateway.conversation import ConversationKey
 from tests.adapters.slack_out.child import WORDS
 
@@ -120,7 +120,7 @@ async def test_nothing_is_lost_or_silently_doubled(tmp_path: Path, moment: Momen
             calls = lambda: slack.calls(moment.method)  # noqa: E731
             await slack.until(lambda: any(call.fault == "Delay" for call in calls()), within=60)
             first.kill()
-        slack.world.faults.clear()
+        slack.faults.clear()
         limit()
         with Process(slack, tmp_path, asked):
             await slack.until(there(lambda each: "Approve" in each.buttons), within=90)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from adapters.slack.simulator import (
+from adapters.slack.testing import (
     Garbled,
     Limited,
     Refused,

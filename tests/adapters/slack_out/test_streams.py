@@ -7,9 +7,10 @@ from dataclasses import replace
 import pytest
 from slack_sdk.models.blocks import Block
 
-from adapters.slack.simulator import AppSettings, Delay, Limited, Refused, Reset, ServerError, Shown
+from adapters.slack.testing import AppSettings, Delay, Limited, Refused, Reset, ServerError, Shown
 from gateway.surface import NoMoreText, RateLimited, Unclear, Unreachable
 from tests.adapters.slack_out.desk import Desk, at_desk, handoff, passing, says, tool
+from tests.fakes.slack_calls import over_tier
 
 
 async def test_a_growing_text_is_one_stream_that_takes_what_is_new(desk: Desk) -> None:
@@ -219,7 +220,7 @@ async def test_no_stream_is_begun_with_less_than_a_quarter_of_the_budget(desk: D
     for n, place in enumerate(places):
         await desk.surface.post(place, says("Hello ", key=f"p{n}"))
     assert desk.methods() == ["startStream"] * 14 + ["postMessage"] * 3
-    assert desk.slack.over_tier() == {}
+    assert over_tier(desk.slack) == {}
 
 
 @pytest.mark.parametrize("fault", [Reset(applied=True), ServerError(applied=True), Reset()])

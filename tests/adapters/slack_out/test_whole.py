@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from adapters.slack.connection.clock import sleep
-from adapters.slack.simulator import Limited, Refused, Shown, SlackSimulator
+from adapters.slack.testing import Limited, Refused, Shown, SlackSimulator
 from gateway.client import Answer
 from gateway.conversation import Click
 from gateway.registry import ToolRule
@@ -15,6 +15,7 @@ from teams.core import FunctionCall
 from teams.models import CreateResult, RequestUsage
 from tests.adapters.slack_out.desk import passing
 from tests.adapters.slack_out.running import one, relay, running
+from tests.fakes.slack_calls import over_tier
 from tests.gateway.scripted import calls, model, solo
 
 WORDS = [f"word{n}" for n in range(100)]
@@ -47,7 +48,7 @@ async def test_a_team_answers_in_the_thread_each_agent_under_its_name(tmp_path: 
         assert said([written], "writer") == [*WORDS, "END"]
         assert written.stream == "stopped"
         assert len(slack.calls("chat.appendStream")) > 3
-        assert slack.over_tier() == {}
+        assert over_tier(slack) == {}
         assert slack.busy == []
 
 

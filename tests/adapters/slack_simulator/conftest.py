@@ -11,8 +11,8 @@ from slack_bolt.adapter.socket_mode.async_handler import AsyncSocketModeHandler
 from slack_bolt.async_app import AsyncApp
 from slack_sdk.web.async_client import AsyncWebClient
 
-from adapters.slack.simulator import SlackSimulator
-from adapters.slack.simulator.sdk_check import sdk_complaints
+from adapters.slack.testing import SlackSimulator
+from tests.fakes.slack_calls import sdk_complaints
 from tests.fakes.slack_types import untyped
 
 HERE = Path(__file__).parent

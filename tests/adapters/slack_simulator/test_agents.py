@@ -7,8 +7,8 @@ import pytest
 from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
-from adapters.slack.simulator import SlackSimulator
 from adapters.slack.simulator.state import Message
+from adapters.slack.testing import SlackSimulator
 
 GENERAL = "C0GENERAL"
 PROMPT = {"title": "Plan", "message": "Plan my day"}

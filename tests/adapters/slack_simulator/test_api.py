@@ -8,7 +8,7 @@ import pytest
 from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
-from adapters.slack.simulator import AppSettings, SlackSimulator
+from adapters.slack.testing import AppSettings, SlackSimulator
 
 POST = {"channel": "C0GENERAL", "text": "hello"}
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from slack_bolt.async_app import AsyncApp
 
-from adapters.slack.simulator import SlackSimulator
+from adapters.slack.testing import SlackSimulator
 
 
 async def test_a_mention_starts_a_streamed_answer_in_its_thread(

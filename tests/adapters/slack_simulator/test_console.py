@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from slack_sdk.web.async_client import AsyncWebClient
 
-from adapters.slack.simulator import SlackSimulator
-from adapters.slack.simulator.console import Console
+from adapters.slack.console.console import Console
+from adapters.slack.testing import SlackSimulator
 
 
 class Terminal:

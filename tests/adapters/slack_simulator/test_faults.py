@@ -12,7 +12,7 @@ from slack_sdk.http_retry.builtin_async_handlers import (
 )
 from slack_sdk.web.async_client import AsyncWebClient
 
-from adapters.slack.simulator import (
+from adapters.slack.testing import (
     Delay,
     Garbled,
     Limited,
@@ -119,5 +119,5 @@ async def test_everything_can_fail_until_it_works_again(
     for _ in range(3):
         with pytest.raises(SlackApiError):
             await client.auth_test()
-    slack.world.faults.clear()
+    slack.faults.clear()
     await client.auth_test()

@@ -7,7 +7,7 @@ import pytest
 from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
-from adapters.slack.simulator import SlackSimulator
+from adapters.slack.testing import SlackSimulator
 
 
 async def test_the_sdk_uploads_into_a_thread(slack: SlackSimulator, client: AsyncWebClient) -> None:

@@ -9,7 +9,7 @@ import pytest
 from aiohttp import web
 from slack_bolt.async_app import AsyncApp
 
-from adapters.slack.simulator import SlackSimulator
+from adapters.slack.testing import SlackSimulator
 
 Handler = Callable[[web.Request], object]
 
@@ -152,7 +152,7 @@ async def test_an_app_that_is_not_there_is_tried_four_times(
     slack: SlackSimulator, url: str
 ) -> None:
     slack.world.app = over_http(slack, url)
-    slack.world.deliveries.transport = slack._http
+    slack.world.deliveries.transport = slack.http
     await slack.person("alice").says("general", "hello")
     for number, wait in enumerate((0, 60, 300, 0)):
         await slack.until(lambda number=number: slack.deliveries[0].attempts[number].failure)

@@ -12,7 +12,7 @@ from slack_sdk.oauth.installation_store import Installation
 from slack_sdk.oauth.token_rotation.async_rotator import AsyncTokenRotator
 from slack_sdk.web.async_client import AsyncWebClient
 
-from adapters.slack.simulator import AppSettings, SlackSimulator
+from adapters.slack.testing import AppSettings, SlackSimulator
 
 # The SDK gives the client's secret to aiohttp in the way of older versions.
 pytestmark = pytest.mark.filterwarnings("ignore:BasicAuth is deprecated:DeprecationWarning")

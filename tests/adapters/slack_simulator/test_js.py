@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from adapters.slack.simulator import SlackSimulator
+from adapters.slack.testing import SlackSimulator
 
 SCRIPT = Path(__file__).parent / "js" / "bolt.cjs"
 NODE = shutil.which("node")

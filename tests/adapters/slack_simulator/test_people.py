@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from slack_sdk.web.async_client import AsyncWebClient
 
-from adapters.slack.simulator import SlackSimulator
+from adapters.slack.testing import SlackSimulator
 
 
 def events(slack: SlackSimulator) -> list[dict[str, Any]]:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from slack_sdk.web.async_client import AsyncWebClient
 
-from adapters.slack.simulator import SlackSimulator
+from adapters.slack.testing import SlackSimulator
 from tests.fakes.slack_types import TOO_NARROW, event_name, mismatch
 
 SAMPLES = Path(__file__).parents[2] / "data" / "slack" / "samples"

@@ -10,7 +10,7 @@ from slack_bolt.async_app import AsyncApp
 from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
-from adapters.slack.simulator import ServerError, SlackSimulator
+from adapters.slack.testing import ServerError, SlackSimulator
 
 
 class Client:

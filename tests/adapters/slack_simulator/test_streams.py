@@ -6,7 +6,7 @@ import pytest
 from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
-from adapters.slack.simulator import SlackSimulator
+from adapters.slack.testing import SlackSimulator
 
 GENERAL = "C0GENERAL"
 

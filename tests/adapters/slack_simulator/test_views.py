@@ -7,8 +7,8 @@ import pytest
 from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
-from adapters.slack.simulator import SlackSimulator
-from adapters.slack.simulator.people import Person
+from adapters.slack.testing import SlackSimulator
+from adapters.slack.testing.people import Person
 
 
 def modal(**more: Any) -> dict[str, Any]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any, cast, get_args
 
-from adapters.slack.simulator.call import ApiError, Call, method
+from adapters.slack.simulator.call import Call, method
+from adapters.slack.simulator.errors import ApiError
 from adapters.slack.simulator.places import find_channel, thread_of
 from adapters.slack.simulator.state import Json, Session, SessionStatus
 

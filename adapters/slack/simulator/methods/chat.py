@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any, cast
 
 from adapters.slack.simulator.blocks import as_kept, check_blocks, check_metadata, checked_markdown
-from adapters.slack.simulator.call import ApiError, Call, method
+from adapters.slack.simulator.call import Call, method
+from adapters.slack.simulator.errors import ApiError
 from adapters.slack.simulator.places import (
     find_channel,
     own_message,

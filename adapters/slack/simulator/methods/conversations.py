@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeVar
 
-from adapters.slack.simulator.call import ApiError, Call, method
+from adapters.slack.simulator.call import Call, method
+from adapters.slack.simulator.errors import ApiError
 from adapters.slack.simulator.places import find_channel, need_history_scope
 from adapters.slack.simulator.state import Channel, Json, Message
 

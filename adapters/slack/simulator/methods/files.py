@@ -5,7 +5,8 @@ from __future__ import annotations
 import mimetypes
 from typing import cast
 
-from adapters.slack.simulator.call import ApiError, Call, invalid_arguments, method
+from adapters.slack.simulator.call import Call, method
+from adapters.slack.simulator.errors import ApiError, invalid_arguments
 from adapters.slack.simulator.methods.chat import posted, signed
 from adapters.slack.simulator.places import thread_of, writable
 from adapters.slack.simulator.state import File, Json, Message

@@ -6,7 +6,8 @@ import json
 from typing import Any, Literal, cast
 
 from adapters.slack.simulator.blocks import as_kept, check_blocks, check_metadata, checked_markdown
-from adapters.slack.simulator.call import ApiError, Call, method
+from adapters.slack.simulator.call import Call, method
+from adapters.slack.simulator.errors import ApiError
 from adapters.slack.simulator.methods.agents import STATUSES, session_of
 from adapters.slack.simulator.methods.chat import posted, signed
 from adapters.slack.simulator.places import own_message, thread_of, writable

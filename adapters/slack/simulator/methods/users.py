@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from adapters.slack.simulator.call import ApiError, Call, method
+from adapters.slack.simulator.call import Call, method
+from adapters.slack.simulator.errors import ApiError
 from adapters.slack.simulator.state import Json
 
 

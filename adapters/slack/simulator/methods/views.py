@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any, cast
 
 from adapters.slack.simulator.blocks import as_kept, check_blocks
-from adapters.slack.simulator.call import ApiError, Call, invalid_arguments, method
+from adapters.slack.simulator.call import Call, method
+from adapters.slack.simulator.errors import ApiError, invalid_arguments
 from adapters.slack.simulator.state import Json, View
 from adapters.slack.simulator.world import World
 

@@ -8,8 +8,8 @@ import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 
-from adapters.discord.simulator.console import HELP, Console
-from adapters.discord.simulator.simulator import DiscordSimulator
+from adapters.discord.console.console import HELP, Console
+from adapters.discord.testing.simulator import DiscordSimulator
 
 REFRESH = 0.1
 PATIENCE = 3.0

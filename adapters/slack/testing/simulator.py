@@ -1,26 +1,16 @@
-"""The simulated Slack as a server: one port on this machine, with people in it."""
+"""The simulated Slack with people in it, faults on order, and a record of what was done."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from types import TracebackType
 
-from aiohttp import web
-
-from adapters.slack.simulator.api import Api
 from adapters.slack.simulator.clock import Clock, VirtualClock
-from adapters.slack.simulator.faults import Fault
-from adapters.slack.simulator.file_routes import FileRoutes
-from adapters.slack.simulator.http_delivery import HttpDelivery
-from adapters.slack.simulator.installs import Consent
-from adapters.slack.simulator.record import Record
+from adapters.slack.simulator.server import SlackServer
 from adapters.slack.simulator.settings import AppSettings
-from adapters.slack.simulator.sockets import Sockets
-from adapters.slack.simulator.world import HOME, Grant, World
-
-LARGEST_REQUEST = 100_000_000
-LARGEST_URL = 1_000_000
-"""The SDK puts the arguments of many methods, blocks too, into the query."""
+from adapters.slack.simulator.world import HOME
+from adapters.slack.testing.faults import Fault, Faults
+from adapters.slack.testing.record import Record
 
 
 class SlackSimulator(Record):
@@ -46,42 +36,21 @@ class SlackSimulator(Record):
         installed: bool = True,
         port: int = 0,
     ) -> None:
-        world = World(app or AppSettings(), clock or VirtualClock(), rates=rates)
-        super().__init__(world)
-        self.sockets = Sockets(world.clock, world.deliveries, lambda: world.app.id, world.changed)
-        world.ticket = self.sockets.ticket
-        self.files = FileRoutes(world)
-        self._http = HttpDelivery(world, world.deliveries)
-        self._port = port
-        self._runner: web.AppRunner | None = None
-        self.app_token = "xapp-1-simulated"
-        world.grants[self.app_token] = Grant(token=self.app_token, kind="app")
+        clock = clock or VirtualClock()
+        self.faults = Faults(clock)
+        server = SlackServer(
+            app or AppSettings(), clock, rates=rates, port=port, disturb=self.faults.meet
+        )
+        super().__init__(server)
+        self.sockets, self.http, self.files = server.sockets, server.http, server.files
+        self.app_token = server.app_token
         self.add_workspace(HOME, "Home")
         self.bot_token = self.install(HOME).token if installed else ""
         self.add_channel("general")
         self.add_channel("random")
 
     async def __aenter__(self) -> SlackSimulator:
-        app = web.Application(client_max_size=LARGEST_REQUEST)
-        api, consent = Api(self.world), Consent(self.world)
-        app.router.add_route("*", "/api/{method}", api.serve)
-        app.router.add_get("/link/", self.sockets.serve)
-        app.router.add_get("/oauth/v2/authorize", consent.serve)
-        app.router.add_post("/response/{kind}/{workspace}/{id}", self.responses.serve)
-        self.files.add_to(app)
-        self._runner = web.AppRunner(
-            app,
-            access_log=None,
-            handler_cancellation=True,
-            shutdown_timeout=0.2,
-            max_line_size=LARGEST_URL,
-        )
-        await self._runner.setup()
-        site = web.TCPSite(self._runner, "127.0.0.1", self._port)
-        await site.start()
-        self._port = int(self._runner.addresses[0][1])
-        self.world.base = f"http://127.0.0.1:{self._port}"
-        self._choose_transport()
+        await self._server.start()
         return self
 
     async def __aexit__(
@@ -90,11 +59,7 @@ class SlackSimulator(Record):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self.world.deliveries.close()
-        self.sockets.end()
-        await self._http.close()
-        if self._runner is not None:
-            await self._runner.cleanup()
+        await self._server.stop()
 
     @property
     def clock(self) -> VirtualClock:
@@ -123,22 +88,14 @@ class SlackSimulator(Record):
 
         New scopes count for tokens that are issued afterwards, and for the static one at once.
         """
-        if self.world.app.socket_mode and not app.socket_mode:
-            self.sockets.disconnect("link_disabled")
-        self.world.app = app
         if self.bot_token:
             self.world.grants[self.bot_token].scopes = app.scopes
-        self._choose_transport()
-        return app.socket_mode or not app.url or await self._http.verify()
+        return await self._server.use_app(app)
 
     def fail(self, method: str, fault: Fault, *, skip: int = 0, times: int = 1) -> None:
         """Let calls of a method fail ("*" is every method), after `skip` that do not."""
-        self.world.faults.order(method, fault, skip=skip, times=times)
+        self.faults.order(fault, lambda call: method in (call.method, "*"), skip=skip, times=times)
 
     async def until(self, condition: Callable[[], object], within: float | None = 30.0) -> None:
         """Wait until a condition holds. Raises TimeoutError after `within` real seconds."""
         await self.world.until(condition, within)
-
-    def _choose_transport(self) -> None:
-        over_sockets = self.world.app.socket_mode
-        self.world.deliveries.transport = self.sockets if over_sockets else self._http

@@ -5,16 +5,14 @@ from __future__ import annotations
 import mimetypes
 import re
 import uuid
-from typing import TYPE_CHECKING
 
 from adapters.slack.simulator.deliveries import Delivery
-from adapters.slack.simulator.elements import find_element
-from adapters.slack.simulator.modals import Modals
+from adapters.slack.simulator.response_urls import ResponseUrls
 from adapters.slack.simulator.state import Channel, File, Json, Message, User
-from adapters.slack.simulator.world import ResponseUrl
-
-if TYPE_CHECKING:
-    from adapters.slack.simulator.stage import Stage
+from adapters.slack.simulator.world import HOME, ResponseUrl
+from adapters.slack.testing.directory import Directory
+from adapters.slack.testing.elements import find_element
+from adapters.slack.testing.modals import Modals
 
 MENTION = re.compile(r"(?<![\w<])@([\w-]+)")
 LINK = re.compile(r"<@(\w+)>")
@@ -27,9 +25,9 @@ class Person(Modals):
     action_id.
     """
 
-    def __init__(self, stage: Stage, user: User) -> None:
-        super().__init__(stage.world, user)
-        self._stage = stage
+    def __init__(self, directory: Directory, user: User) -> None:
+        super().__init__(directory.world, user)
+        self._directory = directory
 
     @property
     def id(self) -> str:
@@ -69,7 +67,7 @@ class Person(Modals):
 
     async def asks(self, channel: str, text: str, *, thread: str | Message = "") -> Message:
         """Mention the app, and say something to it."""
-        return await self.says(channel, f"{self._stage.bot.mention} {text}", thread=thread)
+        return await self.says(channel, f"<@{self._world.bot(HOME).id}> {text}", thread=thread)
 
     async def tells(self, text: str, *, thread: str | Message = "") -> Message:
         """Write to the app directly."""
@@ -92,7 +90,7 @@ class Person(Modals):
         external: str = "",
     ) -> Message:
         """Share a file; `external` is the URL of one that lies elsewhere."""
-        file = self._stage.file(
+        file = self._directory.file(
             name,
             data,
             user=self._user,
@@ -103,7 +101,7 @@ class Person(Modals):
 
     async def edits(self, message: str | Message, text: str) -> Message:
         """Change what they wrote."""
-        channel, found = self._stage.find(message)
+        channel, found = self._directory.find(message)
         before = found.json()
         found.text = self._resolved(text)
         found.blocks = _rich_text(found.text)
@@ -113,18 +111,18 @@ class Person(Modals):
 
     async def deletes(self, message: str | Message) -> None:
         """Delete what they wrote."""
-        channel, found = self._stage.find(message)
+        channel, found = self._directory.find(message)
         self._world.delete(channel, found)
 
     async def reacts(self, message: str | Message, name: str) -> None:
         """Add a reaction."""
-        channel, found = self._stage.find(message)
+        channel, found = self._directory.find(message)
         found.reactions.setdefault(name, []).append(self.id)
         self._reaction("reaction_added", channel, found, name)
 
     async def unreacts(self, message: str | Message, name: str) -> None:
         """Take a reaction back."""
-        channel, found = self._stage.find(message)
+        channel, found = self._directory.find(message)
         found.reactions[name].remove(self.id)
         self._reaction("reaction_removed", channel, found, name)
 
@@ -136,7 +134,7 @@ class Person(Modals):
         `values` is the state of the message's fields. Raises LookupError where there is no such
         button.
         """
-        channel, found = self._stage.find(message)
+        channel, found = self._directory.find(message)
         element, block = find_element(found.blocks, button)
         container: Json = {
             "type": "message",
@@ -159,7 +157,7 @@ class Person(Modals):
 
     async def commands(self, channel: str, command: str, text: str = "") -> Delivery:
         """Use a slash command."""
-        place = self._stage.channel(channel)
+        place = self._directory.channel(channel)
         workspace = self._world.workspaces[self._user.team]
         reply = ResponseUrl(
             workspace=workspace.id, channel=place.id, user=self.id, at=self._world.clock.time()
@@ -182,12 +180,12 @@ class Person(Modals):
         if command not in self._world.app.commands:
             raise LookupError(f"the app has no command {command!r}")
         return self._world.deliver(
-            "slash_commands", payload, lambda done: self._stage.respond(reply, done.response)
+            "slash_commands", payload, lambda done: self._respond(reply, done.response)
         )
 
     async def uses_shortcut(self, message: str | Message, callback_id: str) -> Delivery:
         """Use a message's shortcut."""
-        channel, found = self._stage.find(message)
+        channel, found = self._directory.find(message)
         payload = self._interaction("message_action") | {
             "callback_id": callback_id,
             "action_ts": self._world.new_ts(),
@@ -200,7 +198,7 @@ class Person(Modals):
 
     async def stops(self, channel: str, thread: str | Message) -> Delivery | None:
         """Press Stop, which a thread shows while the agent works in it."""
-        place, root = self._stage.channel(channel), _ts(thread)
+        place, root = self._directory.channel(channel), _ts(thread)
         session = self._world.workspaces[place.team].sessions.get((place.id, root))
         offered = "agent_session_stopped" in self._world.app.events
         if not offered or session is None or session.status != "processing":
@@ -222,7 +220,7 @@ class Person(Modals):
 
     async def renames(self, channel: str, thread: str | Message, title: str) -> Delivery | None:
         """Give a session another title."""
-        place, root = self._stage.channel(channel), _ts(thread)
+        place, root = self._directory.channel(channel), _ts(thread)
         session = self._world.workspaces[place.team].sessions[place.id, root]
         before, session.title = session.title, title
         event: Json = {
@@ -258,7 +256,7 @@ class Person(Modals):
         client_msg_id: str = "",
         files: list[File] | None = None,
     ) -> Message:
-        place = self._stage.channel(channel)
+        place = self._directory.channel(channel)
         if self.id not in place.members:
             raise LookupError(f"{self._user.name} is not in {place.name or place.id}")
         resolved = self._resolved(text)
@@ -283,7 +281,7 @@ class Person(Modals):
 
     def _mentioned(self, place: Channel, message: Message) -> None:
         """Tell of a mention a second time, as Slack does; direct messages have none."""
-        team = self._stage.home_of(place)
+        team = self._directory.home_of(place)
         bot = self._world.bot(team)
         if place.kind == "im" or bot.id not in LINK.findall(message.text):
             return
@@ -295,7 +293,7 @@ class Person(Modals):
         self._world.emit(team, event, about=place)
 
     def _resolved(self, text: str) -> str:
-        return MENTION.sub(lambda found: self._stage.mention_of(found[1]) or found[0], text)
+        return MENTION.sub(lambda found: self._directory.mention_of(found[1]) or found[0], text)
 
     def _reaction(self, kind: str, channel: Channel, message: Message, name: str) -> None:
         event: Json = {
@@ -306,7 +304,12 @@ class Person(Modals):
             "item": {"type": "message", "channel": channel.id, "ts": message.ts},
             "event_ts": self._world.new_ts(),
         }
-        self._world.emit(self._stage.home_of(channel), event, about=channel)
+        self._world.emit(self._directory.home_of(channel), event, about=channel)
+
+    def _respond(self, reply: ResponseUrl, response: Json | None) -> None:
+        """Show what the app answered to a command in its acknowledgement."""
+        if response:
+            ResponseUrls(self._world).show(reply, response)
 
     def _response_url(self, kind: str, channel: Channel, message: Message) -> str:
         reply = ResponseUrl(

@@ -6,10 +6,9 @@ from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from typing import Any
 
-from adapters.discord.simulator import components, inputs, interactions, messages, threads
+from adapters.discord.simulator import components, interactions, messages, threads
 from adapters.discord.simulator.drafts import Draft, Upload
-from adapters.discord.simulator.errors import Impossible, Json, Refused
-from adapters.discord.simulator.inputs import File
+from adapters.discord.simulator.errors import Json, Refused
 from adapters.discord.simulator.model import (
     Channel,
     ChannelType,
@@ -21,6 +20,8 @@ from adapters.discord.simulator.model import (
 )
 from adapters.discord.simulator.permissions import Permission, may, sending
 from adapters.discord.simulator.world import World
+from adapters.discord.testing import inputs
+from adapters.discord.testing.inputs import File, Impossible
 
 LONGEST = 4000
 """Characters that a person with a subscription may write."""

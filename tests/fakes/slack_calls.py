@@ -1,4 +1,4 @@
-"""What the official SDK's own models say of the blocks that an app has sent."""
+"""Checks of the calls that a simulated Slack has recorded."""
 
 from __future__ import annotations
 
@@ -6,8 +6,12 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from adapters.slack.simulator.call import Call
+from slack_sdk.errors import SlackObjectFormationError
+from slack_sdk.models.blocks import Block
+
+from adapters.slack.simulator.call import METHODS, Call
 from adapters.slack.simulator.state import Json
+from adapters.slack.testing import SlackSimulator
 
 
 def sdk_complaints(calls: Iterable[Call]) -> list[str]:
@@ -15,9 +19,6 @@ def sdk_complaints(calls: Iterable[Call]) -> list[str]:
 
     The SDK checks lengths and counts of blocks, not of the elements inside them.
     """
-    from slack_sdk.errors import SlackObjectFormationError
-    from slack_sdk.models.blocks import Block
-
     complaints: list[str] = []
     for call in calls:
         for sent in _blocks(call) if call.applied else ():
@@ -30,6 +31,13 @@ def sdk_complaints(calls: Iterable[Call]) -> list[str]:
             except SlackObjectFormationError as error:
                 complaints.append(f"{call.method}: {error}")
     return complaints
+
+
+def over_tier(slack: SlackSimulator) -> dict[str, int]:
+    """Methods called more often within 60 seconds than their tier says, with how often."""
+    called = {each.method for each in slack.calls()} & METHODS.keys()
+    counts = {name: slack.per_minute(name) for name in called}
+    return {name: most for name, most in counts.items() if most > METHODS[name].per_minute}
 
 
 def _blocks(call: Call) -> Iterator[Json]:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from adapters.slack.simulator.call import METHODS, Call
+from adapters.slack.simulator.call import Call
 from adapters.slack.simulator.deliveries import Delivery
-from adapters.slack.simulator.people import Person
-from adapters.slack.simulator.shown import Shown, show
-from adapters.slack.simulator.stage import Stage
+from adapters.slack.simulator.server import SlackServer
 from adapters.slack.simulator.state import Message, Session
+from adapters.slack.testing.people import Person
+from adapters.slack.testing.shown import Shown, show
+from adapters.slack.testing.stage import Stage
 
 
 class Record(Stage):
     """The part of the simulator that is read."""
+
+    def __init__(self, server: SlackServer) -> None:
+        super().__init__(server.world)
+        self._server = server
 
     def messages(self, channel: str, thread: str | Message = "") -> list[Shown]:
         """What a channel shows, or one of its threads, the oldest first."""
@@ -32,7 +37,7 @@ class Record(Stage):
 
     def calls(self, method: str = "") -> list[Call]:
         """The calls of the Web API, of one method or of all."""
-        return [each for each in self.world.calls if method in ("", each.method)]
+        return [each for each in self._server.api.calls if method in ("", each.method)]
 
     @property
     def deliveries(self) -> list[Delivery]:
@@ -76,11 +81,3 @@ class Record(Stage):
         """The most calls of a method within any 60 seconds."""
         times = [each.at for each in self.calls(method)]
         return max((sum(start <= at < start + 60 for at in times) for start in times), default=0)
-
-    def over_tier(self) -> dict[str, int]:
-        """The methods that were called more often within 60 seconds than their tier says, with
-        how often.
-        """
-        called = {each.method for each in self.world.calls} & METHODS.keys()
-        counts = {name: self.per_minute(name) for name in called}
-        return {name: most for name, most in counts.items() if most > METHODS[name].per_minute}

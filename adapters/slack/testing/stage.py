@@ -6,8 +6,6 @@ from collections.abc import Sequence
 
 from adapters.slack.simulator.deliveries import Delivery
 from adapters.slack.simulator.installs import issue, revoke, uninstall
-from adapters.slack.simulator.people import Person
-from adapters.slack.simulator.response_urls import ResponseUrls
 from adapters.slack.simulator.state import (
     Channel,
     ChannelKind,
@@ -18,16 +16,17 @@ from adapters.slack.simulator.state import (
     UserGroup,
     Workspace,
 )
-from adapters.slack.simulator.world import HOME, Grant, ResponseUrl, World
+from adapters.slack.simulator.world import HOME, Grant, World
+from adapters.slack.testing.directory import Directory
+from adapters.slack.testing.people import Person
 
 
-class Stage:
+class Stage(Directory):
     """The part of the simulator that sets the scene."""
 
     def __init__(self, world: World) -> None:
-        self.world = world
+        super().__init__(world)
         self._people: dict[str, Person] = {}
-        self.responses = ResponseUrls(world)
 
     @property
     def bot(self) -> Person:
@@ -38,12 +37,6 @@ class Stage:
     def people(self) -> list[Person]:
         """Everybody who was named so far."""
         return list(self._people.values())
-
-    @property
-    def names(self) -> dict[str, str]:
-        """The names of all users, the app's too, by id."""
-        spaces = self.world.workspaces.values()
-        return {user.id: user.name for space in spaces for user in space.users.values()}
 
     def person(
         self, name: str, *, guest: bool = False, workspace: str = HOME, timezone: str = ""
@@ -128,28 +121,6 @@ class Stage:
         """Let people into a channel, those of another workspace too where it is shared."""
         self.channel(channel).members.update(each.id for each in people)
 
-    def channel(self, name: str) -> Channel:
-        """A channel by its name or id. Raises LookupError."""
-        wanted = name.removeprefix("#")
-        for workspace in self.world.workspaces.values():
-            for channel in workspace.channels.values():
-                if wanted in (channel.id, channel.name):
-                    return channel
-        raise LookupError(f"there is no channel {name!r}")
-
-    def home_of(self, channel: Channel) -> str:
-        """The workspace through which the app is in a channel."""
-        teams = (channel.team, *sorted(channel.shared))
-        return next((each for each in teams if self.world.installed(each)), channel.team)
-
-    def mention_of(self, name: str) -> str:
-        """What mentions who has that name; "" if nobody has."""
-        for workspace in self.world.workspaces.values():
-            for user in workspace.users.values():
-                if user.name == name:
-                    return f"<@{user.id}>"
-        return ""
-
     def user_group(self, handle: str, *members: Person, workspace: str = HOME) -> str:
         """A user group; its id."""
         group = UserGroup(
@@ -158,38 +129,10 @@ class Stage:
         self.world.workspaces[workspace].groups[group.id] = group
         return group.id
 
-    def file(
-        self, name: str, data: bytes, *, user: User, mimetype: str, external: str = ""
-    ) -> File:
-        """A file that somebody has uploaded."""
-        identity = self.world.new_id("F")
-        file = File(
-            id=identity,
-            name=name,
-            user=user.id,
-            team=user.team,
-            mimetype=mimetype,
-            data=data,
-            url=external or f"{self.world.base}/files-pri/{user.team}-{identity}/{name}",
-            external=bool(external),
-            created=int(self.world.clock.time()),
-        )
-        self.world.workspaces[user.team].files[identity] = file
-        return file
-
     def move_file(self, file: File) -> None:
         """Let the file's downloads lead to another host, which no token may reach."""
         elsewhere = self.world.base.replace("127.0.0.1", "localhost")
         file.moved_to = f"{elsewhere}/elsewhere/{file.id}"
-
-    def find(self, message: str | Message) -> tuple[Channel, Message]:
-        """A message and its channel, by its ts. Raises LookupError."""
-        ts = message if isinstance(message, str) else message.ts
-        for workspace in self.world.workspaces.values():
-            for channel in workspace.channels.values():
-                if ts in channel.messages:
-                    return channel, channel.messages[ts]
-        raise LookupError(f"there is no message {ts}")
 
     def install(self, workspace: str = HOME, *, enterprise: str = "") -> Grant:
         """Install the app, into a workspace or a whole organisation, without its OAuth dance."""
@@ -256,8 +199,3 @@ class Stage:
         before = found.json()
         found.attachments.append({"from_url": url, "title": "A page", "id": 1})
         self.world.changed_message(channel, found, before)
-
-    def respond(self, reply: ResponseUrl, response: Json | None) -> None:
-        """Show what the app answered to a command in its acknowledgement."""
-        if response:
-            self.responses.show(reply, response)

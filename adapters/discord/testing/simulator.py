@@ -20,7 +20,6 @@ from typing import Self, TypeVar
 from adapters.discord.simulator import interactions, messages, threads
 from adapters.discord.simulator.calls import Call
 from adapters.discord.simulator.errors import Json
-from adapters.discord.simulator.faults import Faults
 from adapters.discord.simulator.gateway import Gateway
 from adapters.discord.simulator.limits import Limits
 from adapters.discord.simulator.model import (
@@ -32,10 +31,11 @@ from adapters.discord.simulator.model import (
     Role,
     User,
 )
-from adapters.discord.simulator.people import Person
 from adapters.discord.simulator.permissions import named
 from adapters.discord.simulator.server import Server
 from adapters.discord.simulator.world import Typing, World
+from adapters.discord.testing.faults import Faults
+from adapters.discord.testing.people import Person
 
 T = TypeVar("T")
 LOOK_AGAIN = 0.002
@@ -50,7 +50,10 @@ class DiscordSimulator:
         self.world = World()
         self.gateway = Gateway(self.world, self.token)
         self.home = self.world.guild("home")
-        self._server = Server(self.world, self.gateway, self.token)
+        limits = Limits(self.world.clock)
+        self.faults = Faults(limits)
+        """What goes wrong with requests."""
+        self._server = Server(self.world, self.gateway, limits, self.token, self.faults.meet)
         self._port = port
         self._people: dict[str, Person] = {}
 
@@ -82,11 +85,6 @@ class DiscordSimulator:
     def limits(self) -> Limits:
         """The limits of requests."""
         return self._server.limits
-
-    @property
-    def faults(self) -> Faults:
-        """What goes wrong with requests."""
-        return self._server.faults
 
     @property
     def bot(self) -> User:

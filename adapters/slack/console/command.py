@@ -10,10 +10,10 @@ from contextlib import asynccontextmanager
 
 import click
 
+from adapters.slack.console.console import HELP, Console
 from adapters.slack.simulator.clock import RealClock
-from adapters.slack.simulator.console import HELP, Console
-from adapters.slack.simulator.simulator import SlackSimulator
 from adapters.slack.simulator.world import HOME
+from adapters.slack.testing.simulator import SlackSimulator
 
 CLEAR_LINE = "\r\x1b[K"
 

@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 
 from adapters.discord.simulator import components, messages, payloads
 from adapters.discord.simulator.drafts import Draft, Upload
-from adapters.discord.simulator.errors import Impossible, Json
+from adapters.discord.simulator.errors import Json
 from adapters.discord.simulator.model import Channel, Role, User
 from adapters.discord.simulator.world import World
 
@@ -17,6 +17,10 @@ STRING, ATTACHMENT = 3, 11
 NUMBERS = {4: int, 10: float}
 LONGEST_OPTION = 6000
 LONGEST_FIELD = 4000
+
+
+class Impossible(Exception):
+    """Discord's client would not let a person do this: no such button, no permission ..."""
 
 
 def about(command: Json) -> Json:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from adapters.slack.simulator.people import Person
-from adapters.slack.simulator.record import Record
-from adapters.slack.simulator.shown import Shown, show
 from adapters.slack.simulator.state import Channel, Message, View
+from adapters.slack.testing.people import Person
+from adapters.slack.testing.record import Record
+from adapters.slack.testing.shown import Shown, show
 from gateway.render.sanitize import sanitize
 
 INDENT = "      "

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from adapters.discord.simulator import components
 from adapters.discord.simulator.errors import Json
 from adapters.discord.simulator.model import Channel, ChannelType, Interaction, Message, MessageType
-from adapters.discord.simulator.simulator import DiscordSimulator
+from adapters.discord.testing.simulator import DiscordSimulator
 from gateway.render.sanitize import sanitize
 
 INDENT = "      "

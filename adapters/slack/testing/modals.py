@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from adapters.slack.simulator.call import ApiError
 from adapters.slack.simulator.deliveries import Delivery
-from adapters.slack.simulator.elements import find_element
+from adapters.slack.simulator.errors import ApiError
 from adapters.slack.simulator.methods.views import (
     add_view,
     change_view,
@@ -17,6 +16,7 @@ from adapters.slack.simulator.methods.views import (
 )
 from adapters.slack.simulator.state import Json, User, View
 from adapters.slack.simulator.world import World
+from adapters.slack.testing.elements import find_element
 
 
 class Modals:

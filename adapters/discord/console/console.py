@@ -7,12 +7,11 @@ import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
+from adapters.discord.console.screen import Screen
 from adapters.discord.simulator import components
-from adapters.discord.simulator.errors import Impossible
-from adapters.discord.simulator.inputs import File
 from adapters.discord.simulator.model import Channel, ChannelType, Interaction
-from adapters.discord.simulator.screen import Screen
-from adapters.discord.simulator.simulator import DiscordSimulator
+from adapters.discord.testing.inputs import File, Impossible
+from adapters.discord.testing.simulator import DiscordSimulator
 
 HELP = """\
 What you type is written by whoever you are, where you are. @parley mentions the application.

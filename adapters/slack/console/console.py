@@ -6,10 +6,10 @@ import shlex
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
-from adapters.slack.simulator.people import Person
-from adapters.slack.simulator.screen import Screen
-from adapters.slack.simulator.simulator import SlackSimulator
+from adapters.slack.console.screen import Screen
 from adapters.slack.simulator.state import Message
+from adapters.slack.testing.people import Person
+from adapters.slack.testing.simulator import SlackSimulator
 
 HELP = """\
 What you type is written by whoever you are, where you are. @parley mentions the app.

@@ -1,0 +1,1 @@
+"""The terminal of `parley simulate discord`: whoever sits there is the people."""

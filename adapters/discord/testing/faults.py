@@ -1,0 +1,144 @@
+"""Faults on order: bad answers to requests, and to which ones."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, assert_never
+
+from aiohttp import web
+
+from adapters.discord.simulator.calls import Call
+from adapters.discord.simulator.errors import Refused
+from adapters.discord.simulator.limits import Limits, major
+from adapters.discord.simulator.server import Answer
+from adapters.discord.simulator.wire import ConnectionCut, respond, too_many, whole_seconds
+from adapters.simulation.faults import FaultPlan, Order
+
+CLOUDFLARE = "<html><body>You are being rate limited</body></html>"
+
+
+@dataclass(frozen=True, slots=True)
+class Fails:
+    """Answers with a status of 5xx; `committed`: after it was done nevertheless."""
+
+    status: int = 500
+    committed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TooMany:
+    """Refuses for its rate. Without `via` it looks like one of Cloudflare's refusals, and `html`
+    gives it their page as body. `header`: the header names another time than the body, as Discord
+    has done."""
+
+    retry_after: float = 1.0
+    scope: Literal["user", "shared", "global"] = "user"
+    via: bool = True
+    html: bool = False
+    header: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """Cuts the connection instead of answering; `committed`: after it was done."""
+
+    committed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Slow:
+    """Answers late: after `seconds`, or once `until` is set."""
+
+    seconds: float = 0.0
+    until: asyncio.Event | None = None
+    committed: bool = False
+    """Whether it is done before the wait, not after."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refuses:
+    """Answers with an error of Discord's own."""
+
+    status: int
+    code: int
+    message: str
+
+
+Fault: TypeAlias = Fails | TooMany | Cut | Slow | Refuses
+
+
+class Faults(FaultPlan[Fault, Call]):
+    """The faults that are planned, on the way of requests."""
+
+    def __init__(self, limits: Limits) -> None:
+        super().__init__()
+        self._limits = limits
+
+    def plan(
+        self,
+        fault: Fault,
+        *,
+        method: str = "",
+        path: str = "",
+        when: Callable[[Call], bool] | None = None,
+        skip: int = 0,
+        times: int = 1,
+    ) -> Order[Fault, Call]:
+        """Let a fault meet the next `times` requests of this kind, after the next `skip`.
+
+        `path` is a part of the path or of the route (`"/messages/{message_id}"`); `times=-1`: all.
+        """
+
+        def matches(call: Call) -> bool:
+            return (
+                (not method or call.method == method)
+                and (path in call.path or path in call.route)
+                and (when is None or when(call))
+            )
+
+        return self.order(fault, matches, skip=skip, times=times)
+
+    async def meet(self, call: Call, answer: Answer) -> web.Response | None:
+        """Answer as the next fault of this request says; None where there is none."""
+        fault = self.next(call)
+        if fault is None:
+            return None
+        call.fault = type(fault).__name__
+        committed = isinstance(fault, Fails | Cut | Slow) and fault.committed
+        done = answer() if committed else None
+        match fault:
+            case Fails(status=status):
+                text = f"{status}: the simulator was asked to fail"
+                return respond(call, status, {"message": text, "code": 0})
+            case TooMany():
+                return self._refuse(call, fault)
+            case Cut():
+                call.status = call.answer = None
+                raise ConnectionCut
+            case Slow(seconds=seconds, until=until):
+                await asyncio.sleep(seconds)
+                if until is not None:
+                    await until.wait()
+                return answer() if done is None else done
+            case Refuses(status=status, code=code, message=message):
+                raise Refused(status, code, message)
+            case _:
+                assert_never(fault)
+
+    def _refuse(self, call: Call, fault: TooMany) -> web.Response:
+        route = f"{call.method} {call.route}"
+        everywhere = fault.scope == "global"
+        bucket = None if everywhere else self._limits.bucket(route, major(call.parameters))
+        taken = self._limits.refuse(bucket, fault.retry_after, fault.scope, call.connection)
+        if fault.html:
+            call.status, call.answer, call.avoidable = 429, CLOUDFLARE, taken.avoidable
+            headers = {"Retry-After": whole_seconds(fault.header or fault.retry_after)}
+            return web.Response(status=429, text=CLOUDFLARE, headers=headers)
+        response = too_many(call, taken)
+        if fault.header is not None:
+            response.headers["Retry-After"] = whole_seconds(fault.header)
+        if not fault.via:
+            del response.headers["Via"]
+        return response

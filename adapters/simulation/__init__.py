@@ -1,0 +1,1 @@
+"""Parts that the simulators of all platforms share; no chat platform itself."""

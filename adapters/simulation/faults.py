@@ -1,0 +1,53 @@
+"""Faults on order: which calls they meet, after how many that they spare, and how often."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+Call = TypeVar("Call")
+Fault = TypeVar("Fault")
+
+
+@dataclass(slots=True)
+class Order(Generic[Fault, Call]):
+    """A fault for `times` calls that match, after `skip` of them; without end where negative."""
+
+    fault: Fault
+    matches: Callable[[Call], bool]
+    skip: int
+    times: int
+
+    def meets(self, call: Call) -> bool:
+        """Whether this call is met; counts it."""
+        if self.times == 0 or not self.matches(call):
+            return False
+        if self.skip:
+            self.skip -= 1
+            return False
+        self.times -= 1
+        return True
+
+
+class FaultPlan(Generic[Fault, Call]):
+    """The faults that are still to come, first come first met."""
+
+    def __init__(self) -> None:
+        self._orders: list[Order[Fault, Call]] = []
+
+    def order(
+        self, fault: Fault, matches: Callable[[Call], bool], *, skip: int = 0, times: int = 1
+    ) -> Order[Fault, Call]:
+        """Plan a fault."""
+        order = Order(fault, matches, skip, times)
+        self._orders.append(order)
+        return order
+
+    def clear(self) -> None:
+        """Forget what was planned."""
+        self._orders.clear()
+
+    def next(self, call: Call) -> Fault | None:
+        """The fault that this call meets."""
+        return next((order.fault for order in self._orders if order.meets(call)), None)

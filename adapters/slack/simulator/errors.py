@@ -1,0 +1,20 @@
+"""Refusals of the Web API."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class ApiError(Exception):
+    """What a method answers with `ok: false`. `body` are further fields of the answer."""
+
+    def __init__(self, code: str, **body: Any) -> None:
+        super().__init__(code)
+        self.code = code
+        self.body = body
+
+
+def invalid_arguments(*messages: str) -> ApiError:
+    """The refusal of arguments, with what is wrong about them."""
+    details = [f"[ERROR] {message}" for message in messages]
+    return ApiError("invalid_arguments", response_metadata={"messages": details})

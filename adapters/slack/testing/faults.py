@@ -1,0 +1,126 @@
+"""Faults on the way to Slack, as a test orders them: per method and call."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import Any, TypeAlias
+
+from aiohttp import web
+
+from adapters.simulation.faults import FaultPlan
+from adapters.slack.simulator.api import Run
+from adapters.slack.simulator.call import Call
+from adapters.slack.simulator.clock import Clock, sleep
+from adapters.slack.simulator.state import Json
+from adapters.slack.simulator.wire import answer, cut, truncate
+
+
+@dataclass(frozen=True)
+class Refused:
+    """The method answers `ok: false` with this error, and nothing was done."""
+
+    error: str
+    body: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Limited:
+    """Too many calls. As HTTP 429 with `ratelimited`, or, `plainly`, as HTTP 200 with
+    `rate_limited`, which the message methods know too.
+    """
+
+    retry_after: int = 30
+    plainly: bool = False
+
+
+@dataclass(frozen=True)
+class ServerError:
+    """An answer with a status from 500 on. `applied`: the call had its effect all the same."""
+
+    status: int = 500
+    applied: bool = False
+
+
+@dataclass(frozen=True)
+class Reset:
+    """The connection is reset before an answer came. `applied`: after the call had its effect."""
+
+    applied: bool = False
+
+
+@dataclass(frozen=True)
+class Delay:
+    """The answer comes late, in seconds of the simulator's clock.
+
+    `applied`: the effect is there at once; otherwise it is as late as the answer.
+    """
+
+    seconds: float
+    applied: bool = False
+
+
+@dataclass(frozen=True)
+class Truncated:
+    """The call is done, and its answer breaks off in the middle."""
+
+
+@dataclass(frozen=True)
+class Garbled:
+    """The call is done, and its answer is no JSON."""
+
+
+Fault: TypeAlias = Refused | Limited | ServerError | Reset | Delay | Truncated | Garbled
+
+
+class Faults(FaultPlan[Fault, Call]):
+    """The faults that are still to come, on the way of calls to the Web API."""
+
+    def __init__(self, clock: Clock) -> None:
+        super().__init__()
+        self._clock = clock
+
+    async def meet(self, request: web.Request, call: Call, run: Run) -> web.StreamResponse | None:
+        """Refuse, or answer badly before or after the effect, as it was ordered."""
+        fault = self.next(call)
+        if fault is None:
+            return None
+        call.fault = type(fault).__name__
+        match fault:
+            case Refused(error, body):
+                return _refuse(call, error, body)
+            case Limited(retry_after, plainly):
+                call.status = HTTPStatus.OK if plainly else HTTPStatus.TOO_MANY_REQUESTS
+                error = "rate_limited" if plainly else "ratelimited"
+                return _refuse(call, error, {"retry_after": retry_after})
+            case ServerError(_, applied) | Reset(applied):
+                if applied:
+                    run(call)
+            case Delay(seconds, applied):
+                done = run(call) if applied else None
+                await sleep(self._clock, seconds)
+                return answer(call, run(call) if done is None else done)
+            case Truncated() | Garbled():
+                pass
+        return await _break(request, call, fault, run)
+
+
+async def _break(request: web.Request, call: Call, fault: Fault, run: Run) -> web.StreamResponse:
+    """Answer so that no client can read it."""
+    match fault:
+        case ServerError(status):
+            call.status = status
+            return web.Response(status=status, text="upstream failure")
+        case Truncated():
+            return await truncate(request, json.dumps(run(call)))
+        case Garbled():
+            run(call)
+            return web.Response(text="<html>down</html>", content_type="application/json")
+        case _:
+            return cut(request)
+
+
+def _refuse(call: Call, error: str, body: Json) -> web.Response:
+    call.error = error
+    return answer(call, {"ok": False, "error": error, **body})
