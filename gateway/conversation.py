@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 from urllib.parse import quote, unquote
 
 from gateway.client import Answer
@@ -205,6 +205,15 @@ class Click:
     answer: Answer
 
 
+class Ruling(Protocol):
+    """A gateway's word on who wrote a message, which `AdapterHost.judge` puts into it."""
+
+    @property
+    def may_write(self) -> bool:
+        """Whether its author may write there."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InboundMessage:
     """What a person sent, parsed by an adapter and addressed to the team.
@@ -216,6 +225,7 @@ class InboundMessage:
     route's, or else the default team. `event` is what the author did, `direct` says that nobody
     else can read there. The turn of a message with `awaited` files waits for Gateway.bring_files,
     for AWAITED_SECONDS at most. An edit that `keeps_files` leaves those of its message as they are.
+    `ruling` is a gateway's: one that another made, or for another author or place, counts nothing.
     """
 
     key: ConversationKey
@@ -235,3 +245,9 @@ class InboundMessage:
     keeps_files: bool = False
     quotes: tuple[Quote, ...] = ()
     click: Click | None = None
+    ruling: Ruling | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def may_write(self) -> bool:
+        """Whether a gateway was asked, and lets its author write there."""
+        return self.ruling is not None and self.ruling.may_write

@@ -16,13 +16,14 @@ import os
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, AsyncExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Protocol, Self
 
-from gateway.access.authority import Access, Allowed, Denied, OperatorsOnly
-from gateway.access.pairing import hashed
+from gateway.access.authority import Access, Denied, OperatorsOnly
+from gateway.access.judgement import judge
+from gateway.access.pairing import TypedCode
 from gateway.adapter import Tokens
 from gateway.base.clock import Trust, steadily
 from gateway.base.metrics import Vitals
@@ -119,7 +120,7 @@ class Gateway:
             store.spent,
             budgets=using.limits.budgets,
             prices=using.limits.prices,
-            exempt=lambda author: using.access.is_operator(author),
+            exempt=lambda author: using.access.operators.include(author),
             clock=clock,
             vitals=self.vitals,
             zone=using.limits.timezone,
@@ -197,20 +198,24 @@ class Gateway:
 
         Those who were let in by a code are not known here: `accept` has the last word.
         """
-        return isinstance(self._using.access.judge(message), Allowed)
+        return judge(message, self._using.access).may_write
+
+    async def judge(self, message: InboundMessage) -> InboundMessage:
+        """The message with the authority's word on it: `may_write` says whether its author may,
+        those included who were let in by a code, and `accept` need not ask again.
+        """
+        judged = judge(message, self._using.access)
+        if isinstance(judged.verdict, Denied) and judged.verdict.once_paired is not None:
+            people = await self._store.people()
+            paired = any(person.id == message.author.id for person in people)
+            judged = replace(judged, may_write=paired)
+        return message if message.ruling is judged else replace(message, ruling=judged)
 
     async def may(self, message: InboundMessage) -> bool:
         """Whether its author may write there, those included who were let in by a code: for what
         is done without `accept`.
         """
-        match self._using.access.judge(message):
-            case Allowed():
-                return True
-            case Denied(once_paired=None):
-                return False
-            case Denied():
-                people = await self._store.people()
-                return any(person.id == message.author.id for person in people)
+        return (await self.judge(message)).may_write
 
     @property
     def largest_file(self) -> int:
@@ -349,7 +354,7 @@ class Gateway:
     async def pair(self, code: str) -> Person | None:
         """Let in the person who was told this code; None if it is wrong, used or late."""
         self._check_open()
-        return await self._store.redeem(lambda salt: hashed(code, salt))
+        return await self._store.redeem(TypedCode(code=code))
 
     async def unpair(self, person: str) -> bool:
         """Shut somebody out again who was let in with a code; False if they were not."""
@@ -511,7 +516,7 @@ class Gateway:
     async def request(self, request: str) -> RequestInfo:
         """A request to a human. Raises NotFound."""
         found = await self._store.request(request)
-        card = asking(found, self._using.access.who_may_answer(found))
+        card = asking(found, self._using.access.operators.who_may_answer(found))
         return RequestInfo(
             card=card, open=found.state == "open", outcome=found.outcome, asker=found.asker
         )
@@ -521,7 +526,8 @@ class Gateway:
 
         Raises NotFound.
         """
-        return self._using.access.may_answer(author, await self._store.request(request))
+        found = await self._store.request(request)
+        return self._using.access.operators.may_answer(author, found)
 
     @property
     def approval_places(self) -> tuple[ConversationKey, ...]:

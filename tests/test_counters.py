@@ -19,13 +19,14 @@ import pytest
 from benchmarks.engine.api import imports
 from benchmarks.gateway.teams import DoNothing
 from gateway.conversation import Author, ConversationKey, InboundMessage
-from gateway.store.decisions import Enqueue, NewThread
+from gateway.store.decisions import NewThread
 from gateway.store.sqlite.store import SqliteStore
 from teams import RoundRobinGroupChat, Swarm
 from teams.agents import AssistantAgent
 from teams.messages import HandoffMessage, ModelClientStreamingChunkEvent
 from teams.models.openai import OpenAIChatCompletionClient
 from tests.fakes.counted_calls import Calls
+from tests.fakes.decided import Decided
 from tests.fakes.openai_script import Reply
 from tests.fakes.openai_server import FakeOpenAI
 from tests.fakes.pty_process import PtyProcess
@@ -329,7 +330,7 @@ async def test_a_message_is_taken_in_the_same_few_statements_however_many_wait(t
                     text=SAYING,
                     dedupe=(f"x/{number}",),
                 ),
-                lambda _: Enqueue(),
+                Decided(),
                 new=NewThread(id="t", team="demo", definition=""),
                 kind="message",
                 then=lambda _: None,

@@ -10,12 +10,11 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Protocol, TypeAlias
 
-from gateway.config.policies import ASKER, OPERATORS
+from gateway.access.operators import Operators
 from gateway.config.routes import ANYWHERE, MEMBERS, Route
 from gateway.config.settings import Limits
 from gateway.conversation import LOCAL, LOCAL_OPERATOR, Author, ConversationKey, InboundMessage
 from gateway.store.decisions import PersonLimits
-from gateway.store.records import Request
 from gateway.values import value
 
 
@@ -75,16 +74,9 @@ class Access(Protocol):
         """The groups and roles that anything depends on; an adapter need not know of others."""
         ...
 
-    def is_operator(self, author: Author) -> bool:
-        """Whether the author may do everything."""
-        ...
-
-    def may_answer(self, author: Author, request: Request) -> bool:
-        """Whether the author may answer this request."""
-        ...
-
-    def who_may_answer(self, request: Request) -> tuple[str, ...]:
-        """The people (Author.id) to turn to with this request, as far as they are named."""
+    @property
+    def operators(self) -> Operators:
+        """The people who may do everything, as a value that decisions elsewhere can be handed."""
         ...
 
     @property
@@ -97,7 +89,12 @@ class OperatorsOnly:
     """Nobody but the operators: what holds where nothing else is configured."""
 
     def __init__(self, operators: Collection[str] = ()) -> None:
-        self._operators = frozenset({LOCAL_OPERATOR.id, *operators})
+        self._operators = Operators(ids=frozenset({LOCAL_OPERATOR.id, *operators}))
+
+    @property
+    def operators(self) -> Operators:
+        """Those that were given, and whoever owns the machine."""
+        return self._operators
 
     @property
     def live_links(self) -> frozenset[str]:
@@ -111,7 +108,7 @@ class OperatorsOnly:
 
     def judge(self, message: InboundMessage) -> Verdict:
         """Whether the author is an operator."""
-        return Allowed() if self.is_operator(message.author) else Denied()
+        return Allowed() if self._operators.include(message.author) else Denied()
 
     def addressed(
         self,
@@ -123,42 +120,7 @@ class OperatorsOnly:
         in_thread: bool,
     ) -> bool:
         """Whether an operator speaks to the bot."""
-        return self.is_operator(author) and (direct or mentioned or in_thread)
-
-    def is_operator(self, author: Author) -> bool:
-        """Whether the author may do everything. A bot never is."""
-        return author.kind != "bot" and author.id in self._operators
-
-    def may_answer(self, author: Author, request: Request) -> bool:
-        """An approval is for its approvers, or else for the operators; anything else for whose
-        message the team works on, and for the operators.
-        """
-        if author.kind == "bot":
-            return False
-        operator, asker = self.is_operator(author), author.id == request.asker
-        if request.kind != "approval":
-            return asker or operator
-        named = request.approvers or (OPERATORS,)
-        # Whoever owns the machine can always decide, or a thread could be stuck for ever.
-        return (
-            author.id in (*named, LOCAL_OPERATOR.id)
-            or (ASKER in named and asker)
-            or (OPERATORS in named and operator)
-        )
-
-    def who_may_answer(self, request: Request) -> tuple[str, ...]:
-        """Its approvers, or else the operators; whose message the team works on, for anything that
-        is no approval.
-        """
-        asker = {request.asker} - {""}
-        if request.kind != "approval":
-            return tuple(asker)
-        named = {*request.approvers} or {OPERATORS}
-        if ASKER in named:
-            named |= asker
-        if OPERATORS in named:
-            named |= self._operators
-        return tuple(sorted(named - {ASKER, OPERATORS, LOCAL_OPERATOR.id}))
+        return self._operators.include(author) and (direct or mentioned or in_thread)
 
     @property
     def approval_places(self) -> tuple[ConversationKey, ...]:
@@ -219,7 +181,7 @@ class RoutedAccess(OperatorsOnly):
         in_thread: bool,
     ) -> bool:
         """Whether something said there is meant for the team, by what the place's routes say."""
-        if self.is_operator(author):
+        if self._operators.include(author):
             return direct or mentioned or in_thread
         there = self.at(key, direct=direct)
         if author.kind == "bot":
@@ -232,7 +194,7 @@ class RoutedAccess(OperatorsOnly):
     def judge(self, message: InboundMessage) -> Verdict:
         """What the first route that matches says; an operator needs none that names them."""
         author, there = message.author, self.at(message.key, direct=message.direct)
-        if self.is_operator(author):
+        if self._operators.include(author):
             mine = next((route for route in there if _lets_in(route, author)), None)
             route = mine or next(iter(there), None)
             return Allowed(team=route.team, mode=route.mode) if route else Allowed()

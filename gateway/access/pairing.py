@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import hashlib
 import secrets
+from dataclasses import field
 
 from gateway.store.decisions import PairingCode
+from gateway.values import value
 
 LIFETIME = 3600.0
 """Seconds."""
@@ -17,14 +19,36 @@ _LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
 """Without those that are taken for each other."""
 
 
-def new_code(now: float) -> tuple[str, PairingCode]:
-    """A fresh code, as it is told to the person, and as it is stored."""
-    code = "".join(secrets.choice(_LETTERS) for _ in range(LENGTH))
-    salt = secrets.token_bytes(16)
-    return code, PairingCode(salt=salt, hash=hashed(code, salt), expires_at=now + LIFETIME)
+@value
+class DrawnCode:
+    """A code that was drawn, but not told to anybody yet: hashed once it is, which takes long."""
+
+    text: str = field(repr=False)
+    salt: bytes
+
+    def kept(self, now: float) -> PairingCode:
+        """The code as it is stored."""
+        digest = _hashed(self.text, self.salt)
+        return PairingCode(salt=self.salt, hash=digest, expires_at=now + LIFETIME)
 
 
-def hashed(code: str, salt: bytes) -> bytes:
-    """The code's hash; spaces, dashes and small letters do not matter."""
-    plain = "".join(character for character in code.upper() if character.isalnum())
+@value
+class TypedCode:
+    """A code as an operator has typed it; spaces, dashes and small letters do not matter."""
+
+    code: str = field(repr=False)
+
+    def hashed(self, salt: bytes) -> bytes:
+        """Its hash with the salt of a code that waits."""
+        plain = "".join(character for character in self.code.upper() if character.isalnum())
+        return _hashed(plain, salt)
+
+
+def draw_code() -> DrawnCode:
+    """A fresh code."""
+    text = "".join(secrets.choice(_LETTERS) for _ in range(LENGTH))
+    return DrawnCode(text=text, salt=secrets.token_bytes(16))
+
+
+def _hashed(plain: str, salt: bytes) -> bytes:
     return hashlib.scrypt(plain.encode(), salt=salt, n=2**12, r=8, p=1)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from gateway.access.pairing import hashed
+from gateway.access.pairing import TypedCode
 from gateway.app.threads import age
 from gateway.base.calendar import local_time
 from gateway.control.socket_client import SocketClient
@@ -88,7 +88,7 @@ async def pair(store: SqliteStore, code: str) -> Person | None:
         owner = await SocketClient.connect(store.folder)
     except Closing:
         async with store.own():
-            return await store.redeem(lambda salt: hashed(code, salt))
+            return await store.redeem(TypedCode(code=code))
     return await owner.pair(code)
 
 

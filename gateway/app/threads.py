@@ -7,6 +7,7 @@ import time
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import suppress
 
+from gateway.access.authority import OperatorsOnly
 from gateway.app.export import markdown
 from gateway.base.calendar import local_time
 from gateway.client import ThreadInfo
@@ -14,7 +15,7 @@ from gateway.control.socket_client import SocketClient
 from gateway.conversation import LOCAL_OPERATOR, InboundMessage
 from gateway.errors import Closing, NotFound
 from gateway.events import SessionEvent
-from gateway.inbound.commands import decide_command
+from gateway.inbound.policy import usual_rules
 from gateway.render.sanitize import sanitize
 from gateway.store.decisions import Accepted, NewThread
 from gateway.store.ids import next_id
@@ -127,9 +128,10 @@ async def retry(store: SqliteStore, thread: str) -> str:
 
 async def _accept(store: SqliteStore, thread: Thread, command: str) -> Accepted:
     new = NewThread(id=next_id(), team=thread.team, definition=thread.definition)
+    message = InboundMessage(key=thread.key, thread=thread.id, author=LOCAL_OPERATOR, text=command)
     return await store.accept(
-        InboundMessage(key=thread.key, thread=thread.id, author=LOCAL_OPERATOR, text=command),
-        lambda situation: decide_command(command, situation),
+        message,
+        usual_rules(message, OperatorsOnly(), now=time.time()),
         new=new,
         kind="command",
         then=lambda _: None,

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from math import inf
@@ -20,13 +20,13 @@ from typing import TYPE_CHECKING, TypeAlias
 from gateway.base.calendar import CalendarWindow, Scope, window_end, window_start
 from gateway.base.metrics import Vitals
 from gateway.budgets.allowance import Held, UsageSum
-from gateway.budgets.messages import nearly_used, usage_text, used_up
+from gateway.budgets.messages import nearly_used, used_up
+from gateway.budgets.usage import UsageRules, budgets_of, counted_for
 from gateway.config.budgets import Budget, Price
 from gateway.conversation import Author
 from gateway.errors import BudgetSpent
 from gateway.registry import model_label
-from gateway.store.decisions import TellUsage
-from gateway.store.records import ModelUse, Thread, Used
+from gateway.store.records import ModelUse, Used
 from gateway.store.turn_records import Work
 
 if TYPE_CHECKING:
@@ -46,16 +46,6 @@ PATIENCE = 120.0
 
 Read = Callable[[Scope, str, float], Awaitable[Used]]
 """What was used in the scope of a name since a time."""
-
-
-def _names(thread: Thread | None, asker: Author) -> dict[Scope, str]:
-    """What a turn is counted for: the thread's, and whose it is."""
-    return {
-        "thread": thread.id if thread else "",
-        "person": asker.id,
-        "team": thread.team if thread else "",
-        "workspace": thread.key.place if thread else "",
-    }
 
 
 _Key: TypeAlias = tuple[Scope, str, CalendarWindow]
@@ -97,34 +87,22 @@ class Ledger:
 
     async def meter(self, work: Work) -> Meter:
         """The meter of a turn that is about to run. Raises GatewayError where the store does."""
-        names = _names(work.thread, work.asker)
+        names = counted_for(work.thread, work.asker)
         held = [
             Held(budget, name, await self._sum(budget, name, work.used), self._zone)
-            for budget, name in self._budgets_of(names, work.asker)
+            for budget, name in budgets_of(self._budgets, names, exempt=self._exempt(work.asker))
         ]
         return Meter(self, names, work, held)
 
-    def usage(self, thread: Thread | None, asker: Author, *, everybody: bool) -> TellUsage:
-        """What the asker is told of what was used, where they ask, and by `everybody`."""
-        names = _names(thread, asker)
-        budgets = list(self._budgets_of(names, asker)) if thread else []
-        now = self.clock()
-        return TellUsage(
-            tell=lambda spent: usage_text(
-                spent, names, budgets, now=now, everybody=everybody, zone=self._zone
-            )
+    def usage(self, asker: Author, *, now: float) -> UsageRules:
+        """The rules by which the asker is told what was used."""
+        return UsageRules(
+            budgets=self._budgets,
+            zone=self._zone,
+            asker=asker,
+            operator=self._exempt(asker),
+            now=now,
         )
-
-    def _budgets_of(
-        self, names: Mapping[Scope, str], asker: Author
-    ) -> Iterator[tuple[Budget, str]]:
-        """The budgets that hold, each with the name it is counted for."""
-        for budget in self._budgets:
-            name = names[budget.per]
-            if budget.per == "person" and self._exempt(asker):
-                continue
-            if not budget.only or not {name, name.rpartition(":")[2]}.isdisjoint(budget.only):
-                yield budget, name
 
     async def _sum(self, budget: Budget, name: str, of_turn: Used) -> UsageSum:
         if budget.window == "turn":

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gateway.base.calendar import CalendarWindow, local_time, window_end, window_start
+from gateway.base.calendar import local_time
 from gateway.budgets.allowance import amounts
 from gateway.content.untrusted import plain_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator
 
-    from gateway.base.calendar import Scope
     from gateway.budgets.allowance import Held
     from gateway.config.budgets import Budget, Window
     from gateway.conversation import Author
-    from gateway.store.decisions import Spent
     from gateway.store.records import Used
 
 KEPT = "What was said is kept: your next message{} goes on from here."
@@ -43,9 +41,8 @@ def nearly_used(held: Held, what: str, used: float, limit: float, asker: Author)
     budget = held.budget
     said = f"{_whose(budget, held.name, asker)} {_FOR[budget.window]} is used to"
     whole_again = _whole_again(budget, held.ends, held.zone)
-    return (
-        f"{said} {used / limit:.0%}: {_plain(what, used)} of {_amount(what, limit)}. {whole_again}"
-    )
+    amount = f"{plain_amount(what, used)} of {_amount(what, limit)}"
+    return f"{said} {used / limit:.0%}: {amount}. {whole_again}"
 
 
 def _whose(budget: Budget, name: str, asker: Author) -> str:
@@ -69,10 +66,15 @@ def _whole_again(budget: Budget, ends: float, zone: str) -> str:
 
 
 def _amount(what: str, value: float) -> str:
-    return f"a cost of {_plain(what, value)}" if what == "cost" else f"{_plain(what, value)} {what}"
+    return (
+        f"a cost of {plain_amount(what, value)}"
+        if what == "cost"
+        else f"{plain_amount(what, value)} {what}"
+    )
 
 
-def _plain(what: str, value: float) -> str:
+def plain_amount(what: str, value: float) -> str:
+    """An amount of tokens, cost, turns or seconds, without its unit."""
     match what:
         case "cost":
             return f"{value:,.2f}"
@@ -82,48 +84,9 @@ def _plain(what: str, value: float) -> str:
             return f"{value:,.0f}"
 
 
-def usage_text(
-    spent: Spent,
-    names: Mapping[Scope, str],
-    budgets: Iterable[tuple[Budget, str]],
-    *,
-    now: float,
-    everybody: bool,
-    zone: str,
-) -> str:
-    """What `/usage` answers: what the thread and the person have used, what is left of their
-    `budgets`, each with the name it is counted for, and what `everybody` has used. Times are in the
-    `zone`.
-    """
-    lines: list[str] = []
-    if thread := names["thread"]:
-        lines.append(f"This thread: {_used(spent('thread', thread, 0.0))}.")
-    lines += _by_window("You", spent, "person", names["person"], now)
-    for budget, name in budgets:
-        if budget.window != "turn":
-            used = spent(budget.per, name, window_start(budget.window, now))
-            lines += _left(budget, used, window_end(budget.window, now), zone)
-    if everybody:
-        lines += _by_window("Everybody", spent, None, "", now)
-    return "\n".join(lines)
-
-
-def _by_window(who: str, spent: Spent, scope: Scope | None, name: str, now: float) -> Iterator[str]:
-    windows: tuple[tuple[CalendarWindow, str], ...] = (("day", "today"), ("month", "this month"))
-    for window, said in windows:
-        yield f"{who}, {said}: {_used(spent(scope, name, window_start(window, now)))}."
-
-
-def _left(budget: Budget, used: Used, ends: float, zone: str) -> Iterator[str]:
+def left_of(budget: Budget, used: Used, ends: float, zone: str) -> Iterator[str]:
     """How much of a budget is used, a line for each of its limits."""
     whose = "Your budget" if budget.per == "person" else f"Budget of this {budget.per}"
     for what, value, limit in amounts(budget, used.tokens, used.cost, used.turns):
-        said = f"{_plain(what, value)} of {_amount(what, limit)}"
+        said = f"{plain_amount(what, value)} of {_amount(what, limit)}"
         yield f"{whose} {_FOR[budget.window]}: {said}. {_whole_again(budget, ends, zone)}"
-
-
-def _used(used: Used) -> str:
-    read, written = f"{used.prompt_tokens:,} read", f"{used.completion_tokens:,} written"
-    cost = f", a cost of {_plain('cost', used.cost)}" if used.cost else ""
-    turns = f"{used.turns:,} turn{'' if used.turns == 1 else 's'}"
-    return f"{used.tokens:,} tokens ({read}, {written}) in {turns}{cost}"

@@ -4,112 +4,59 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from gateway.client import Answer, CommandInfo
-from gateway.queue_commands import again, list_grants, queue, revoke
-from gateway.store.decisions import Begin, Decision, Forget, Retry, Say, Situation, Stop, TellUsage
+from gateway.store.decisions import (
+    Again,
+    Begin,
+    Decision,
+    Drop,
+    First,
+    Forget,
+    Retry,
+    Revoke,
+    Say,
+    SetMode,
+    Situation,
+    Stop,
+    TellUsage,
+)
+from gateway.values import value
 
 _SLASH = re.compile(r"/([A-Za-z_]+)(?:\s+(.*))?", re.DOTALL)
 _VERDICT = re.compile(r"/?(approve|deny)\s+([0-9a-f]{12})\b\s*(.*)", re.DOTALL | re.IGNORECASE)
 
-
 NO_ANSWER = Answer(kind="text")
 
+LINE = 80
+"""Characters of a waiting message that lists show."""
 
-@dataclass(frozen=True, slots=True)
+MODES = {
+    "queue": "a message waits for its own turn",
+    "steer": "a message joins the turn that runs",
+    "interrupt": "a message ends the turn that runs",
+    "collect": "messages wait for each other, and become one turn",
+}
+"""What each mode does with a message during a turn."""
+
+NOTHING_SAID = "Nothing has been said here yet."
+HOW = "Say /queue drop N, /queue first N, or /queue mode NAME."
+
+
+@value
 class Command:
-    """A command as it was typed. One that names a request answers it."""
+    """A command as it was typed: its name and what follows. One that names a request answers it."""
 
     name: str
-    decide: Callable[[Situation], Decision]
+    words: str = ""
     request: str = ""
     answer: Answer = NO_ANSWER
 
-
-def _new(situation: Situation) -> Decision:
-    return Begin(reply="A new thread has begun; the team remembers nothing of the old one.")
-
-
-def _stop(situation: Situation) -> Decision:
-    if situation.status is None:
-        return Say(reply="Nothing is running.")
-    return Stop(reply="Stopped.")
-
-
-def _status(situation: Situation) -> Decision:
-    thread = situation.thread
-    if thread is None:
-        return Say(reply="Nothing has been said here yet.")
-    state = {
-        "idle": "has nothing to do",
-        "working": "is working",
-        "waiting": "waits for an answer",
-        "parked": "was interrupted too often; /retry, or your next message, goes on from there",
-    }[thread.state]
-    lines = [f"The team {thread.team!r} {state}."]
-    if situation.waiting:
-        lines.append(f"Messages that wait: {situation.waiting}.")
-    lines += [f"Asked ({request.id}): {request.prompt}" for request in situation.requests]
-    return Say(reply="\n".join(lines))
-
-
-def _retry(situation: Situation) -> Decision:
-    if situation.busy:
-        return Say(reply="The team is at it already.")
-    if situation.last not in ("failed", "interrupted"):
-        return Say(reply="Nothing has failed here that could be tried again.")
-    return Retry(reply="It is tried again, from where it stood.")
-
-
-def _forget(situation: Situation) -> Decision:
-    if situation.thread is None:
-        return Say(reply="There is nothing to forget here.")
-    return Forget(reply="All that was said and made in this thread is deleted.")
-
-
-def _usage(situation: Situation) -> Decision:
-    return TellUsage()
-
-
-def _help(situation: Situation) -> Decision:
-    return Say(reply="\n".join(f"/{info.name}  {info.description}" for info in command_infos()))
-
-
-def _which(situation: Situation) -> Decision:
-    open_ones = [request.id for request in situation.requests if request.kind == "approval"]
-    if not open_ones:
-        return Say(reply="Nothing waits for an approval of yours.")
-    return Say(reply=f"Say which one: {', '.join(open_ones)}.")
-
-
-_COMMANDS: dict[str, tuple[str, Callable[[Situation], Decision]]] = {
-    "new": ("begin a new thread", _new),
-    "stop": ("stop what the team is doing", _stop),
-    "status": ("what the team is doing, and what waits", _status),
-    "retry": ("try again what has failed", _retry),
-    "forget": ("delete this thread with everything that was said and made in it", _forget),
-    "usage": ("what this thread and you have used, and what is left of it", _usage),
-    "grants": ("which tools may run here without asking, and for whom", list_grants),
-    "approve": ("let a tool call run: approve ID, or approve ID always", _which),
-    "deny": ("refuse a tool call: deny ID, with a note for the team if you like", _which),
-    "help": ("what can be typed here", _help),
-}
-
-
-_WITH_WORDS: dict[str, tuple[str, Callable[[Situation, str], Decision]]] = {
-    "queue": ("what waits here; queue drop N, queue first N, queue mode NAME", queue),
-    "again": ("run a message again that was edited: again N", again),
-    "revoke": ("ask for a tool again that may run here: revoke TOOL", revoke),
-}
-
-
-def command_infos() -> list[CommandInfo]:
-    """All commands with their descriptions."""
-    return [
-        CommandInfo(name=name, description=description)
-        for name, (description, _) in (*_COMMANDS.items(), *_WITH_WORDS.items())
-    ]
+    def decide(self, situation: Situation) -> Decision:
+        """What the command means, typed by somebody who may do everything."""
+        if self.name not in _COMMANDS:
+            return Say(reply=f"There is no command /{self.name}; /help lists them.")
+        return _COMMANDS[self.name][1](situation, self.words)
 
 
 def parse_command(text: str) -> Command | None:
@@ -123,20 +70,7 @@ def parse_command(text: str) -> Command | None:
     slash = _SLASH.fullmatch(text)
     if slash is None:
         return None
-    name = slash[1].lower()
-    if name in _WITH_WORDS:
-        decide, words = _WITH_WORDS[name][1], (slash[2] or "").strip()
-        return Command(name, lambda situation: decide(situation, words))
-    if name not in _COMMANDS:
-        return Command(name, lambda _: Say(reply=f"There is no command /{name}; /help lists them."))
-    return Command(name, _COMMANDS[name][1])
-
-
-def decide_command(text: str, situation: Situation) -> Decision:
-    """What a command means, typed by somebody who may do everything."""
-    command = parse_command(text)
-    assert command is not None
-    return command.decide(situation)
+    return Command(name=slash[1].lower(), words=(slash[2] or "").strip())
 
 
 def _verdict(name: str, request: str, rest: str) -> Command:
@@ -144,4 +78,164 @@ def _verdict(name: str, request: str, rest: str) -> Command:
         answer = Answer(kind="deny", text=rest)
     else:
         answer = Answer(kind="approve_always" if rest.lower() == "always" else "approve")
-    return Command(name, _which, request, answer)
+    return Command(name=name, request=request, answer=answer)
+
+
+def command_infos() -> list[CommandInfo]:
+    """All commands with their descriptions."""
+    return [
+        CommandInfo(name=name, description=description)
+        for name, (description, _) in _COMMANDS.items()
+    ]
+
+
+# --- threads and turns ---
+
+
+def _new(_situation: Situation, _words: str) -> Decision:
+    return Begin(reply="A new thread has begun; the team remembers nothing of the old one.")
+
+
+def _stop(situation: Situation, _words: str) -> Decision:
+    if situation.status is None:
+        return Say(reply="Nothing is running.")
+    return Stop(reply="Stopped.")
+
+
+def _status(situation: Situation, _words: str) -> Decision:
+    thread = situation.thread
+    if thread is None:
+        return Say(reply=NOTHING_SAID)
+    state = {
+        "idle": "has nothing to do",
+        "working": "is working",
+        "waiting": "waits for an answer",
+        "parked": "was interrupted too often; /retry, or your next message, goes on from there",
+    }[thread.state]
+    lines = [f"The team {thread.team!r} {state}."]
+    if situation.waiting:
+        lines.append(f"Messages that wait: {situation.waiting}.")
+    lines += [f"Asked ({request.id}): {request.prompt}" for request in situation.requests]
+    return Say(reply="\n".join(lines))
+
+
+def _retry(situation: Situation, _words: str) -> Decision:
+    if situation.busy:
+        return Say(reply="The team is at it already.")
+    if situation.last not in ("failed", "interrupted"):
+        return Say(reply="Nothing has failed here that could be tried again.")
+    return Retry(reply="It is tried again, from where it stood.")
+
+
+def _forget(situation: Situation, _words: str) -> Decision:
+    if situation.thread is None:
+        return Say(reply="There is nothing to forget here.")
+    return Forget(reply="All that was said and made in this thread is deleted.")
+
+
+def _usage(_situation: Situation, _words: str) -> Decision:
+    return TellUsage()
+
+
+def _help(_situation: Situation, _words: str) -> Decision:
+    return Say(reply="\n".join(f"/{info.name}  {info.description}" for info in command_infos()))
+
+
+# --- approvals ---
+
+
+def _which(situation: Situation, _words: str) -> Decision:
+    open_ones = [request.id for request in situation.requests if request.kind == "approval"]
+    if not open_ones:
+        return Say(reply="Nothing waits for an approval of yours.")
+    return Say(reply=f"Say which one: {', '.join(open_ones)}.")
+
+
+def _grants(situation: Situation, _words: str) -> Decision:
+    """`/grants`: what may run without asking, and for whom."""
+    lines = [
+        f"{grant.tool}, for {grant.person}; approved by {grant.granted_by}"
+        for grant in situation.grants
+    ]
+    return Say(reply="\n".join(lines) or "Nothing was approved for the whole of this thread.")
+
+
+def _revoke(_situation: Situation, words: str) -> Decision:
+    """`/revoke TOOL`: the tool is asked for again."""
+    if not words:
+        return Say(reply="Say which tool: /revoke TOOL.")
+    return Revoke(tool=words)
+
+
+# --- the queue ---
+
+
+def _queue(situation: Situation, words: str) -> Decision:
+    """`/queue`: what waits. With `drop N` or `first N` one of it is taken back or comes next,
+    `mode NAME` is another mode.
+    """
+    thread = situation.thread
+    if thread is None:
+        return Say(reply=NOTHING_SAID)
+    decision: Decision = Say(reply=HOW)
+    match words.lower().split():
+        case []:
+            decision = Say(reply=_listed(situation, thread.mode))
+        case ["drop", number] if _is_number(number):
+            decision = Drop(inbox=_number(number))
+        case ["first", number] if _is_number(number):
+            decision = First(inbox=_number(number))
+        case ["mode", name] if name in MODES:
+            decision = SetMode(mode=name, reply=f"From now on {MODES[name]}.")
+        case ["mode", *_]:
+            modes = (f"{name}: {meaning}" for name, meaning in MODES.items())
+            decision = Say(reply="\n".join(["The modes are:", *modes]))
+        case _:
+            pass
+    return decision
+
+
+def _again(_situation: Situation, words: str) -> Decision:
+    """`/again N`: a turn for what the message with this number was edited to."""
+    if not _is_number(words):
+        return Say(reply="Say which one: /again N.")
+    return Again(inbox=_number(words))
+
+
+def _listed(situation: Situation, mode: str) -> str:
+    lines = [
+        f"{message.inbox}  {message.name or message.author}: {_line(message.text)}"
+        for message in situation.queue
+    ]
+    return "\n".join([*(lines or ["Nothing waits."]), f"Mode {mode}: {MODES[mode]}."])
+
+
+def _line(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= LINE else line[: LINE - 1].rstrip() + "\u2026"
+
+
+def _is_number(word: str) -> bool:
+    digits = word.removeprefix("#")
+    return digits.isascii() and digits.isdigit() and len(digits) < 18  # noqa: PLR2004 (it must fit the store)
+
+
+def _number(word: str) -> int:
+    return int(word.removeprefix("#"))
+
+
+_COMMANDS: dict[str, tuple[str, Callable[[Situation, str], Decision]]] = {
+    "new": ("begin a new thread", _new),
+    "stop": ("stop what the team is doing", _stop),
+    "status": ("what the team is doing, and what waits", _status),
+    "retry": ("try again what has failed", _retry),
+    "forget": ("delete this thread with everything that was said and made in it", _forget),
+    "usage": ("what this thread and you have used, and what is left of it", _usage),
+    "grants": ("which tools may run here without asking, and for whom", _grants),
+    "approve": ("let a tool call run: approve ID, or approve ID always", _which),
+    "deny": ("refuse a tool call: deny ID, with a note for the team if you like", _which),
+    "help": ("what can be typed here", _help),
+    "queue": ("what waits here; queue drop N, queue first N, queue mode NAME", _queue),
+    "again": ("run a message again that was edited: again N", _again),
+    "revoke": ("ask for a tool again that may run here: revoke TOOL", _revoke),
+}

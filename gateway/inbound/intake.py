@@ -7,40 +7,45 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from gateway.access.authority import Allowed
+from gateway.access.authority import Allowed, Denied, Verdict
+from gateway.access.judgement import judge
+from gateway.access.pairing import draw_code
 from gateway.base.metrics import Vitals
 from gateway.budgets.ledger import Ledger
-from gateway.content.attachments import by_content, refusal, sorted_out
+from gateway.config.settings import Attachments
+from gateway.content.attachments import by_content, sorted_out
 from gateway.conversation import Attachment, InboundMessage, MissingFile
 from gateway.errors import NotFound
-from gateway.inbound.commands import parse_command
-from gateway.inbound.policy import QueueLimits, decide, named_request
+from gateway.inbound.policy import MessageRules, QueueLimits, command_in
 from gateway.runtime.lifecycle import Life, Parts
 from gateway.store.decisions import (
     Accepted,
     Again,
     Brought,
     Cancel,
-    Change,
-    Decision,
     Drop,
     Enqueue,
     First,
     Ignore,
     NewThread,
-    Refuse,
-    Situation,
-    TellUsage,
 )
 from gateway.store.ids import next_id
 from gateway.store.records import InboxKind
-from gateway.store.units.rows import crowds_of
+from gateway.values import value
 
-FULL = {
-    "team": "The team has as many turns at a time as it may; your message waits for one to end.",
-    "workspace": "This workspace has as many turns at a time as it may; your message waits for one"
-    " to end.",
-}
+
+@value
+class FetchedFiles:
+    """Files that were fetched for a message, what is missing of them, and which are taken."""
+
+    files: tuple[Attachment, ...]
+    missing: tuple[MissingFile, ...]
+    limits: Attachments
+
+    def sort(self, held: int) -> tuple[Sequence[Attachment], Sequence[MissingFile]]:
+        """Those that are kept in a thread that has so many bytes of files, and those left out."""
+        taken, left = sorted_out(self.files, self.limits, held=held)
+        return taken, [*self.missing, *left]
 
 
 class Intake:
@@ -60,44 +65,49 @@ class Intake:
 
     async def accept(self, message: InboundMessage) -> Accepted:
         """See `Gateway.accept`."""
-        if message.attachments:
-            message = replace(message, attachments=tuple(map(by_content, message.attachments)))
-        if self._using.limits.timezone and not message.author.timezone:
-            there = replace(message.author, timezone=self._using.limits.timezone)
-            message = replace(message, author=there)
-        verdict, said_at = self._allowed(message), self._trust.now()
-        new = self.new_thread(message.team or verdict.team, mode=verdict.mode)
+        verdict = judge(message, self._using.access).verdict
+        message = self._prepared(message)
+        may = _once_let_in(verdict)
+        new = self.new_thread(message.team or may.team, mode=may.mode)
+        rules = self._rules(message, verdict, new.team)
         return await self._store.accept(
             message,
-            lambda situation: self._decide(message, situation, new.team, said_at),
+            rules,
             new=new,
-            kind=_kind(message),
-            named=named_request(message),
-            counted=verdict.limits is not None,
+            kind=_kind(rules),
+            named=rules.named,
+            counted=may.limits is not None,
             then=self._accepted,
         )
 
-    def _decide(
-        self, message: InboundMessage, situation: Situation, team: str, said_at: float
-    ) -> Decision:
-        """What becomes of a message; `team` is that of the thread it would make."""
-        limits, access = self._using.limits, self._using.access
-        queue = QueueLimits(waiting=limits.waiting_messages, collect=limits.collect)
-        decision = decide(message, situation, access, self._clock(), queue, said_at=said_at)
-        files = (*message.attachments, *message.awaited)
-        if isinstance(decision, Enqueue | Change) and files:
-            held = situation.thread.attached if situation.thread else 0
-            if said := refusal(files, limits.attachments, held=held):
-                return Refuse(reason="files", reply=said)
-        if isinstance(decision, Enqueue) and not decision.notice and not situation.busy:
-            thread = situation.thread
-            crowds = crowds_of(thread.team, thread.key) if thread else crowds_of(team, message.key)
-            if (full := self._dispatcher.full(crowds)) is not None:
-                return replace(decision, notice=FULL[full[0]])
-        if isinstance(decision, TellUsage):
-            everybody = access.is_operator(message.author)
-            return self._ledger.usage(situation.thread, message.author, everybody=everybody)
-        return decision
+    def _prepared(self, message: InboundMessage) -> InboundMessage:
+        """The message as it is stored: without what was only known about it."""
+        zone, author = self._using.limits.timezone, message.author
+        return replace(
+            message,
+            author=replace(author, timezone=zone) if zone and not author.timezone else author,
+            attachments=tuple(map(by_content, message.attachments)),
+            ruling=None,
+        )
+
+    def _rules(self, message: InboundMessage, verdict: Verdict, team: str) -> MessageRules:
+        """All that decides about the message but what the store finds, as it is at this moment."""
+        limits, now = self._using.limits, self._clock()
+        pairs = isinstance(verdict, Denied) and verdict.once_paired is not None
+        return MessageRules(
+            message=message,
+            command=command_in(message),
+            verdict=verdict,
+            operators=self._using.access.operators,
+            usage=self._ledger.usage(message.author, now=now),
+            now=now,
+            said_at=self._trust.now(),
+            team=team,
+            queue=QueueLimits(waiting=limits.waiting_messages, collect=limits.collect),
+            files=limits.attachments,
+            crowded=self._dispatcher.full_crowds(),
+            code=draw_code() if pairs else None,
+        )
 
     def _accepted(self, accepted: Accepted) -> None:
         lane = accepted.lane
@@ -131,13 +141,10 @@ class Intake:
         self, inbox: int, files: Sequence[Attachment], missing: Sequence[MissingFile]
     ) -> None:
         """See `Gateway.bring_files`."""
-        limits = self._using.limits.attachments
-
-        def sort(held: int) -> tuple[Sequence[Attachment], Sequence[MissingFile]]:
-            taken, left = sorted_out(files, limits, held=held)
-            return taken, [*missing, *left]
-
-        await self._store.bring(inbox, sort, self._brought)
+        fetched = FetchedFiles(
+            files=tuple(files), missing=tuple(missing), limits=self._using.limits.attachments
+        )
+        await self._store.bring(inbox, fetched, self._brought)
 
     def _brought(self, brought: Brought | None) -> None:
         if brought is None:
@@ -146,13 +153,6 @@ class Intake:
         if brought.steer:
             self._sessions.steer(brought.thread, brought.steer)
         self._dispatcher.hasten(brought.thread)
-
-    def _allowed(self, message: InboundMessage) -> Allowed:
-        """What its author may do here, or may once they are paired."""
-        verdict = self._using.access.judge(message)
-        if isinstance(verdict, Allowed):
-            return verdict
-        return verdict.once_paired or Allowed()
 
     def new_thread(self, team: str, *, mode: str = "queue") -> NewThread:
         """What a thread begins with, on the default team unless one is named. Raises NotFound."""
@@ -170,9 +170,16 @@ class Intake:
         )
 
 
-def _kind(message: InboundMessage) -> InboxKind:
-    if message.event in ("edit", "delete"):
+def _once_let_in(verdict: Verdict) -> Allowed:
+    """What a message's author may do there, or may once they are paired."""
+    if isinstance(verdict, Allowed):
+        return verdict
+    return verdict.once_paired or Allowed()
+
+
+def _kind(rules: MessageRules) -> InboxKind:
+    if rules.message.event in ("edit", "delete"):
         return "edit"
-    if message.click is not None:
+    if rules.message.click is not None:
         return "answer"
-    return "message" if parse_command(message.text) is None else "command"
+    return "message" if rules.command is None else "command"

@@ -1,15 +1,22 @@
-"""What a message means to the team: decisions over values, without any IO."""
+"""The meaning of a message to the team: decisions over frozen values, without any IO."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import field, replace
 
 from gateway.access.authority import Access, Allowed, Denied, Verdict
-from gateway.access.pairing import new_code
+from gateway.access.operators import Operators
+from gateway.access.pairing import DrawnCode, draw_code
 from gateway.adapter import NOT_ALLOWED, TELL_AGAIN
+from gateway.budgets.usage import UsageRules
 from gateway.client import Answer
-from gateway.conversation import Author, InboundMessage
-from gateway.inbound.commands import parse_command
+from gateway.config.settings import Attachments
+from gateway.content.attachments import refusal
+from gateway.conversation import InboundMessage
+from gateway.inbound.answers import answer_in_words, decide_answer, is_approver, is_over
+from gateway.inbound.commands import Command, parse_command
+from gateway.inbound.replies import reply_to
+from gateway.sessions.dispatcher import Crowd
 from gateway.store.decisions import (
     Again,
     Cancel,
@@ -22,14 +29,14 @@ from gateway.store.decisions import (
     Ignore,
     PersonLimits,
     Refuse,
-    Resolve,
     Revoke,
     Say,
     SetMode,
     Situation,
-    Support,
+    TellUsage,
 )
-from gateway.store.records import Request
+from gateway.store.rulebook import Fact
+from gateway.store.units.rows import crowds_of
 from gateway.values import value
 
 PAIR = (
@@ -43,6 +50,11 @@ MODE_NOT_YOURS = "Operators say what the mode is here."
 FULL = (
     "{waiting} messages wait here already: send this again once the team has come to some of them."
 )
+CROWDED = {
+    "team": "The team has as many turns at a time as it may; your message waits for one to end.",
+    "workspace": "This workspace has as many turns at a time as it may; your message waits for one"
+    " to end.",
+}
 BOT_MESSAGES = 20
 """Messages of other bots that are taken within a minute in one conversation."""
 WAITS_FOR_APPROVAL = "The team waits for an approval; your message comes after it."
@@ -68,242 +80,197 @@ class QueueLimits:
 USUAL = QueueLimits()
 
 
-def decide(
-    message: InboundMessage,
-    situation: Situation,
-    access: Access,
-    now: float,
-    limits: QueueLimits = USUAL,
-    *,
-    said_at: float | None = None,
-) -> Decision:
-    """What becomes of a message in this situation.
+def command_in(message: InboundMessage) -> Command | None:
+    """The command that a message is; an edit, a deletion and a click never are one."""
+    if message.event in ("edit", "delete") or message.click is not None:
+        return None
+    return parse_command(message.text)
 
-    `said_at` is the moment by which answers are too late or not, if that is not `now`: requests
-    last on when the time of day is set.
+
+@value
+class MessageRules:
+    """The rulebook of one message: all that decides about it but what the store finds.
+
+    `team` is that of the thread it would make, `crowded` those that have all the turns they may
+    have. `said_at` is the moment by which answers are too late or not, if that is not `now`:
+    requests last on when the time of day is set. `code` is for an author who may be let in by one.
     """
-    said_at = now if said_at is None else said_at
-    verdict = access.judge(message)
-    if isinstance(verdict, Denied) and situation.paired:
-        verdict = verdict.once_paired or verdict
-    if message.event in ("edit", "delete"):
-        return _changed(message, verdict, access)
-    answer = _answer_in(message)
-    if isinstance(verdict, Denied):
-        if answer is None or not _is_approver(message.author, situation.named, access):
-            return _refuse(situation, pairing=verdict.once_paired is not None, now=now)
-    elif situation.bots >= BOT_MESSAGES:
-        return Refuse(reason="too many messages of bots")
-    elif answer is None:
-        return _taken(message, situation, access, verdict, limits, now, said_at)
-    return _answered(message.author, situation.named, answer, access, said_at)
 
+    message: InboundMessage
+    command: Command | None
+    verdict: Verdict
+    operators: Operators
+    usage: UsageRules
+    now: float
+    said_at: float
+    team: str = ""
+    queue: QueueLimits = USUAL
+    files: Attachments = field(default_factory=Attachments)
+    crowded: frozenset[Crowd] = frozenset()
+    code: DrawnCode | None = None
 
-def _changed(message: InboundMessage, verdict: Verdict, access: Access) -> Decision:
-    """What it means that a message was edited or deleted on its platform."""
-    if message.event == "delete" and not message.author.id:
-        return Cancel(anybody=True)  # the platform does not say who, and shows it to nobody
-    if isinstance(verdict, Denied):
-        return Ignore()
-    operator = access.is_operator(message.author)
-    return Change(anybody=operator) if message.event == "edit" else Cancel(anybody=operator)
+    @property
+    def named(self) -> str:
+        """The id of the request that the message names, "" for none."""
+        if self.message.click is not None:
+            return self.message.click.request
+        return self.command.request if self.command is not None else self.message.reply_to
 
+    def reply(self, fact: Fact) -> str:
+        """Say in words what a command has found."""
+        return reply_to(fact, self.usage)
 
-def _taken(
-    message: InboundMessage,
-    situation: Situation,
-    access: Access,
-    verdict: Allowed,
-    limits: QueueLimits,
-    now: float,
-    said_at: float,
-) -> Decision:
-    """What a message means that its author may write and that answers nothing by name."""
-    if (command := parse_command(message.text)) is not None:
-        operator = access.is_operator(message.author)
-        decision = command.decide(_known_to(message.author, situation, access))
-        return _commanded(decision, situation, verdict, limits, operator=operator)
-    decision = _said(message, situation, access, verdict.limits, said_at)
-    if not isinstance(decision, Enqueue):
+    def decide(self, situation: Situation) -> Decision:
+        """Decide what becomes of the message in this situation."""
+        decision = self._decide(situation)
+        match decision:
+            case Enqueue() | Change():
+                return self._bounded(decision, situation)
+            case TellUsage():
+                return replace(decision, queries=self.usage.queries(situation.thread))
+            case _:
+                return decision
+
+    def _bounded(self, decision: Enqueue | Change, situation: Situation) -> Decision:
+        """The decision if its files are taken, with a word to who has to wait for others."""
+        thread, message = situation.thread, self.message
+        if files := (*message.attachments, *message.awaited):
+            held = thread.attached if thread else 0
+            if said := refusal(files, self.files, held=held):
+                return Refuse(reason="files", reply=said)
+        if isinstance(decision, Change) or decision.notice or situation.busy or not self.crowded:
+            return decision
+        team, key = (thread.team, thread.key) if thread else (self.team, message.key)
+        full = next((crowd for crowd in crowds_of(team, key) if crowd in self.crowded), None)
+        return decision if full is None else replace(decision, notice=CROWDED[full[0]])
+
+    def _decide(self, situation: Situation) -> Decision:
+        verdict = self.verdict
+        if isinstance(verdict, Denied) and situation.paired:
+            verdict = verdict.once_paired or verdict
+        if self.message.event in ("edit", "delete"):
+            return self._changed(verdict)
+        author, named, answer = self.message.author, situation.named, self._answer
+        if isinstance(verdict, Denied):
+            if answer is None or not is_approver(author, named, self.operators):
+                return self._refuse(situation)
+        elif situation.bots >= BOT_MESSAGES:
+            return Refuse(reason="too many messages of bots")
+        elif answer is None:
+            return self._taken(situation, verdict)
+        return decide_answer(author, named, answer, self.operators, self.said_at)
+
+    @property
+    def _operator(self) -> bool:
+        return self.operators.include(self.message.author)
+
+    @property
+    def _answer(self) -> Answer | None:
+        """The answer that a click or a command gives to the request it names."""
+        if self.message.click is not None:
+            return self.message.click.answer
+        return self.command.answer if self.command is not None and self.command.request else None
+
+    def _changed(self, verdict: Verdict) -> Decision:
+        """What it means that a message was edited or deleted on its platform."""
+        deleted = self.message.event == "delete"
+        if deleted and not self.message.author.id:
+            return Cancel(anybody=True)  # the platform does not say who, and shows it to nobody
+        if isinstance(verdict, Denied):
+            return Ignore()
+        return Cancel(anybody=self._operator) if deleted else Change(anybody=self._operator)
+
+    def _refuse(self, situation: Situation) -> Refuse:
+        if self._was_told(situation):
+            return Refuse(reason="not allowed")
+        if self.code is None:
+            return Refuse(reason="not allowed", reply=NOT_ALLOWED)
+        reply = PAIR.format(code=self.code.text)
+        return Refuse(reason="not allowed", reply=reply, pair=self.code.kept(self.now))
+
+    def _was_told(self, situation: Situation) -> bool:
+        """Whether the author was refused here not long ago."""
+        return situation.told is not None and self.now - situation.told < TELL_AGAIN
+
+    def _taken(self, situation: Situation, verdict: Allowed) -> Decision:
+        """What a message means that its author may write and that answers nothing by name."""
+        if self.command is not None:
+            decision = self.command.decide(self._known_to_author(situation))
+            return self._commanded(decision, situation, verdict)
+        decision = self._said(situation, verdict.limits)
+        if not isinstance(decision, Enqueue):
+            return decision
+        if situation.waiting >= self.queue.waiting:
+            said = "" if self._was_told(situation) else FULL.format(waiting=situation.waiting)
+            return Refuse(reason="too many wait", reply=said)
+        return self._queued(decision, situation, verdict)
+
+    def _known_to_author(self, situation: Situation) -> Situation:
+        """What commands tell of requests is for those who may answer them."""
+        author, operators = self.message.author, self.operators
+        mine = tuple(each for each in situation.requests if operators.may_answer(author, each))
+        return replace(situation, requests=mine)
+
+    def _commanded(self, decision: Decision, situation: Situation, verdict: Allowed) -> Decision:
+        """What a command means, as far as its author may do it."""
+        operator = self._operator
+        match decision:
+            case Forget() if situation.others and not operator:
+                decision = Say(reply=NOT_YOURS_ALONE)
+            case SetMode() if not (operator or verdict.may_set_mode):
+                decision = Say(reply=MODE_NOT_YOURS)
+            case SetMode():
+                decision = replace(decision, quiet=self._quiet(decision.mode))
+            case Drop() | First() | Revoke():
+                decision = replace(decision, anybody=operator)
+            case Again():
+                enqueue = self._queued(decision.enqueue, situation, verdict)
+                decision = replace(decision, anybody=operator, enqueue=enqueue)
+            case _:
+                pass
         return decision
-    if situation.waiting >= limits.waiting:
-        return _full(situation, now)
-    return _queued(decision, situation, verdict, limits)
+
+    def _queued(self, enqueue: Enqueue, situation: Situation, verdict: Allowed) -> Enqueue:
+        """The message waits as the thread's mode says, which is the route's for a new thread."""
+        mode = situation.thread.mode if situation.thread else verdict.mode
+        return replace(enqueue, mode=mode, limits=verdict.limits, quiet=self._quiet(mode))
+
+    def _quiet(self, mode: str) -> float:
+        return self.queue.collect if mode == "collect" else 0.0
+
+    def _said(self, situation: Situation, limits: PersonLimits | None) -> Decision:
+        author, text, operators = self.message.author, self.message.text, self.operators
+        questions = [request for request in situation.requests if request.kind != "approval"]
+        mine = [request for request in questions if operators.may_answer(author, request)]
+        asked = situation.named
+        if asked is None or asked.state != "open" or asked.kind == "approval":
+            asked = mine[0] if len(mine) == 1 and len(questions) == 1 else None
+        if asked is not None and text and operators.may_answer(author, asked):
+            if is_over(asked, self.said_at):
+                return Enqueue(notice=TOO_LATE, limits=limits, late=True)
+            return answer_in_words(asked, text)
+        if any(request.kind == "approval" for request in situation.requests):
+            return Enqueue(notice=WAITS_FOR_APPROVAL, limits=limits)
+        if questions:
+            return Enqueue(notice=WAITS_FOR_ANSWERS if mine else WAITS_FOR_OTHERS, limits=limits)
+        return Enqueue(notice=_in_line(situation, limits), limits=limits)
 
 
-def _known_to(author: Author, situation: Situation, access: Access) -> Situation:
-    """What commands tell of requests is for those who may answer them."""
-    mine = tuple(each for each in situation.requests if access.may_answer(author, each))
-    return replace(situation, requests=mine)
-
-
-def _commanded(
-    decision: Decision,
-    situation: Situation,
-    verdict: Allowed,
-    limits: QueueLimits,
-    *,
-    operator: bool,
-) -> Decision:
-    """What a command means, as far as its author may do it."""
-    match decision:
-        case Forget() if situation.others and not operator:
-            decision = Say(reply=NOT_YOURS_ALONE)
-        case SetMode() if not (operator or verdict.may_set_mode):
-            decision = Say(reply=MODE_NOT_YOURS)
-        case SetMode():
-            decision = replace(decision, quiet=_quiet(decision.mode, limits))
-        case Drop() | First() | Revoke():
-            decision = replace(decision, anybody=operator)
-        case Again():
-            enqueue = _queued(decision.enqueue, situation, verdict, limits)
-            decision = replace(decision, anybody=operator, enqueue=enqueue)
-        case _:
-            pass
-    return decision
-
-
-def _queued(
-    enqueue: Enqueue, situation: Situation, verdict: Allowed, limits: QueueLimits
-) -> Enqueue:
-    """The message waits as the thread's mode says, which is the route's for a new thread."""
-    mode = situation.thread.mode if situation.thread else verdict.mode
-    return replace(enqueue, mode=mode, limits=verdict.limits, quiet=_quiet(mode, limits))
-
-
-def _quiet(mode: str, limits: QueueLimits) -> float:
-    return limits.collect if mode == "collect" else 0.0
-
-
-def _full(situation: Situation, now: float) -> Refuse:
-    told = situation.told is not None and now - situation.told < TELL_AGAIN
-    reply = "" if told else FULL.format(waiting=situation.waiting)
-    return Refuse(reason="too many wait", reply=reply)
-
-
-def _answer_in(message: InboundMessage) -> Answer | None:
-    """The answer that a click or a command gives to the request it names."""
-    if message.click is not None:
-        return message.click.answer
-    command = parse_command(message.text)
-    return command.answer if command is not None and command.request else None
-
-
-def _is_approver(author: Author, request: Request | None, access: Access) -> bool:
-    """Somebody who is named as approver may decide wherever they are asked."""
-    if request is None or author.id not in request.approvers:
-        return False
-    return access.may_answer(author, request)
-
-
-def _refuse(situation: Situation, *, pairing: bool, now: float) -> Refuse:
-    if situation.told is not None and now - situation.told < TELL_AGAIN:
-        return Refuse(reason="not allowed")
-    if not pairing:
-        return Refuse(reason="not allowed", reply=NOT_ALLOWED)
-    text, code = new_code(now)
-    return Refuse(reason="not allowed", reply=PAIR.format(code=text), pair=code)
-
-
-def named_request(message: InboundMessage) -> str:
-    """The id of the request that a message names, "" for none."""
-    if message.click is not None:
-        return message.click.request
-    command = parse_command(message.text)
-    return command.request if command is not None else message.reply_to
-
-
-def _answered(
-    author: Author, request: Request | None, answer: Answer, access: Access, now: float
-) -> Decision:
-    if request is None:
-        return Say(reply="There is no such request.")
-    if why := _why_not(author, request, answer, access, now):
-        return Say(reply=why)
-    if answer.kind in ("approve", "approve_always") and request.quorum > 1:
-        return _supported(author, request, answer)
-    return Resolve(
-        request=request.id,
-        answer=answer,
-        outcome=_outcome(answer),
-        grant=answer.kind == "approve_always",
+def usual_rules(message: InboundMessage, access: Access, *, now: float) -> MessageRules:
+    """The rules of a message where nothing but the access was configured."""
+    operators = access.operators
+    verdict = access.judge(message)
+    pairs = isinstance(verdict, Denied) and verdict.once_paired is not None
+    return MessageRules(
+        message=message,
+        command=command_in(message),
+        verdict=verdict,
+        operators=operators,
+        usage=UsageRules(asker=message.author, operator=operators.include(message.author), now=now),
+        now=now,
+        said_at=now,
+        code=draw_code() if pairs else None,
     )
-
-
-def _why_not(author: Author, request: Request, answer: Answer, access: Access, now: float) -> str:
-    """Why the author can't answer the request so, "" if they can."""
-    if request.state != "open":
-        return f"This was settled already: {request.outcome}."
-    if _is_over(request, now):
-        return "It is too late: nobody decided in time."
-    if not access.may_answer(author, request):
-        return "This is not yours to answer."
-    if answer.kind == "approve_always" and not request.always:
-        return "This can't be approved for the whole thread; approve it once."
-    if (request.kind == "approval") != (answer.kind != "text"):
-        wanted = "approve or deny" if request.kind == "approval" else "answer it in words"
-        return f"This request wants something else: {wanted}."
-    return ""
-
-
-def _is_over(request: Request, now: float) -> bool:
-    """Whether its time is over, though nobody may have noticed yet."""
-    return request.expires_at is not None and request.expires_at <= now
-
-
-def _supported(author: Author, request: Request, answer: Answer) -> Decision:
-    """An approval that several people have to give; the rest of the thread is included if all of
-    them say so.
-    """
-    approved = len({*request.supporters, author.id})
-    always = answer.kind == "approve_always"
-    if author.id in request.supporters:
-        return Say(reply=f"You have approved this; {approved} of {request.quorum} have so far.")
-    if approved < request.quorum:
-        return Support(request=request.id, always=always, approved=approved, quorum=request.quorum)
-    everybody = Answer(kind="approve_always" if always and request.always_so_far else "approve")
-    return Resolve(
-        request=request.id,
-        answer=everybody,
-        outcome=f"{_outcome(everybody)} by {approved} people",
-        grant=everybody.kind == "approve_always",
-    )
-
-
-def _outcome(answer: Answer) -> str:
-    match answer.kind:
-        case "approve":
-            return "approved"
-        case "approve_always":
-            return "approved for this thread"
-        case "deny":
-            return f"denied: {answer.text}" if answer.text else "denied"
-        case "text":
-            return answer.text
-
-
-def _said(
-    message: InboundMessage,
-    situation: Situation,
-    access: Access,
-    limits: PersonLimits | None,
-    said_at: float,
-) -> Decision:
-    questions = [request for request in situation.requests if request.kind != "approval"]
-    mine = [request for request in questions if access.may_answer(message.author, request)]
-    asked = situation.named
-    if asked is None or asked.state != "open" or asked.kind == "approval":
-        asked = mine[0] if len(mine) == 1 and len(questions) == 1 else None
-    if asked is not None and message.text and access.may_answer(message.author, asked):
-        if _is_over(asked, said_at):
-            return Enqueue(notice=TOO_LATE, limits=limits, late=True)
-        answer = Answer(kind="text", text=_choice(message.text, asked.options))
-        return Resolve(request=asked.id, answer=answer, outcome=_outcome(answer))
-    if any(request.kind == "approval" for request in situation.requests):
-        return Enqueue(notice=WAITS_FOR_APPROVAL, limits=limits)
-    if questions:
-        return Enqueue(notice=WAITS_FOR_ANSWERS if mine else WAITS_FOR_OTHERS, limits=limits)
-    return Enqueue(notice=_in_line(situation, limits), limits=limits)
 
 
 def _in_line(situation: Situation, limits: PersonLimits | None) -> str:
@@ -318,14 +285,3 @@ def _in_line(situation: Situation, limits: PersonLimits | None) -> str:
     if load.begun >= limits.turns:
         return f"Number {place} in your line: you had {load.begun} turns within ten minutes."
     return ""
-
-
-def _choice(text: str, options: tuple[str, ...]) -> str:
-    """The option that a text names, by its words or its number; else the text."""
-    wanted = text.strip()
-    for option in options:
-        if option.casefold() == wanted.casefold():
-            return option
-    if wanted.isascii() and wanted.isdigit() and 1 <= int(wanted) <= len(options):
-        return options[int(wanted) - 1]
-    return text

@@ -95,7 +95,7 @@ class Life:
     async def _settle_due(self) -> float | None:
         """Let requests expire, and remind of them; when that is to be done next."""
         settled = await self._store.settle_due(
-            self._using.access.who_may_answer, self._trust.now(), jumped=self._trust.jumped
+            self._using.access.operators, self._trust.now(), jumped=self._trust.jumped
         )
         for thread, events in settled.events.items():
             self._bus.publish(thread, events)

@@ -63,6 +63,6 @@ class InUse:
             quiet=limits.collect,
             expire=limits.requests_expire,
             largest_file=limits.attachments.file_mb * MB,
-            may_answer=self.access.who_may_answer,
+            may_answer=self.access.operators.who_may_answer,
             clock=clock,
         )

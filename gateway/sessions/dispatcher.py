@@ -187,7 +187,7 @@ class LocalDispatcher:
         for person, line in self._lines.items():
             for thread in line:
                 wish = self._waiting[thread]
-                if self.full(wish.crowds):
+                if any(map(self._is_full, wish.crowds)):
                     continue  # looked at again once one of them has ended
                 wait = self._pace.wait(person, wish.limits, now)
                 if wait == 0:
@@ -197,13 +197,15 @@ class LocalDispatcher:
         self._look_again(min(waits, default=math.inf))
         return None
 
-    def full(self, crowds: Crowds) -> Crowd | None:
-        """The first of the crowds that has all the turns it may have; any thread may ask."""
-        for crowd in crowds:
-            limit = self.crowd_limits.get(crowd[0])
-            if limit is not None and self._crowds[crowd] >= limit:
-                return crowd
-        return None
+    def full_crowds(self) -> frozenset[Crowd]:
+        """The crowds that have all the turns they may have at this moment."""
+        if not self.crowd_limits:
+            return frozenset()
+        return frozenset(crowd for crowd in self._crowds if self._is_full(crowd))
+
+    def _is_full(self, crowd: Crowd) -> bool:
+        limit = self.crowd_limits.get(crowd[0])
+        return limit is not None and self._crowds[crowd] >= limit
 
     def _look_again(self, delay: float) -> None:
         if self._look:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from gateway.base.calendar import Scope
 from gateway.client import Answer
-from gateway.conversation import Attachment, MissingFile
 from gateway.events import SessionEvent
 from gateway.store.records import (
     Grant,
@@ -15,7 +13,6 @@ from gateway.store.records import (
     Request,
     Thread,
     TurnStatus,
-    Used,
     WaitingMessage,
 )
 from gateway.values import value
@@ -188,17 +185,20 @@ class Say:
     reply: str
 
 
-Spent: TypeAlias = Callable[[Scope | None, str, float], Used]
-"""What was used in the scope of a name, or by everybody, since a time."""
+@value
+class UsageQuery:
+    """A sum to read: what was used in the scope of a name, or by everybody, since a time."""
+
+    scope: Scope | None
+    name: str
+    since: float
 
 
 @value
 class TellUsage:
-    """A command that tells its sender what was used: `tell`, which the gateway gives, puts it in
-    words.
-    """
+    """A command that tells its sender what was used, by these sums."""
 
-    tell: Callable[[Spent], str] = lambda _: ""
+    queries: tuple[UsageQuery, ...] = ()
 
 
 @value
@@ -267,9 +267,6 @@ Decision: TypeAlias = (
     | Refuse
     | Ignore
 )
-Judge: TypeAlias = Callable[[Situation], Decision]
-Sort: TypeAlias = Callable[[int], tuple[Sequence[Attachment], Sequence[MissingFile]]]
-"""Which files are kept in a thread that has so many bytes of them, and which are left out."""
 
 
 @value

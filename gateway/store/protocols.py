@@ -16,7 +16,7 @@ from gateway.base.calendar import Scope
 from gateway.conversation import Awaiting, ConversationKey, InboundMessage, SaidLately
 from gateway.events import SessionEvent
 from gateway.outbox import Outbox
-from gateway.store.decisions import Accepted, Brought, Judge, NewThread, Sort
+from gateway.store.decisions import Accepted, Brought, NewThread
 from gateway.store.records import (
     AuditRow,
     Checkpoint,
@@ -29,6 +29,7 @@ from gateway.store.records import (
     Thread,
     Used,
 )
+from gateway.store.rulebook import CodeCheck, FileRules, Respondents, Rulebook
 from gateway.store.turn_records import (
     Joined,
     Later,
@@ -190,7 +191,7 @@ class SessionStore(SessionReader, Outbox, Protocol):
     async def accept(
         self,
         message: InboundMessage,
-        judge: Judge,
+        rulebook: Rulebook,
         *,
         new: NewThread,
         kind: InboxKind,
@@ -198,7 +199,7 @@ class SessionStore(SessionReader, Outbox, Protocol):
         counted: bool = True,
         then: Callable[[Accepted], None],
     ) -> Accepted:
-        """Take a message once, as `judge` decides, in one transaction.
+        """Take a message once, as the rulebook decides, in one transaction.
 
         `new` is the thread to make where it needs one, `named` the request it names; `counted` says
         that its author has limits, so that the situation holds what they keep busy. `then` is
@@ -206,10 +207,8 @@ class SessionStore(SessionReader, Outbox, Protocol):
         """
         ...
 
-    async def redeem(self, hashed: Callable[[bytes], bytes]) -> Person | None:
-        """Let in whose waiting code it is that `hashed` hashes with a salt; None for a wrong, used
-        or late one.
-        """
+    async def redeem(self, code: CodeCheck) -> Person | None:
+        """Let in the person whose waiting code it is; None for a wrong, used or late one."""
         ...
 
     async def unpair(self, person: str) -> bool:
@@ -220,10 +219,11 @@ class SessionStore(SessionReader, Outbox, Protocol):
         """Take back a message that still waits: its text and what this adds to the thread."""
         ...
 
-    async def bring(self, inbox: int, sort: Sort, then: Callable[[Brought | None], None]) -> None:
-        """Give a message its files; `sort` says, from the bytes of files that its thread has, which
-        are kept and which are left out. `then` is called with what came of it: None if the
-        message waits for none, or does not wait any more.
+    async def bring(
+        self, inbox: int, files: FileRules, then: Callable[[Brought | None], None]
+    ) -> None:
+        """Give a message its files, those that its thread may have. `then` is called with what came
+        of it: None if the message waits for none, or does not wait any more.
         """
         ...
 
@@ -242,9 +242,10 @@ class SessionStore(SessionReader, Outbox, Protocol):
         ...
 
     async def settle_due(
-        self, may_answer: Callable[[Request], tuple[str, ...]], by: float, *, jumped: float = 0.0
+        self, respondents: Respondents, by: float, *, jumped: float = 0.0
     ) -> Settled:
-        """Let requests expire whose time is over, and remind of those that are open for long.
+        """Let requests expire whose time is over, and remind `respondents` of those that are open
+        for long.
 
         `by` is the time of day as if no clock had been set since this boot, and `jumped` by how
         many seconds it was: the next boot's `recover` reckons with that.

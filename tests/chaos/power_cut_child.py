@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from gateway.conversation import Author, ConversationKey, InboundMessage
-from gateway.store.decisions import Enqueue, NewThread
+from gateway.store.decisions import NewThread
 from gateway.store.sqlite.store import SqliteStore
 from tests.chaos.power_cut import Disk
 from tests.chaos.sqlite_layer import watched
+from tests.fakes.decided import Decided
 
 SENDERS = 12
 
@@ -54,7 +55,7 @@ async def send(store: SqliteStore, sender: int, chance: random.Random) -> None:
         )
         await store.accept(
             message,
-            lambda _: Enqueue(),
+            Decided(),
             new=NewThread(id=f"{sender:06}{number:06}", team="demo", definition=""),
             kind="message",
             then=lambda _: None,

@@ -35,7 +35,7 @@ from gateway.content.untrusted import fenced, genuine
 from gateway.conversation import Author, Click, ConversationKey, InboundMessage, Quote, order_key
 from gateway.events import load_event
 from gateway.inbound.commands import parse_command
-from gateway.inbound.policy import decide
+from gateway.inbound.policy import usual_rules
 from gateway.render import outbound
 from gateway.render.sanitize import sanitize, visible
 from gateway.store.decisions import Cancel, Change, Ignore, Refuse, Say, Situation
@@ -197,16 +197,16 @@ def _command(text: str) -> None:
 
 
 def _decided(message: InboundMessage) -> None:
-    found = decide(message, NOTHING_YET, ACCESS, 1000.0)
+    found = usual_rules(message, ACCESS, now=1000.0).decide(NOTHING_YET)
     author = message.author
     if message.event in ("edit", "delete"):
         assert isinstance(found, Change | Cancel | Ignore)
     elif author.kind == "bot" or (author.kind != "member" and author.id != "chat:T1:ann"):
-        assert isinstance(found, Refuse) or ACCESS.is_operator(author)
+        assert isinstance(found, Refuse) or ACCESS.operators.include(author)
     elif message.click is not None:
         assert isinstance(found, Refuse | Say)
     if isinstance(found, Change | Cancel) and found.anybody:
-        assert ACCESS.is_operator(author) or not author.id
+        assert ACCESS.operators.include(author) or not author.id
 
 
 def _event(text: str) -> None:

@@ -195,7 +195,9 @@ def request(**more) -> Request:
 )
 def test_an_answer_is_for_its_approvers_or_for_whoever_asked(asked, may):
     everybody = [*PEOPLE.values(), LOCAL_OPERATOR]
-    assert {a.id for a in everybody if access().may_answer(a, asked)} == {a.id for a in may}
+    assert {a.id for a in everybody if access().operators.may_answer(a, asked)} == {
+        a.id for a in may
+    }
 
 
 def test_a_bot_is_no_operator_even_if_it_is_called_one():

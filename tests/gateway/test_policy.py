@@ -10,17 +10,15 @@ from gateway.adapter import NOT_ALLOWED, TELL_AGAIN
 from gateway.client import Answer
 from gateway.conversation import LOCAL_OPERATOR, Author, Click, ConversationKey, InboundMessage
 from gateway.events import RequestKind
-from gateway.inbound.commands import command_infos, parse_command
+from gateway.inbound.commands import HOW, command_infos, parse_command
 from gateway.inbound.policy import (
     FULL,
     MODE_NOT_YOURS,
     WAITS_FOR_ANSWERS,
     WAITS_FOR_APPROVAL,
     WAITS_FOR_OTHERS,
-    decide,
-    named_request,
+    usual_rules,
 )
-from gateway.queue_commands import HOW
 from gateway.store.decisions import (
     Again,
     Begin,
@@ -80,7 +78,7 @@ def situation(*requests: Request, named=None, status=None, **more) -> Situation:
 
 def meaning(text, at: Situation, author=ASKER, access=None, **more):
     message = InboundMessage(key=KEY, author=author, text=text, **more)
-    return decide(message, at, access or Everybody(), now=10_000.0)
+    return usual_rules(message, access or Everybody(), now=10_000.0).decide(at)
 
 
 TEXT, OPEN = request(), request("approval", 2)
@@ -236,7 +234,8 @@ def test_a_request_is_named_by_a_click_a_command_or_a_reply():
         InboundMessage(key=KEY, author=ASKER, text="Berlin", reply_to="r2"),
         InboundMessage(key=KEY, author=ASKER, text="/help", reply_to="r2"),
     ]
-    assert [named_request(message) for message in messages] == ["r", OPEN.id, "r2", ""]
+    named = [usual_rules(message, Everybody(), now=10_000.0).named for message in messages]
+    assert named == ["r", OPEN.id, "r2", ""]
 
 
 @pytest.mark.parametrize(

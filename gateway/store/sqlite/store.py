@@ -25,8 +25,9 @@ from gateway.conversation import ConversationKey, InboundMessage
 from gateway.errors import Closing, StoreFull, StoreUnwritable
 from gateway.events import SessionEvent
 from gateway.outbox import OutboxRow
-from gateway.store.decisions import Accepted, Brought, Judge, NewThread, Sort
-from gateway.store.records import InboxKind, Person, Request, Thread
+from gateway.store.decisions import Accepted, Brought, NewThread
+from gateway.store.records import InboxKind, Person, Thread
+from gateway.store.rulebook import CodeCheck, FileRules, Respondents, Rulebook
 from gateway.store.sqlite.backup import kept, put_staged, stage, write_backup
 from gateway.store.sqlite.lock import StoreLock
 from gateway.store.sqlite.migrate import bring_up_to_date
@@ -222,7 +223,7 @@ class SqliteStore(SqliteReader):
     async def accept(
         self,
         message: InboundMessage,
-        judge: Judge,
+        rulebook: Rulebook,
         *,
         new: NewThread,
         kind: InboxKind,
@@ -233,7 +234,7 @@ class SqliteStore(SqliteReader):
         """Take a message once; see SessionStore."""
         now = self._clock()
         accepted = await self.write(
-            lambda c: messages.accept(c, message, judge, new, kind, named, now, counted=counted),
+            lambda c: messages.accept(c, message, rulebook, new, kind, named, now, counted=counted),
             then,
         )
         if accepted.forgotten:
@@ -245,10 +246,10 @@ class SqliteStore(SqliteReader):
         now = self._clock()
         return await self.write(lambda c: queue.withdraw(c, thread, inbox, now))
 
-    async def redeem(self, hashed: Callable[[bytes], bytes]) -> Person | None:
+    async def redeem(self, code: CodeCheck) -> Person | None:
         """Let in whose waiting code it is; see SessionStore."""
         now = self._clock()
-        return await self.write(lambda c: people.redeem(c, hashed, now))
+        return await self.write(lambda c: people.redeem(c, code, now))
 
     async def unpair(self, person: str) -> bool:
         """Shut somebody out again who was let in; False if they were not."""
@@ -276,10 +277,12 @@ class SqliteStore(SqliteReader):
         now = self._clock()
         return await self.write(lambda c: claim.begin(c, thread, boot, now, quiet))
 
-    async def bring(self, inbox: int, sort: Sort, then: Callable[[Brought | None], None]) -> None:
+    async def bring(
+        self, inbox: int, files: FileRules, then: Callable[[Brought | None], None]
+    ) -> None:
         """Give a message its files; see SessionStore."""
         now = self._clock()
-        await self.write(lambda c: awaited.bring(c, inbox, sort, now), then)
+        await self.write(lambda c: awaited.bring(c, inbox, files, now), then)
 
     async def join(self, lease: Lease) -> Joined:
         """Take what waits into the turn; see SessionStore. Raises Fenced."""
@@ -287,12 +290,12 @@ class SqliteStore(SqliteReader):
         return await self.write(lambda c: claim.join(c, lease, now))
 
     async def settle_due(
-        self, may_answer: Callable[[Request], tuple[str, ...]], by: float, *, jumped: float = 0.0
+        self, respondents: Respondents, by: float, *, jumped: float = 0.0
     ) -> Settled:
         """Let requests expire whose time is over, and remind of those that are open for long."""
         now = self._clock()
         return await self.write(
-            lambda c: requests.settle_due(c, may_answer, now, by=by, jumped=jumped)
+            lambda c: requests.settle_due(c, respondents, now, by=by, jumped=jumped)
         )
 
     async def succeed(self, lease: Lease, succession: Succession) -> tuple[SessionEvent, ...]:

@@ -17,8 +17,9 @@ from gateway.conversation import (
     MissingFile,
 )
 from gateway.events import Notice, SessionEvent
-from gateway.store.decisions import Brought, Sort
+from gateway.store.decisions import Brought
 from gateway.store.records import Thread
+from gateway.store.rulebook import FileRules
 from gateway.store.units.attachments import attach
 from gateway.store.units.queue import open_turn
 from gateway.store.units.rows import MessageRow, add_events, find_thread
@@ -67,7 +68,9 @@ def wait(connection: sqlite3.Connection, first: MessageRow, thread: Thread, now:
     return 0.0 if until is None else min(AWAITED_SECONDS, until - now)
 
 
-def bring(connection: sqlite3.Connection, inbox: int, sort: Sort, now: float) -> Brought | None:
+def bring(
+    connection: sqlite3.Connection, inbox: int, files: FileRules, now: float
+) -> Brought | None:
     """Give a message its files; None if it waits for none, or does not wait any more."""
     row = connection.execute(
         "SELECT * FROM inbox WHERE id = ? AND outcome = 'queued' AND awaits IS NOT NULL", (inbox,)
@@ -75,7 +78,7 @@ def bring(connection: sqlite3.Connection, inbox: int, sort: Sort, now: float) ->
     if row is None:
         return None
     thread = find_thread(connection, row["thread"])
-    taken, missing = sort(thread.attached)
+    taken, missing = files.sort(thread.attached)
     attach(connection, inbox, taken)
     events = _complete(connection, row, missing, now)
     steer = open_turn(connection, thread.id) if thread.mode == "steer" else ""

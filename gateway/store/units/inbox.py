@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sqlite3
 from dataclasses import replace
-from functools import partial
 
 from gateway.conversation import AWAITED_SECONDS, ConversationKey, InboundMessage
 from gateway.events import (
@@ -21,13 +20,11 @@ from gateway.store.decisions import (
     Begin,
     Cancel,
     Change,
-    Decision,
     Drop,
     Enqueue,
     First,
     Forget,
     Ignore,
-    Judge,
     NewThread,
     Refuse,
     Resolve,
@@ -41,6 +38,7 @@ from gateway.store.decisions import (
     TellUsage,
 )
 from gateway.store.records import InboxKind, InboxOutcome
+from gateway.store.rulebook import Rulebook, UsageFound
 from gateway.store.units import queue
 from gateway.store.units import requests as asked
 from gateway.store.units.attachments import attach
@@ -79,7 +77,7 @@ later one has begun is flagged.
 def accept(
     connection: sqlite3.Connection,
     message: InboundMessage,
-    judge: Judge,
+    rulebook: Rulebook,
     new: NewThread,
     kind: InboxKind,
     named: str,
@@ -92,8 +90,7 @@ def accept(
     met = situation(connection, message, named, now, counted=counted, lists=lists)
     if isinstance(met, int):
         return _taken(connection, message, met)
-    decision = judge(met)
-    return Acceptance(connection, message, met, decision, new, kind, now).carry_out()
+    return Acceptance(connection, message, met, rulebook, new, kind, now).carry_out()
 
 
 def _taken(connection: sqlite3.Connection, message: InboundMessage, inbox: int) -> Accepted:
@@ -126,7 +123,7 @@ class Acceptance:
         connection: sqlite3.Connection,
         message: InboundMessage,
         situation: Situation,
-        decision: Decision,
+        rulebook: Rulebook,
         new: NewThread,
         kind: InboxKind,
         now: float,
@@ -134,7 +131,8 @@ class Acceptance:
         self.connection = connection
         self.message = message
         self.met = situation
-        self.decision = decision
+        self.decision = rulebook.decide(situation)
+        self.rulebook = rulebook
         self._new = new
         self.kind = kind
         self.now = now
@@ -161,8 +159,7 @@ class Acceptance:
             case Say():
                 accepted = self.closed("command", reply=decision.reply)
             case TellUsage():
-                told = decision.tell(partial(spent, self.connection))
-                accepted = self.closed("command", reply=told)
+                accepted = self._tell_usage(decision)
             case Refuse():
                 accepted = self.closed(
                     "refused",
@@ -277,6 +274,14 @@ class Acceptance:
         inbox = self.insert(thread.id, "command", decision.reply)
         accepted = self.accepted(inbox, thread.id, "command", decision.reply)
         return replace(accepted, lane=old.id, forgotten=old.id)
+
+    def _tell_usage(self, decision: TellUsage) -> Accepted:
+        used = {
+            each: spent(self.connection, each.scope, each.name, each.since)
+            for each in decision.queries
+        }
+        found = UsageFound(thread=self.met.thread, used=used)
+        return self.closed("command", reply=self.rulebook.reply(found))
 
     def request_stop(self, thread: str, reason: str = "") -> str:
         """Ask the thread's turn to end; its id, "" if there is none."""

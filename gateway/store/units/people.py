@@ -6,11 +6,11 @@ from __future__ import annotations
 
 import hmac
 import sqlite3
-from collections.abc import Callable
 
 from gateway.conversation import Author
 from gateway.store.decisions import PairingCode
 from gateway.store.records import Person
+from gateway.store.rulebook import CodeCheck
 from gateway.store.units.rows import find_thread
 
 MAX_TRIES = 5
@@ -38,10 +38,8 @@ def add_code(connection: sqlite3.Connection, person: Author, code: PairingCode) 
     )
 
 
-def redeem(
-    connection: sqlite3.Connection, hashed: Callable[[bytes], bytes], now: float
-) -> Person | None:
-    """Let in whose code it is that `hashed` hashes with a salt; None for a wrong, used or late one.
+def redeem(connection: sqlite3.Connection, code: CodeCheck, now: float) -> Person | None:
+    """Let in the person whose code it is; None for a wrong, used or late one.
 
     A wrong code is counted against each that waits.
     """
@@ -49,7 +47,7 @@ def redeem(
         "DELETE FROM pairing_codes WHERE expires_at <= ? OR tries >= ?", (now, MAX_TRIES)
     )
     for row in connection.execute("SELECT * FROM pairing_codes").fetchall():
-        if hmac.compare_digest(hashed(row["salt"]), row["hash"]):
+        if hmac.compare_digest(code.hashed(row["salt"]), row["hash"]):
             break
     else:
         connection.execute("UPDATE pairing_codes SET tries = tries + 1")

@@ -7,7 +7,6 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections import defaultdict
-from collections.abc import Callable
 
 from gateway.client import Answer
 from gateway.conversation import Author, ConversationKey
@@ -15,6 +14,7 @@ from gateway.errors import NotFound
 from gateway.events import InputReminded, InputResolved, InputSupported, SessionEvent
 from gateway.store.decisions import Resolve, Support
 from gateway.store.records import AuditRow, Grant, Request, RequestState
+from gateway.store.rulebook import Respondents
 from gateway.store.turn_records import Settled
 from gateway.store.units.rows import REQUEST_COLUMNS, add_events, find_request, request_of
 
@@ -123,7 +123,7 @@ def close(
 
 def settle_due(
     connection: sqlite3.Connection,
-    may_answer: Callable[[Request], tuple[str, ...]],
+    respondents: Respondents,
     now: float,
     *,
     by: float,
@@ -155,7 +155,7 @@ def settle_due(
                 turn=request.turn,
                 request=request.id,
                 text=f"Waiting for {_span(age)}: {request.prompt}",
-                mentions=may_answer(request),
+                mentions=respondents.who_may_answer(request),
             )
             sent = sum(after <= age for after in REMIND_AFTER)
             due = _due(row["created_at"], sent, request.expires_at)

@@ -15,6 +15,7 @@ from gateway.events import Notice
 from gateway.store.decisions import Enqueue, NewThread, Refuse, SetMode
 from gateway.store.sqlite.store import SqliteStore
 from gateway.store.turn_records import Record, TurnEnd, Work
+from tests.fakes.decided import Decided
 
 KEY = ConversationKey(platform="x", root="1")
 ANN, BOB = Author(id="ann", name="Ann"), Author(id="bob", name="Bob")
@@ -39,7 +40,7 @@ async def send(store, text="hi", *dedupe, author=ANN, mark="", decision=None, **
     )
     return await store.accept(
         message,
-        lambda _: decision or Enqueue(),
+        Decided(decision=decision or Enqueue()),
         new=NewThread(id="t", team="demo", definition=""),
         kind="message",
         then=lambda _: None,
@@ -215,7 +216,7 @@ async def test_what_was_said_lately_is_the_newest_of_the_threads_used_last() -> 
         )
         await kept.accept(
             message,
-            lambda _: Enqueue(),
+            Decided(),
             new=NewThread(id=f"{workspace}{root}", team="demo", definition=""),
             kind="message",
             then=lambda _: None,

@@ -1,0 +1,106 @@
+"""The answer to `/usage`: which sums it needs, and what it says of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from gateway.base.calendar import CalendarWindow, Scope, window_end, window_start
+from gateway.budgets.messages import left_of, plain_amount
+from gateway.config.budgets import Budget
+from gateway.conversation import Author
+from gateway.store.decisions import UsageQuery
+from gateway.store.records import Thread, Used
+from gateway.values import value
+
+_WINDOWS: tuple[tuple[CalendarWindow, str], ...] = (("day", "today"), ("month", "this month"))
+
+
+@value
+class UsageRules:
+    """The budgets that hold at a moment, and who asks what is left of them.
+
+    `operator`: they are told what everybody has used, and have no budget as a person. Times are
+    told in the `zone`.
+    """
+
+    budgets: tuple[Budget, ...] = ()
+    zone: str = ""
+    asker: Author
+    operator: bool
+    now: float
+
+    def queries(self, thread: Thread | None) -> tuple[UsageQuery, ...]:
+        """The sums that the answer needs, asked in this thread."""
+        said = (query for _, query in (*self._mine(thread), *self._everybody()))
+        return (*said, *(self._query(budget, name) for budget, name in self._held(thread)))
+
+    def text(self, thread: Thread | None, used: Mapping[UsageQuery, Used]) -> str:
+        """The answer: what the thread and the asker have used, and what is left of budgets."""
+        lines = [f"{said}: {_used(used[query])}." for said, query in self._mine(thread)]
+        for budget, name in self._held(thread):
+            ends = window_end(_window(budget), self.now)
+            lines += left_of(budget, used[self._query(budget, name)], ends, self.zone)
+        lines += [f"{said}: {_used(used[query])}." for said, query in self._everybody()]
+        return "\n".join(lines)
+
+    def _mine(self, thread: Thread | None) -> Iterator[tuple[str, UsageQuery]]:
+        if thread:
+            yield "This thread", UsageQuery(scope="thread", name=thread.id, since=0.0)
+        yield from self._by_window("You", "person", self.asker.id)
+
+    def _everybody(self) -> Iterator[tuple[str, UsageQuery]]:
+        if self.operator:
+            yield from self._by_window("Everybody", None, "")
+
+    def _by_window(
+        self, who: str, scope: Scope | None, name: str
+    ) -> Iterator[tuple[str, UsageQuery]]:
+        for window, said in _WINDOWS:
+            since = window_start(window, self.now)
+            yield f"{who}, {said}", UsageQuery(scope=scope, name=name, since=since)
+
+    def _held(self, thread: Thread | None) -> list[tuple[Budget, str]]:
+        """The budgets over time that the asker is held to in the thread, with their names."""
+        if thread is None:
+            return []
+        names = counted_for(thread, self.asker)
+        held = budgets_of(self.budgets, names, exempt=self.operator)
+        return [(budget, name) for budget, name in held if budget.window != "turn"]
+
+    def _query(self, budget: Budget, name: str) -> UsageQuery:
+        since = window_start(_window(budget), self.now)
+        return UsageQuery(scope=budget.per, name=name, since=since)
+
+
+def _window(budget: Budget) -> CalendarWindow:
+    assert budget.window != "turn"  # what one turn uses is no sum over time
+    return budget.window
+
+
+def counted_for(thread: Thread | None, asker: Author) -> dict[Scope, str]:
+    """Names that a turn is counted for: the thread's, and whose it is."""
+    return {
+        "thread": thread.id if thread else "",
+        "person": asker.id,
+        "team": thread.team if thread else "",
+        "workspace": thread.key.place if thread else "",
+    }
+
+
+def budgets_of(
+    budgets: Iterable[Budget], names: Mapping[Scope, str], *, exempt: bool
+) -> Iterator[tuple[Budget, str]]:
+    """The budgets that hold, each with the name it is counted for; `exempt`: not the person's."""
+    for budget in budgets:
+        name = names[budget.per]
+        if budget.per == "person" and exempt:
+            continue
+        if not budget.only or not {name, name.rpartition(":")[2]}.isdisjoint(budget.only):
+            yield budget, name
+
+
+def _used(used: Used) -> str:
+    read, written = f"{used.prompt_tokens:,} read", f"{used.completion_tokens:,} written"
+    cost = f", a cost of {plain_amount('cost', used.cost)}" if used.cost else ""
+    turns = f"{used.turns:,} turn{'' if used.turns == 1 else 's'}"
+    return f"{used.tokens:,} tokens ({read}, {written}) in {turns}{cost}"

@@ -1,0 +1,105 @@
+"""Answers to requests: who may give them, until when, and what they come to."""
+
+from __future__ import annotations
+
+from gateway.access.operators import Operators
+from gateway.client import Answer
+from gateway.conversation import Author
+from gateway.store.decisions import Decision, Resolve, Say, Support
+from gateway.store.records import Request
+
+
+def decide_answer(
+    author: Author, request: Request | None, answer: Answer, operators: Operators, now: float
+) -> Decision:
+    """What the answer does to a request that is named, None for one that is not there."""
+    if request is None:
+        return Say(reply="There is no such request.")
+    if why := _why_not(author, request, answer, operators, now):
+        return Say(reply=why)
+    if answer.kind in ("approve", "approve_always") and request.quorum > 1:
+        return _supported(author, request, answer)
+    return Resolve(
+        request=request.id,
+        answer=answer,
+        outcome=_outcome(answer),
+        grant=answer.kind == "approve_always",
+    )
+
+
+def answer_in_words(request: Request, text: str) -> Resolve:
+    """The answer that a text is to a question."""
+    answer = Answer(kind="text", text=_choice(text, request.options))
+    return Resolve(request=request.id, answer=answer, outcome=_outcome(answer))
+
+
+def is_approver(author: Author, request: Request | None, operators: Operators) -> bool:
+    """Whether somebody is named as approver, and so may decide wherever they are asked."""
+    if request is None or author.id not in request.approvers:
+        return False
+    return operators.may_answer(author, request)
+
+
+def is_over(request: Request, now: float) -> bool:
+    """Whether its time is over, though nobody may have noticed yet."""
+    return request.expires_at is not None and request.expires_at <= now
+
+
+def _why_not(
+    author: Author, request: Request, answer: Answer, operators: Operators, now: float
+) -> str:
+    """Why the author can't answer the request so, "" if they can."""
+    if request.state != "open":
+        return f"This was settled already: {request.outcome}."
+    if is_over(request, now):
+        return "It is too late: nobody decided in time."
+    if not operators.may_answer(author, request):
+        return "This is not yours to answer."
+    if answer.kind == "approve_always" and not request.always:
+        return "This can't be approved for the whole thread; approve it once."
+    if (request.kind == "approval") != (answer.kind != "text"):
+        wanted = "approve or deny" if request.kind == "approval" else "answer it in words"
+        return f"This request wants something else: {wanted}."
+    return ""
+
+
+def _supported(author: Author, request: Request, answer: Answer) -> Decision:
+    """An approval that several people have to give; the rest of the thread is included if all of
+    them say so.
+    """
+    approved = len({*request.supporters, author.id})
+    always = answer.kind == "approve_always"
+    if author.id in request.supporters:
+        return Say(reply=f"You have approved this; {approved} of {request.quorum} have so far.")
+    if approved < request.quorum:
+        return Support(request=request.id, always=always, approved=approved, quorum=request.quorum)
+    everybody = Answer(kind="approve_always" if always and request.always_so_far else "approve")
+    return Resolve(
+        request=request.id,
+        answer=everybody,
+        outcome=f"{_outcome(everybody)} by {approved} people",
+        grant=everybody.kind == "approve_always",
+    )
+
+
+def _outcome(answer: Answer) -> str:
+    match answer.kind:
+        case "approve":
+            return "approved"
+        case "approve_always":
+            return "approved for this thread"
+        case "deny":
+            return f"denied: {answer.text}" if answer.text else "denied"
+        case "text":
+            return answer.text
+
+
+def _choice(text: str, options: tuple[str, ...]) -> str:
+    """The option that a text names, by its words or its number; else the text."""
+    wanted = text.strip()
+    for option in options:
+        if option.casefold() == wanted.casefold():
+            return option
+    if wanted.isascii() and wanted.isdigit() and 1 <= int(wanted) <= len(options):
+        return options[int(wanted) - 1]
+    return text
