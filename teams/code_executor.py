@@ -1,4 +1,4 @@
-"""What code executors take, return and promise."""
+"""The interface of code executors, and the types of code and its results."""
 
 from teams._base.code import (
     Alias,

@@ -14,7 +14,7 @@ from teams._messages.base import BaseAgentEvent, BaseChatMessage
 from teams._messages.chat import TextMessage
 
 Task: TypeAlias = str | BaseChatMessage | Sequence[BaseChatMessage] | None
-"""What a run may be given as its task."""
+"""The task of a run: text, messages, or None to go on."""
 
 
 class TeamError(RuntimeError):

@@ -136,6 +136,7 @@ def _workbenches(
         return tuple(workbench) if isinstance(workbench, Sequence) else (workbench,)
     if not own:
         return ()
+    # Here for start-up: most agents have no tools of their own.
     from teams._tools.static_workbench import StaticStreamWorkbench
 
     return (StaticStreamWorkbench(own),)

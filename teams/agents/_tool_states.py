@@ -67,6 +67,7 @@ class ToolStates:
 
 
 def _tools(workbench: Workbench) -> Sequence[BaseTool[Any, Any]]:
+    # Here for start-up: most agents have no tools.
     from teams._tools.static_workbench import StaticWorkbench
 
     return workbench.tools if isinstance(workbench, StaticWorkbench) else ()
