@@ -98,7 +98,15 @@ def test_documented_names_are_found_at_their_home(module: str):
     assert [name for name in HOMES[module].split() if not hasattr(home, name)] == []
 
 
-LOADED_WHEN_TAKEN = ("teams", "teams.agents", "teams.memory", "teams.tools")
+LOADED_WHEN_TAKEN = (
+    "teams",
+    "teams.agents",
+    "teams.core",
+    "teams.memory",
+    "teams.model_context",
+    "teams.models",
+    "teams.tools",
+)
 
 
 @pytest.mark.parametrize("name", LOADED_WHEN_TAKEN)
