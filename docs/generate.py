@@ -1,4 +1,4 @@
-"""Writes the parts of the docs that the code knows best: settings and help texts.
+"""Writes the parts of the docs that the code knows best: settings, help texts, wings.
 
 `python docs/generate.py` brings them up to date; a test fails while they are not.
 """
@@ -15,6 +15,7 @@ from pydantic import SecretStr
 from pydantic.fields import FieldInfo
 
 from adapters import discord, slack
+from docs import wings
 from gateway.cli import main
 from gateway.config.agent_parts import (
     AgentToolConfig,
@@ -236,6 +237,7 @@ def pages() -> dict[Path, str]:
         for page, name, text in [
             (DOCS / "configuration.md", "reference", reference()),
             (DOCS / "commands.md", "help", help_texts()),
+            (DOCS / "architecture.md", "map", wings.page()),
         ]
     }
 
