@@ -1,0 +1,234 @@
+"""The house stands as drawn: no circle of imports, and contracts that really hold imports back."""
+
+import ast
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
+PACKAGES: list[str] = SETTINGS["root_packages"]
+CONTRACTS: list[dict[str, Any]] = SETTINGS["contracts"]
+
+Graph = dict[str, set[str]]
+
+
+def modules_under(root: Path) -> dict[str, Path]:
+    files = [file for package in PACKAGES for file in (root / package).rglob("*.py")]
+    return {_name(file.relative_to(root)): file for file in sorted(files)}
+
+
+def _name(file: Path) -> str:
+    return ".".join(file.parent.parts if file.stem == "__init__" else file.with_suffix("").parts)
+
+
+def imports(text: str, modules: Iterable[str]) -> set[str]:
+    """What a module imports anywhere: at the top, for its types alone, or inside a function."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            for alias in node.names:
+                inner = f"{node.module}.{alias.name}"
+                found.add(inner if inner in modules else node.module)
+    return found & set(modules)
+
+
+def graph_of(root: Path) -> Graph:
+    modules = modules_under(root)
+    return {name: imports(file.read_text(), modules) - {name} for name, file in modules.items()}
+
+
+@pytest.fixture(scope="module")
+def graph() -> Graph:
+    """Who imports whom in the repository."""
+    return graph_of(ROOT)
+
+
+def circles(graph: Graph) -> list[list[str]]:
+    """Tarjan: the sets of modules that reach each other."""
+    order: dict[str, int] = {}
+    lowest: dict[str, int] = {}
+    path: list[str] = []
+    found: list[list[str]] = []
+
+    def visit(module: str) -> None:
+        order[module] = lowest[module] = len(order)
+        path.append(module)
+        for other in sorted(graph[module]):
+            if other not in order:
+                visit(other)
+                lowest[module] = min(lowest[module], lowest[other])
+            elif other in path:
+                lowest[module] = min(lowest[module], order[other])
+        if lowest[module] == order[module]:
+            start = path.index(module)
+            if len(path) - start > 1:
+                found.append(sorted(path[start:]))
+            del path[start:]
+
+    for module in graph:
+        if module not in order:
+            visit(module)
+    return found
+
+
+def test_a_circle_is_seen_through_types_and_functions():
+    modules = {
+        "a": "import b",
+        "b": "if TYPE_CHECKING:\n    import c",
+        "c": "def f():\n    from a import x",
+        "d": "import a",
+    }
+    assert circles({name: imports(text, modules) for name, text in modules.items()}) == [
+        ["a", "b", "c"]
+    ]
+
+
+# --- contracts --------------------------------------------------------------------------------
+
+Import = tuple[str, str]
+"""Who imports, and what."""
+
+
+def layers(contract: dict[str, Any], graph: Graph) -> Import:
+    """The lowest layer imports the highest."""
+    for container in contract.get("containers", [""]):
+        prefix = f"{container}." if container else ""
+        floors = [[f"{prefix}{name}" for name in _names(floor)] for floor in contract["layers"]]
+        there = [[name for name in floor if name in graph] for floor in floors]
+        high, *_, low = [floor[0] for floor in there if floor]
+        return low, high
+    raise AssertionError(contract)
+
+
+def _names(layer: str) -> list[str]:
+    return [name.strip(" ()") for name in re.split(r"[|:]", layer)]
+
+
+def forbidden(contract: dict[str, Any], graph: Graph) -> Import:
+    """A source imports what is forbidden to it."""
+    targets = [*_matching(contract["forbidden_modules"], graph)]
+    for source in _matching(contract["source_modules"], graph):
+        for target in targets:
+            if not _related(source, target) and target not in graph[source]:
+                return source, target
+    raise AssertionError(contract)
+
+
+def independence(contract: dict[str, Any], graph: Graph) -> Import:
+    """One of several that stand beside each other imports the next."""
+    one, other, *_ = _matching(contract["modules"], graph)
+    return one, other
+
+
+def protected(contract: dict[str, Any], graph: Graph) -> Import:
+    """A module that isn't allowed to imports what is protected."""
+    target, *_ = _matching(contract["protected_modules"], graph)
+    allowed = [*_matching(contract["allowed_importers"], graph)]
+    for source in graph:
+        if not any(_related(source, each) for each in (target, *allowed)):
+            return source, target
+    raise AssertionError(contract)
+
+
+def acyclic_siblings(contract: dict[str, Any], graph: Graph) -> Import:
+    """What is imported by its neighbour imports that one."""
+    for ancestor in _matching(contract["ancestors"], graph):
+        for source, targets in graph.items():
+            for target in sorted(targets):
+                if (
+                    source.startswith(f"{ancestor}.")
+                    and source.rpartition(".")[0] == target.rpartition(".")[0]
+                ):
+                    return target, source
+    raise AssertionError(contract)
+
+
+def _matching(patterns: Iterable[str], graph: Graph) -> Iterator[str]:
+    """The modules that import-linter's expressions name."""
+    for pattern in patterns:
+        escaped = re.escape(pattern).replace(r"\*\*", ".+").replace(r"\*", r"[^.]+")
+        yield from (module for module in graph if re.fullmatch(escaped, module))
+
+
+def _related(one: str, other: str) -> bool:
+    return f"{one}.".startswith(f"{other}.") or f"{other}.".startswith(f"{one}.")
+
+
+KINDS: dict[str, Callable[[dict[str, Any], Graph], Import]] = {
+    kind.__name__: kind for kind in (layers, forbidden, independence, protected, acyclic_siblings)
+}
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The packages' sources and the contracts, in a place of their own."""
+    copied = tmp_path_factory.mktemp("house")
+    for package in PACKAGES:
+        shutil.copytree(ROOT / package, copied / package, ignore=_all_but_sources)
+    shutil.copy(ROOT / "pyproject.toml", copied)
+    return copied
+
+
+def _all_but_sources(folder: str, names: list[str]) -> list[str]:
+    return [name for name in names if "." in name and not name.endswith(".py")] + ["__pycache__"]
+
+
+def lint(copy: Path) -> tuple[set[str], str]:
+    """The contracts that are broken in the copy, and what was said about them."""
+    command = [Path(sys.executable).with_name("lint-imports"), "--no-logo"]
+    run = subprocess.run(command, cwd=copy, capture_output=True, text=True, check=False)
+    said = " ".join(run.stdout.split())  # lines are folded
+    assert run.returncode in (0, 1), run.stderr
+    assert f"{len(CONTRACTS)} kept" in said or "broken." in said, run.stdout + run.stderr
+    return {each["name"] for each in CONTRACTS if f"{each['name']} BROKEN" in said}, run.stdout
+
+
+def test_every_contract_is_kept(copy: Path):
+    broken, said = lint(copy)
+    assert not broken, said
+
+
+def lint_with(copy: Path, added: Import, form: str) -> tuple[set[str], str]:
+    """The same, while a module imports another in this form."""
+    source, target = added
+    file = copy / modules_under(ROOT)[source].relative_to(ROOT)
+    text = file.read_text()
+    try:
+        file.write_text(f"{text}\n\n{form}\n    import {target}\n")
+        return lint(copy)
+    finally:
+        file.write_text(text)
+
+
+@pytest.mark.parametrize("contract", CONTRACTS, ids=lambda contract: contract["name"])
+def test_one_import_of_a_type_breaks_a_contract(copy: Path, graph: Graph, contract: dict[str, Any]):
+    added = KINDS[contract["type"]](contract, graph)
+    broken, said = lint_with(copy, added, "if TYPE_CHECKING:")
+    assert contract["name"] in broken, f"{' may import '.join(added)}\n{said}"
+
+
+def test_an_import_inside_a_function_breaks_a_contract(copy: Path, graph: Graph):
+    first = CONTRACTS[0]
+    broken, _ = lint_with(copy, KINDS[first["type"]](first, graph), "def later() -> None:")
+    assert first["name"] in broken
+
+
+# --- the page about it ------------------------------------------------------------------------
+
+
+def test_every_file_on_the_page_is_there():
+    page = (ROOT / "docs" / "architecture.md").read_text()
+    packages = "|".join(PACKAGES)
+    named = set(re.findall(rf"`((?:{packages}|docs|tests)/[^`]*)`", page))
+    assert len(named) > 50
+    assert sorted(name for name in named if not (ROOT / name).exists()) == []
