@@ -342,7 +342,7 @@ async def test_a_message_is_taken_in_the_same_few_statements_however_many_wait(t
 
 
 def traced(trace: Callable[[str], None] | None) -> Callable[[Any], None]:
-    return lambda connection: connection.set_trace_callback(trace)
+    return lambda connection: connection.raw.set_trace_callback(trace)
 
 
 def work_of(statements: list[str]) -> list[str]:

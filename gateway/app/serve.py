@@ -136,7 +136,7 @@ async def served(
         teams,
         access=access_of(config),
         limits=limits,
-        tokens=TokenStore(store, keys_of(config.store)),
+        tokens=TokenStore(store, keys_of(config.store.keys)),
     )
     reloader = Reloader(gateway, loaded, teams, _check)
     gateway.reads_config_with(reloader.reload)
@@ -201,7 +201,7 @@ async def until_signal(loaded: LoadedConfig) -> ExitCode | None:
     """
     store = store_of(loaded)
     async with store.own():  # it may have to be brought up to date
-        await TokenStore(store, keys_of(loaded.config.store)).check()
+        await TokenStore(store, keys_of(loaded.config.store.keys)).check()
     end = _End()
     loop, reload = asyncio.get_running_loop(), asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):

@@ -39,7 +39,7 @@ def rotate(config: Path | None) -> None:
     store = store_of(loaded)
 
     async def rotated() -> int:
-        tokens = TokenStore(store, keys_of(loaded.config.store))
+        tokens = TokenStore(store, keys_of(loaded.config.store.keys))
         async with store.own():
             return await tokens.rotate()
 

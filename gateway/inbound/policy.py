@@ -35,8 +35,8 @@ from gateway.store.decisions import (
     Situation,
     TellUsage,
 )
+from gateway.store.records import crowds_of
 from gateway.store.rulebook import Fact
-from gateway.store.units.rows import crowds_of
 from gateway.values import value
 
 PAIR = (

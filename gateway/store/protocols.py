@@ -21,6 +21,7 @@ from gateway.store.records import (
     AuditRow,
     Checkpoint,
     Counts,
+    EncryptedToken,
     InboxKind,
     OldState,
     OpenMessage,
@@ -120,6 +121,22 @@ class SessionReader(Protocol):
 
     async def spent(self, scope: Scope | None, name: str, since: float) -> Used:
         """What was used since then, in the scope of this name or by everybody."""
+        ...
+
+
+class TokenRows(Protocol):
+    """The part of a store that keeps platforms' tokens, encrypted."""
+
+    async def tokens(self) -> list[EncryptedToken]:
+        """All tokens, by their names."""
+        ...
+
+    async def put_tokens(self, tokens: Collection[EncryptedToken]) -> None:
+        """Keep these tokens, all or none, instead of earlier ones of their names."""
+        ...
+
+    async def delete_token(self, name: str) -> bool:
+        """Forget a token; False if there was none."""
         ...
 
 

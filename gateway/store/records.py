@@ -47,6 +47,11 @@ class Thread(ThreadInfo):
         return self.mode in ("collect", "interrupt")
 
 
+def crowds_of(team: str, key: ConversationKey) -> tuple[tuple[str, str], ...]:
+    """The team and the workspace of a thread, each of which it is one of many of."""
+    return (("team", team), ("workspace", key.place))
+
+
 @value
 class Request:
     """A question to a human: open, or with its answer.
@@ -186,6 +191,15 @@ class ModelUse:
     prompt_tokens: int
     completion_tokens: int
     cost: float
+
+
+@value
+class EncryptedToken:
+    """A platform's token under its name, and the id of the key it is encrypted with."""
+
+    name: str
+    key: str
+    value: bytes = field(repr=False)
 
 
 @value

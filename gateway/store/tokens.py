@@ -8,7 +8,6 @@ its own name, so that none can be put in another's place.
 from __future__ import annotations
 
 import json
-import sqlite3
 import time
 from collections.abc import Mapping
 
@@ -16,9 +15,9 @@ from cryptography.fernet import Fernet, InvalidToken
 from pydantic import SecretStr
 
 from gateway.base.exit_codes import ExitCode
-from gateway.config.settings import StoreConfig
 from gateway.errors import GatewayError
-from gateway.store.sqlite.store import SqliteStore
+from gateway.store.protocols import TokenRows
+from gateway.store.records import EncryptedToken
 
 
 class WrongKey(GatewayError):
@@ -32,43 +31,38 @@ def new_key() -> str:
     return f"{time.strftime('k%Y%m%d')}:{Fernet.generate_key().decode()}"
 
 
-def keys_of(config: StoreConfig) -> dict[str, SecretStr]:
-    """The keys by their ids, the one that encrypts first."""
-    text = config.keys.get_secret_value() if config.keys else ""
-    pairs = (entry.partition(":") for entry in text.replace(",", " ").split())
+def keys_of(text: SecretStr | None) -> dict[str, SecretStr]:
+    """The keys in a text by their ids, the one that encrypts first."""
+    entries = text.get_secret_value().replace(",", " ").split() if text else ()
+    pairs = (entry.partition(":") for entry in entries)
     return {name: SecretStr(key) for name, _, key in pairs}
 
 
 class TokenStore:
     """Tokens by their names, such as "slack:T1:bot". Writing needs the store's ownership."""
 
-    def __init__(self, store: SqliteStore, keys: Mapping[str, SecretStr]) -> None:
+    def __init__(self, store: TokenRows, keys: Mapping[str, SecretStr]) -> None:
         self._store = store
         self._keys = {name: Fernet(key.get_secret_value()) for name, key in keys.items()}
 
     async def get(self, name: str) -> SecretStr | None:
         """The token, None if there is none. Raises WrongKey."""
         for row in await self._store.tokens():
-            if row["name"] == name:
+            if row.name == name:
                 return SecretStr(self._decrypted(row))
         return None
 
     async def put(self, name: str, token: SecretStr) -> None:
         """Keep a token, instead of an earlier one of this name. Raises WrongKey without a key."""
-        key, value = self._encrypted(name, token.get_secret_value())
-        await self._store.write(lambda c: _write(c, name, key, value, time.time()))
+        await self._store.put_tokens([self._encrypted(name, token.get_secret_value())])
 
     async def delete(self, name: str) -> bool:
         """Forget a token; False if there was none."""
-
-        def delete(connection: sqlite3.Connection) -> bool:
-            return connection.execute("DELETE FROM tokens WHERE name = ?", (name,)).rowcount > 0
-
-        return await self._store.write(delete)
+        return await self._store.delete_token(name)
 
     async def names(self) -> list[str]:
         """The names of all tokens."""
-        return [row["name"] for row in await self._store.tokens()]
+        return [row.name for row in await self._store.tokens()]
 
     async def check(self) -> None:
         """Raises WrongKey if there is a token that these keys can't read."""
@@ -78,16 +72,12 @@ class TokenStore:
     async def rotate(self) -> int:
         """Encrypt all tokens, or none, with the first key; how many there are. Raises WrongKey."""
         rows = await self._store.tokens()
-        anew = [(row["name"], *self._encrypted(row["name"], self._decrypted(row))) for row in rows]
-
-        def write(connection: sqlite3.Connection) -> None:
-            for name, key, value in anew:
-                _write(connection, name, key, value, time.time())
-
-        await self._store.write(write)
+        await self._store.put_tokens(
+            [self._encrypted(row.name, self._decrypted(row)) for row in rows]
+        )
         return len(rows)
 
-    def _encrypted(self, name: str, token: str) -> tuple[str, bytes]:
+    def _encrypted(self, name: str, token: str) -> EncryptedToken:
         if not self._keys:
             raise WrongKey(
                 "There is no key to encrypt a platform's tokens with: make one with "
@@ -95,10 +85,11 @@ class TokenStore:
             )
         key = next(iter(self._keys))
         text = json.dumps({"name": name, "token": token})
-        return key, self._keys[key].encrypt(text.encode())
+        value = self._keys[key].encrypt(text.encode())
+        return EncryptedToken(name=name, key=key, value=value)
 
-    def _decrypted(self, row: sqlite3.Row) -> str:
-        name, key = row["name"], row["key_id"]
+    def _decrypted(self, row: EncryptedToken) -> str:
+        name, key = row.name, row.key
         if key not in self._keys:
             known = ", ".join(self._keys) or "none"
             raise WrongKey(
@@ -106,7 +97,7 @@ class TokenStore:
                 f"not have (there is {known})."
             )
         try:
-            data = json.loads(self._keys[key].decrypt(row["value"]))
+            data = json.loads(self._keys[key].decrypt(row.value))
         except InvalidToken as error:
             raise WrongKey(
                 f"The token {name!r} can't be read with the key {key!r}: it is another key of that "
@@ -115,12 +106,3 @@ class TokenStore:
         if data["name"] != name:
             raise WrongKey(f"The token {name!r} is that of {data['name']!r}: it was exchanged.")
         return data["token"]
-
-
-def _write(connection: sqlite3.Connection, name: str, key: str, value: bytes, now: float) -> None:
-    connection.execute(
-        "INSERT INTO tokens (name, key_id, value, updated_at) VALUES (?, ?, ?, ?)"
-        " ON CONFLICT (name) DO UPDATE SET key_id = excluded.key_id, value = excluded.value,"
-        " updated_at = excluded.updated_at",
-        (name, key, value, now),
-    )

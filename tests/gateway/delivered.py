@@ -14,7 +14,7 @@ from gateway.events import SessionEvent
 from gateway.gateway import Gateway
 from gateway.store.decisions import NewThread
 from gateway.store.sqlite.store import SqliteStore
-from gateway.store.units.rows import add_events
+from gateway.store.units.events import add_events
 from gateway.surface import TextSurface
 from tests.fakes.scripted_surface import SteppedClock
 from tests.gateway.scripted import ScriptedTeams, solo

@@ -483,7 +483,7 @@ async def test_what_is_taken_back_leaves_nothing_behind(tmp_path):
         assert await gateway.withdraw(first.thread, second.inbox) == "CANARY-TEXT"
         row = await gateway.store.write(  # pyright: ignore[reportAttributeAccessIssue]
             lambda c: tuple(
-                c.execute("SELECT text, quotes FROM inbox WHERE id = ?", (second.inbox,)).fetchone()
+                c.fetch("SELECT text, quotes FROM inbox WHERE id = :id", {"id": second.inbox})[0]
             )
         )
         door.open()

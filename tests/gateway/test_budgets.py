@@ -344,12 +344,10 @@ async def test_what_is_deleted_stays_in_the_sums_without_names(tmp_path):
         assert await store.spent("workspace", "slack:T1", 0.0) == whole
         await here.gateway.delete_person(ANN.id)
         assert outcome(await here.say(root="4")) == "done"
-        everything = await store.write(lambda c: c.execute("SELECT * FROM usage").fetchall())
+        everything = await store.write(lambda c: c.fetch("SELECT * FROM usage"))
         assert {row["thread"] for row in everything if row["person"] == ""} == {""}
         await store.expire(NOON + 1)
-        merged = await store.write(
-            lambda c: c.execute("SELECT * FROM usage WHERE person = ''").fetchall()
-        )
+        merged = await store.write(lambda c: c.fetch("SELECT * FROM usage WHERE person = ''"))
         assert [(row["prompt_tokens"], row["turns"]) for row in merged] == [(180, 3)]
         assert (await store.spent("team", "demo", 0.0)).turns == 3
         assert second not in str([tuple(row) for row in merged])

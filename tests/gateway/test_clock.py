@@ -21,7 +21,7 @@ from gateway.registry import ToolRule
 from gateway.sessions import expiry as deadlines
 from gateway.store.sqlite.store import SqliteStore
 from gateway.store.turn_records import Settled
-from gateway.store.units.requests import EXPIRED, EXPIRED_QUESTION
+from gateway.store.units.expiry import EXPIRED, EXPIRED_QUESTION
 from teams import RoundRobinGroupChat
 from teams.agents import AssistantAgent, UserProxyAgent
 from teams.conditions import MaxMessageTermination

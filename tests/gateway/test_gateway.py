@@ -300,10 +300,10 @@ async def test_a_full_disk_takes_nothing_and_the_same_message_goes_through_later
     )
 
     def limit(pages):
-        return store.write(lambda c: c.execute(f"PRAGMA max_page_count = {pages}").fetchone()[0])
+        return store.write(lambda c: c.fetch(f"PRAGMA max_page_count = {pages}")[0][0])
 
     async with Gateway(store, ScriptedTeams(lambda: solo("taken"))) as gateway:
-        await limit(await store.write(lambda c: c.execute("PRAGMA page_count").fetchone()[0]) + 2)
+        await limit(await store.write(lambda c: c.fetch("PRAGMA page_count")[0][0]) + 2)
         with pytest.raises(StoreFull, match="disk is full"):
             await gateway.accept(message)
         await limit(1_000_000)
@@ -321,7 +321,7 @@ async def test_a_disk_that_fills_up_in_a_turn_delays_it(tmp_path):
         return "y" * 300_000
 
     def limit(pages):
-        return store.write(lambda c: c.execute(f"PRAGMA max_page_count = {pages}").fetchone()[0])
+        return store.write(lambda c: c.fetch(f"PRAGMA max_page_count = {pages}")[0][0])
 
     teams = ScriptedTeams(lambda: solo(calls("wait"), "done", tools=[wait]))
     async with Gateway(store, teams) as gateway:
@@ -329,7 +329,7 @@ async def test_a_disk_that_fills_up_in_a_turn_delays_it(tmp_path):
         thread = (await client.create_thread()).id
         await client.send(thread, "go")
         await door.reached.wait()
-        await limit(await store.write(lambda c: c.execute("PRAGMA page_count").fetchone()[0]) + 4)
+        await limit(await store.write(lambda c: c.fetch("PRAGMA page_count")[0][0]) + 4)
         door.open()
         while gateway._sessions.running:  # noqa: ASYNC110 (nothing tells of it)
             await asyncio.sleep(0)

@@ -66,7 +66,7 @@ async def test_a_store_that_takes_no_writes_is_not_ready(tmp_path):
     async with watched(tmp_path) as (gateway, get):
         store = gateway.store
         assert isinstance(store, SqliteStore)
-        await store.write(lambda c: c.execute("PRAGMA query_only = ON").fetchall())
+        await store.write(lambda c: c.fetch("PRAGMA query_only = ON"))
         status, _, body = await get("/readyz")
     assert (status, json.loads(body)["store"]) == (503, "StoreUnwritable")
 

@@ -82,5 +82,5 @@ async def test_a_person_of_whom_no_zone_is_known_is_in_the_config_s(tmp_path, ow
     teams = ScriptedTeams(lambda: solo("one"))
     async with Gateway(store, teams, limits=Limits(timezone=KOLKATA)) as gateway:
         await gateway.accept(message)
-        rows = await store.write(lambda c: c.execute("SELECT timezone FROM inbox").fetchall())
+        rows = await store.write(lambda c: c.fetch("SELECT timezone FROM inbox"))
     assert [row["timezone"] for row in rows] == [known]

@@ -31,6 +31,7 @@ from gateway.events import InputRequested, TurnFinished
 from gateway.gateway import Gateway, Limits
 from gateway.inbound.policy import NOT_YOURS_ALONE
 from gateway.registry import ToolRule
+from gateway.store.connection import Connection
 from gateway.store.sqlite.store import SqliteStore
 from teams import RoundRobinGroupChat
 from teams.agents import BaseChatAgent
@@ -265,12 +266,12 @@ async def dora_has_left_traces(gateway: Gateway, board: Board) -> str:
 async def tables_with(store: SqliteStore, *texts: str) -> set[str]:
     """The tables in which a row has one of the texts."""
 
-    def found(connection: sqlite3.Connection) -> set[str]:
-        names = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+    def found(connection: Connection) -> set[str]:
+        names = connection.fetch("SELECT name FROM sqlite_master WHERE type = 'table'")
         return {
             name
-            for (name,) in names.fetchall()
-            for row in connection.execute(f"SELECT * FROM {name}").fetchall()
+            for (name,) in names
+            for row in connection.fetch(f"SELECT * FROM {name}")
             if any(text in repr(tuple(row)) for text in texts)
         }
 

@@ -20,7 +20,7 @@ from gateway.gateway import Gateway, Limits
 from gateway.registry import ToolRule
 from gateway.store.sqlite.store import SqliteStore
 from gateway.store.turn_records import MAX_RESUMES, Record, Work
-from gateway.store.units.turns import INTERRUPTED, PARKED
+from gateway.store.units.recovery import INTERRUPTED, PARKED
 from teams import RoundRobinGroupChat
 from teams.agents import AssistantAgent
 from tests.gateway.scripted import (

@@ -6,9 +6,10 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import aiosqlite
 
@@ -16,6 +17,12 @@ from gateway.errors import StoreCorrupt, StoreTooNew
 
 APPLICATION_ID = 0x5041524C
 """Marks an SQLite file as ours ("PARL")."""
+
+VERSION = """
+    SELECT user_version, application_id, (SELECT COUNT(*) FROM sqlite_master)
+    FROM pragma_user_version, pragma_application_id
+"""
+"""The query whose row `known_version` is given."""
 
 
 def migrations() -> dict[int, str]:
@@ -34,7 +41,8 @@ async def bring_up_to_date(path: Path, steps: Mapping[int, str]) -> None:
         await connection.execute("PRAGMA synchronous = FULL")
         # What a step moves elsewhere, or removes, must not stay where it was.
         await connection.execute("PRAGMA secure_delete = ON")
-        version = await known_version(connection, path, newest)
+        (row,) = await connection.execute_fetchall(VERSION)
+        version = known_version(row, path, newest)
         if version == 0:
             await _apply(connection, f"PRAGMA application_id = {APPLICATION_ID};\n{schema}", 1)
             version = 1
@@ -47,30 +55,19 @@ async def bring_up_to_date(path: Path, steps: Mapping[int, str]) -> None:
             await _apply(connection, steps[step], step)
 
 
-async def known_version(connection: aiosqlite.Connection, path: Path, newest: int) -> int:
-    """The version of the store at `path`, 0 for an empty file. Raises StoreTooNew for one after
-    `newest`, and StoreCorrupt.
+def known_version(row: Sequence[Any], path: Path, newest: int) -> int:
+    """The version of the store at `path`, whose VERSION is `row`; 0 for an empty file.
+
+    Raises StoreTooNew for one after `newest`, and StoreCorrupt.
     """
-    version = await _version(connection, path)
-    if version > newest:
+    version, application, tables = row
+    if tables and application != APPLICATION_ID:
+        raise StoreCorrupt(f"The file {str(path)!r} is a database, but not one of Parley's.")
+    if tables and version > newest:
         raise StoreTooNew(
             f"The store {str(path)!r} was made by a newer Parley (format {version}, "
             f"this one knows {newest}). Update Parley to open it."
         )
-    return version
-
-
-async def _version(connection: aiosqlite.Connection, path: Path) -> int:
-    version, application, tables = [
-        (await (await connection.execute(query)).fetchone() or (0,))[0]
-        for query in (
-            "PRAGMA user_version",
-            "PRAGMA application_id",
-            "SELECT COUNT(*) FROM sqlite_master",
-        )
-    ]
-    if tables and application != APPLICATION_ID:
-        raise StoreCorrupt(f"The file {str(path)!r} is a database, but not one of Parley's.")
     return version if tables else 0
 
 

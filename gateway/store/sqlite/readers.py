@@ -1,77 +1,59 @@
-"""The connections that read while a store is owned: opened once, used in turn, one hop for a query.
+"""The connections that read while a store is owned: opened once, used in turn, one hop for a unit.
 
-A connection of its own for each query would cost a thread, its opening and the reading of the
+A connection of its own for each unit would cost a thread, its opening and the reading of the
 schema: more than most queries take.
 """
 
 from __future__ import annotations
 
 import asyncio
-import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
+
+from gateway.store.connection import Unit
+from gateway.store.sqlite.connection import SqliteConnection, connect_to_read
 
 READERS = 4
-"""Queries that run side by side."""
+"""Units that run side by side."""
 
-CACHE = 256
-"""KiB of pages that a connection keeps: what it reads is in the system's cache, and two threads are
-seldom looked at one after the other.
-"""
-
-Parameters = tuple[Any, ...] | dict[str, Any]
+T = TypeVar("T")
 
 
 class Readers:
-    """Runs queries on connections to the store at `path`, which only read."""
+    """Runs units on connections to the store at `path`, which only read."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._idle: list[sqlite3.Connection] = []
+        self._idle: list[SqliteConnection] = []
         self._closed = False
         # Its threads do not hold a process that ends without `close`.
         self._threads = ThreadPoolExecutor(READERS, thread_name_prefix="parley-reader")
 
-    async def rows(self, query: str, parameters: Parameters) -> list[sqlite3.Row]:
-        """All rows. A caller that is cancelled leaves; the query runs to its end."""
+    async def read(self, unit: Unit[T]) -> T:
+        """The unit's result. A caller that is cancelled leaves; the unit runs to its end."""
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._threads, self._fetch, query, parameters)
+        return await loop.run_in_executor(self._threads, self._run, unit)
 
-    def _fetch(self, query: str, parameters: Parameters) -> list[sqlite3.Row]:
+    def _run(self, unit: Unit[T]) -> T:
         try:
             connection = self._idle.pop()
         except IndexError:
-            connection = _connect(self._path)
+            connection = SqliteConnection(connect_to_read(self._path))
         kept = False
         try:
-            rows = connection.execute(query, parameters).fetchall()
+            result = unit(connection)
             kept = not self._closed
         finally:
             if kept:
                 self._idle.append(connection)
             else:
-                connection.close()
-        return rows
+                connection.raw.close()
+        return result
 
     def close(self) -> None:
-        """Let go of the connections; a query that still runs closes its own."""
+        """Let go of the connections; a unit that still runs closes its own."""
         self._closed = True
         self._threads.shutdown(wait=False, cancel_futures=True)
         while self._idle:
-            self._idle.pop().close()
-
-
-def _connect(path: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-    connection.row_factory = sqlite3.Row
-    connection.create_function("fold", 1, fold, deterministic=True)
-    connection.execute("PRAGMA query_only = ON")
-    connection.execute("PRAGMA busy_timeout = 5000")
-    connection.execute(f"PRAGMA cache_size = -{CACHE}")
-    return connection
-
-
-def fold(text: str | None) -> str | None:
-    """The function of this name in queries: text as searches compare it."""
-    return None if text is None else text.casefold()
+            self._idle.pop().raw.close()

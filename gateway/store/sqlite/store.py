@@ -13,52 +13,31 @@ import errno
 import logging
 import os
 import shutil
-import sqlite3
 import tempfile
-from collections.abc import AsyncGenerator, Callable, Collection, Mapping
+from collections.abc import AsyncGenerator, Callable, Collection
 from contextlib import asynccontextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
 
-from gateway.conversation import ConversationKey, InboundMessage
 from gateway.errors import Closing, StoreFull, StoreUnwritable
-from gateway.events import SessionEvent
-from gateway.outbox import OutboxRow
-from gateway.store.decisions import Accepted, Brought, NewThread
-from gateway.store.records import InboxKind, Person, Thread
-from gateway.store.rulebook import CodeCheck, FileRules, Respondents, Rulebook
+from gateway.store.connection import Connection
+from gateway.store.operations import WriteOperations
 from gateway.store.sqlite.backup import kept, put_staged, stage, write_backup
+from gateway.store.sqlite.connection import SqliteConnection, connect_to_write
 from gateway.store.sqlite.lock import StoreLock
 from gateway.store.sqlite.migrate import bring_up_to_date
 from gateway.store.sqlite.reader import FILE, SqliteReader, translated
 from gateway.store.sqlite.readers import Readers
 from gateway.store.sqlite.writer import Writer
-from gateway.store.turn_records import (
-    Joined,
-    Later,
-    Lease,
-    Record,
-    Recorded,
-    Recovered,
-    Settled,
-    Succession,
-    Work,
-)
-from gateway.store.units import awaited_files as awaited
-from gateway.store.units import claims as claim
-from gateway.store.units import deletion as upkeep
-from gateway.store.units import inbox as messages
-from gateway.store.units import outbox, people, queue, requests, turns
-from gateway.store.units import team_changes as successions
-from gateway.store.units import threads as making
+from gateway.store.units.threads import thread_ids
 
 LOG = logging.getLogger("gateway.store")
 
 T = TypeVar("T")
 
 
-class SqliteStore(SqliteReader):
+class SqliteStore(SqliteReader, WriteOperations):
     """A SessionStore in `folder`, which is made when it is first owned."""
 
     _writer: Writer | None = None
@@ -82,7 +61,7 @@ class SqliteStore(SqliteReader):
         self._prepare(lock)
         try:
             await translated(bring_up_to_date(path, self._steps), path)
-            writer = Writer(lambda: _connect(path))
+            writer = Writer(lambda: connect_to_write(path))
             await translated(writer.start(), path)
             self._writer = writer
             self._readers = Readers(path)
@@ -116,50 +95,20 @@ class SqliteStore(SqliteReader):
         self._folder.chmod(0o700)
 
     async def write(
-        self, unit: Callable[[sqlite3.Connection], T], then: Callable[[T], None] | None = None
+        self, unit: Callable[[SqliteConnection], T], then: Callable[[T], None] | None = None
     ) -> T:
         """Run a unit of work as one transaction; see `Writer.write`."""
         if self._writer is None:
             raise Closing
         return await self._writer.write(unit, then)
 
-    async def create_thread(
-        self, new: NewThread, *, key: ConversationKey, title: str = ""
-    ) -> Thread:
-        """Make a thread."""
-        now = self._clock()
-        return await self.write(lambda c: making.create_thread(c, new, key, title, now))
-
-    async def rename_thread(self, thread: str, title: str) -> list[SessionEvent]:
-        """Give a thread another title. Raises NotFound."""
-        now = self._clock()
-        return await self.write(lambda c: making.rename_thread(c, thread, title, now))
-
-    async def delete_thread(self, thread: str) -> None:
-        """Remove everything of a thread. Raises NotFound."""
-        await self.write(lambda c: upkeep.delete_thread(c, thread))
-        await self._removed([thread])
-
-    async def delete_person(self, person: str) -> list[str]:
-        """Remove whatever is known of a person; see SessionStore."""
-        threads = await self.write(lambda c: upkeep.delete_person(c, person))
-        await self._removed(threads)
-        return threads
-
-    async def expire(self, before: float) -> list[str]:
-        """Remove the threads that were last used before this time; see SessionStore."""
-        threads = await self.write(lambda c: upkeep.expire(c, before))
-        if threads:
-            await self._removed(threads)
-        return threads
-
-    async def _removed(self, threads: list[str]) -> None:
+    async def clear(self, threads: Collection[str]) -> None:
         """Remove from the disk what the database has let go of."""
         await asyncio.to_thread(self._remove_files, threads)
         if self._writer is not None and not await self._writer.empty_log():
             LOG.warning("a reader kept what was deleted in the write-ahead log a little longer")
 
-    def _remove_files(self, threads: list[str]) -> None:
+    def _remove_files(self, threads: Collection[str]) -> None:
         for thread in threads:
             shutil.rmtree(self._work_folder(thread), ignore_errors=True)
         # The copies from before a migration or a restore hold what was said until then.
@@ -168,11 +117,9 @@ class SqliteStore(SqliteReader):
 
     async def _sweep(self) -> None:
         """Remove the work folders that a crash left behind when their threads were deleted."""
-        rows = await self._rows("SELECT id FROM threads", ())
-        kept = {row["id"] for row in rows}
-        await asyncio.to_thread(self._remove_others, kept)
+        await asyncio.to_thread(self._remove_others, await self.read(thread_ids))
 
-    def _remove_others(self, kept: set[str]) -> None:
+    def _remove_others(self, kept: Collection[str]) -> None:
         for folder in self._work.iterdir() if self._work.is_dir() else ():
             if folder.name not in kept:
                 shutil.rmtree(folder, ignore_errors=True)
@@ -220,117 +167,6 @@ class SqliteStore(SqliteReader):
     def _work_folder(self, thread: str) -> Path:
         return self._work / thread
 
-    async def accept(
-        self,
-        message: InboundMessage,
-        rulebook: Rulebook,
-        *,
-        new: NewThread,
-        kind: InboxKind,
-        named: str = "",
-        counted: bool = True,
-        then: Callable[[Accepted], None],
-    ) -> Accepted:
-        """Take a message once; see SessionStore."""
-        now = self._clock()
-        accepted = await self.write(
-            lambda c: messages.accept(c, message, rulebook, new, kind, named, now, counted=counted),
-            then,
-        )
-        if accepted.forgotten:
-            await self._removed([accepted.forgotten])
-        return accepted
-
-    async def withdraw(self, thread: str, inbox: int) -> tuple[str, list[SessionEvent]] | None:
-        """Take back a message that still waits."""
-        now = self._clock()
-        return await self.write(lambda c: queue.withdraw(c, thread, inbox, now))
-
-    async def redeem(self, code: CodeCheck) -> Person | None:
-        """Let in whose waiting code it is; see SessionStore."""
-        now = self._clock()
-        return await self.write(lambda c: people.redeem(c, code, now))
-
-    async def unpair(self, person: str) -> bool:
-        """Shut somebody out again who was let in; False if they were not."""
-        return await self.write(lambda c: people.unpair(c, person))
-
-    async def mark(
-        self, platform: str, name: str, value: str, *, of: ConversationKey | None = None
-    ) -> None:
-        """Keep a text for a platform's adapter; see SessionStore."""
-        conversation = None if of is None else str(of)
-        await self.write(lambda c: _mark(c, platform, name, value, conversation))
-
-    async def rate(self, thread: str, part: str, person: str, *, good: bool) -> None:
-        """Keep what a person says about a part of a thread's answer. Raises NotFound."""
-        now = self._clock()
-        await self.write(lambda c: people.rate(c, thread, part, person, good=good, now=now))
-
-    async def recover(self, boot: str) -> list[Recovered]:
-        """Judge what earlier boots left behind."""
-        now = self._clock()
-        return await self.write(lambda c: turns.recover(c, boot, now))
-
-    async def begin(self, thread: str, boot: str, *, quiet: float = 0.0) -> Work | Later | None:
-        """Claim the thread and its next turn; see SessionStore."""
-        now = self._clock()
-        return await self.write(lambda c: claim.begin(c, thread, boot, now, quiet))
-
-    async def bring(
-        self, inbox: int, files: FileRules, then: Callable[[Brought | None], None]
-    ) -> None:
-        """Give a message its files; see SessionStore."""
-        now = self._clock()
-        await self.write(lambda c: awaited.bring(c, inbox, files, now), then)
-
-    async def join(self, lease: Lease) -> Joined:
-        """Take what waits into the turn; see SessionStore. Raises Fenced."""
-        now = self._clock()
-        return await self.write(lambda c: claim.join(c, lease, now))
-
-    async def settle_due(
-        self, respondents: Respondents, by: float, *, jumped: float = 0.0
-    ) -> Settled:
-        """Let requests expire whose time is over, and remind of those that are open for long."""
-        now = self._clock()
-        return await self.write(
-            lambda c: requests.settle_due(c, respondents, now, by=by, jumped=jumped)
-        )
-
-    async def succeed(self, lease: Lease, succession: Succession) -> tuple[SessionEvent, ...]:
-        """Note how the thread's team goes on. Raises Fenced."""
-        now = self._clock()
-        return await self.write(lambda c: successions.succeed(c, lease, succession, now))
-
-    async def withdraw_questions(
-        self, threads: Collection[str]
-    ) -> Mapping[str, tuple[SessionEvent, ...]]:
-        """End the turns of these threads that wait for answers; what this adds to each."""
-        now = self._clock()
-        return await self.write(lambda c: successions.withdraw_questions(c, threads, now))
-
-    async def record(self, lease: Lease, record: Record) -> Recorded:
-        """Add to a turn. Raises Fenced."""
-        now = self._clock()
-        return await self.write(lambda c: turns.record(c, lease, record, now))
-
-    async def put_part(self, row: OutboxRow) -> None:
-        """Write a row of the outbox. Raises NotFound once its thread is gone."""
-        await self.write(lambda c: outbox.put(c, row))
-
-    async def told(self, thread: str, seq: int) -> int:
-        """Note that all up to this seq is told; see SessionStore."""
-        return await self.write(lambda c: outbox.told(c, thread, seq))
-
-    async def give_up(self, thread: str, seq: int, why: str) -> None:
-        """Note that nothing can be told there any more; see SessionStore."""
-        await self.write(lambda c: outbox.give_up(c, thread, seq, why))
-
-    async def take_up(self, thread: str) -> None:
-        """Note that the thread can be written to again."""
-        await self.write(lambda c: outbox.take_up(c, thread))
-
 
 @asynccontextmanager
 async def temporary_store() -> AsyncGenerator[SqliteStore]:
@@ -342,32 +178,6 @@ async def temporary_store() -> AsyncGenerator[SqliteStore]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _connect(path: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(path, isolation_level=None)
-    connection.row_factory = sqlite3.Row
-    for pragma in (
-        "journal_mode = WAL",
-        "synchronous = FULL",
-        "busy_timeout = 5000",
-        "foreign_keys = ON",
-        "secure_delete = ON",
-        "journal_size_limit = 67108864",
-    ):
-        connection.execute(f"PRAGMA {pragma}")
-    return connection
-
-
-def _mark(
-    connection: sqlite3.Connection, platform: str, name: str, value: str, conversation: str | None
-) -> None:
-    connection.execute(
-        "INSERT OR REPLACE INTO marks (platform, name, value, conversation)"
-        " SELECT :platform, :name, :value, :conversation WHERE :conversation IS NULL"
-        " OR EXISTS (SELECT 1 FROM threads WHERE key = :conversation)",
-        {"platform": platform, "name": name, "value": value, "conversation": conversation},
-    )
-
-
-def _rewrite_version(connection: sqlite3.Connection) -> None:
-    version = connection.execute("PRAGMA user_version").fetchone()[0]
+def _rewrite_version(connection: Connection) -> None:
+    version = connection.fetch("PRAGMA user_version")[0][0]
     connection.execute(f"PRAGMA user_version = {int(version)}")

@@ -18,6 +18,7 @@ from threading import Thread
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from gateway.errors import Closing, GatewayError, StoreCorrupt, StoreFull, StoreUnwritable
+from gateway.store.sqlite.connection import SqliteConnection
 
 LOG = logging.getLogger("gateway.store")
 
@@ -25,11 +26,11 @@ GROUP = 256
 """At most this many units share a commit."""
 
 T = TypeVar("T")
-Unit = Callable[[sqlite3.Connection], T]
+SqliteUnit: TypeAlias = Callable[[SqliteConnection], T]
 
 
 class _Job(NamedTuple):
-    unit: Unit[Any]
+    unit: SqliteUnit[Any]
     future: asyncio.Future[Any]
     then: Callable[[Any], None] | None
     alone: bool = False
@@ -64,7 +65,7 @@ class Writer:
         self._thread.start()
         await self._opened
 
-    async def write(self, unit: Unit[T], then: Callable[[T], None] | None = None) -> T:
+    async def write(self, unit: SqliteUnit[T], then: Callable[[T], None] | None = None) -> T:
         """Run `unit` and return its result once it is committed; an exception of its own undoes the
         unit alone.
 
@@ -100,7 +101,7 @@ class Writer:
 
     def _run(self) -> None:
         try:
-            connection = self._connect()
+            connection = SqliteConnection(self._connect())
         except BaseException as error:
             self._settle(self._ended)  # first: who learns of the error must not queue any more
             self._settle(self._opened, error=error)
@@ -113,10 +114,10 @@ class Writer:
         except sqlite3.Error as error:
             LOG.warning("the store was closed without a checkpoint: %s", error)
         finally:
-            connection.close()
+            connection.raw.close()
             self._settle(self._ended)
 
-    def _group(self, connection: sqlite3.Connection) -> bool:
+    def _group(self, connection: SqliteConnection) -> bool:
         """Take what waits, as one transaction; False once the end is reached."""
         first = self._jobs.get()
         if first is None:
@@ -140,7 +141,7 @@ class Writer:
             jobs = self._transaction(connection, together) + jobs[len(together) :]
         return more
 
-    def _transaction(self, connection: sqlite3.Connection, jobs: list[_Job]) -> list[_Job]:
+    def _transaction(self, connection: SqliteConnection, jobs: list[_Job]) -> list[_Job]:
         """Run the jobs in one transaction and answer them; return those that it did not come to."""
         answers: list[_Answer] = []
         left = list(jobs)
@@ -149,18 +150,18 @@ class Writer:
             if (results := _all(connection, jobs)) is not None:
                 answers = [(job, result, None) for job, result in zip(jobs, results, strict=True)]
                 left = []
-            elif not connection.in_transaction:
+            elif not connection.raw.in_transaction:
                 connection.execute("BEGIN IMMEDIATE")
             while left:
                 job = left.pop(0)
                 answers.append((job, *_savepoint(connection, job.unit)))
-                if not connection.in_transaction:
+                if not connection.raw.in_transaction:
                     # SQLite gave up the whole transaction (disk full, I/O error).
                     raise answers[-1][2] or _ended_early()  # noqa: TRY301
             connection.execute("COMMIT")
             self.commits += 1
         except BaseException as error:
-            if connection.in_transaction:
+            if connection.raw.in_transaction:
                 connection.execute("ROLLBACK")
             if not answers:  # it could not even begin
                 failed, left = left, []
@@ -187,19 +188,19 @@ def _ended_early() -> sqlite3.Error:
     return sqlite3.OperationalError("the transaction ended early")
 
 
-def _checkpoint(connection: sqlite3.Connection) -> bool:
-    busy = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+def _checkpoint(connection: SqliteConnection) -> bool:
+    busy = connection.fetch("PRAGMA wal_checkpoint(TRUNCATE)")[0][0]
     return not busy
 
 
-def _run_alone(connection: sqlite3.Connection, job: _Job) -> _Answer:
+def _run_alone(connection: SqliteConnection, job: _Job) -> _Answer:
     try:
         return job, job.unit(connection), None
     except sqlite3.Error as error:
         return job, None, error
 
 
-def _all(connection: sqlite3.Connection, jobs: list[_Job]) -> list[Any] | None:
+def _all(connection: SqliteConnection, jobs: list[_Job]) -> list[Any] | None:
     """The results of all jobs; None if one of them fails, and then nothing is done.
 
     A savepoint around each would cost as much as many a job: it is set only once one has failed.
@@ -207,19 +208,19 @@ def _all(connection: sqlite3.Connection, jobs: list[_Job]) -> list[Any] | None:
     try:
         return [job.unit(connection) for job in jobs]
     except BaseException:  # it fails again, on its own, and is answered then
-        if connection.in_transaction:
+        if connection.raw.in_transaction:
             connection.execute("ROLLBACK")
         return None
 
 
 def _savepoint(
-    connection: sqlite3.Connection, unit: Unit[T]
+    connection: SqliteConnection, unit: SqliteUnit[T]
 ) -> tuple[T | None, BaseException | None]:
     connection.execute("SAVEPOINT unit")
     try:
         result = unit(connection)
     except BaseException as error:
-        if connection.in_transaction:
+        if connection.raw.in_transaction:
             connection.execute("ROLLBACK TO unit")
             connection.execute("RELEASE unit")
         return None, error

@@ -5,7 +5,6 @@ them, and begins without those that can't be had.
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Sequence
 from dataclasses import asdict
 
@@ -17,64 +16,74 @@ from gateway.conversation import (
     MissingFile,
 )
 from gateway.events import Notice, SessionEvent
+from gateway.store.connection import Connection, Row, first, scalar
 from gateway.store.decisions import Brought
 from gateway.store.records import Thread
 from gateway.store.rulebook import FileRules
 from gateway.store.units.attachments import attach
+from gateway.store.units.events import add_events
 from gateway.store.units.queue import open_turn
-from gateway.store.units.rows import MessageRow, add_events, find_thread
+from gateway.store.units.rows import MessageRow, find_thread
 
 LEFT_OUT = "(The file {name!r} did not get here: {why}.)"
 TOLD = "The file {name!r} did not get to the team: {why}."
 NOT_IN_TIME = "its platform did not deliver it in time; send it again"
 
 
-def expect(
-    connection: sqlite3.Connection, inbox: int, files: Sequence[AwaitedFile], now: float
-) -> None:
-    """Note what a message's turn waits for."""
+def expect(connection: Connection, inbox: int, files: Sequence[AwaitedFile], now: float) -> None:
+    """Note the files that a message's turn waits for."""
     connection.execute(
-        "UPDATE inbox SET awaits = ?, awaits_until = ? WHERE id = ?",
-        (json.dumps([asdict(file) for file in files]), now + AWAITED_SECONDS, inbox),
+        "UPDATE inbox SET awaits = :awaits, awaits_until = :until WHERE id = :inbox",
+        {
+            "inbox": inbox,
+            "awaits": json.dumps([asdict(file) for file in files]),
+            "until": now + AWAITED_SECONDS,
+        },
     )
 
 
-def expect_anew(connection: sqlite3.Connection, now: float) -> None:
+def expect_anew(connection: Connection, now: float) -> None:
     """Give the files time that nobody has fetched while no process ran."""
     connection.execute(
-        "UPDATE inbox SET awaits_until = ? WHERE awaits IS NOT NULL", (now + AWAITED_SECONDS,)
+        "UPDATE inbox SET awaits_until = :until WHERE awaits IS NOT NULL",
+        {"until": now + AWAITED_SECONDS},
     )
 
 
-def awaiting(row: sqlite3.Row) -> Awaiting:
-    """A message whose files are not here yet."""
-    return Awaiting(
-        inbox=row["id"],
-        key=ConversationKey.parse(row["conversation"]),
-        files=_files(row),
+def awaiting(connection: Connection, platform: str) -> list[Awaiting]:
+    """The messages from a platform that wait for their files."""
+    rows = connection.fetch(
+        "SELECT id, conversation, awaits FROM inbox"
+        " WHERE awaits IS NOT NULL AND outcome = 'queued' ORDER BY id"
     )
+    found = [
+        Awaiting(inbox=row["id"], key=ConversationKey.parse(row["conversation"]), files=_files(row))
+        for row in rows
+    ]
+    return [each for each in found if each.key.platform == platform]
 
 
-def wait(connection: sqlite3.Connection, first: MessageRow, thread: Thread, now: float) -> float:
-    """Seconds for which a turn of the thread waits that begins with the message `first`."""
-    until = first.awaits_until if first.awaits is not None else None
+def wait(connection: Connection, first_of_all: MessageRow, thread: Thread, now: float) -> float:
+    """Seconds for which a turn of the thread waits that begins with this message."""
+    until = first_of_all.awaits_until if first_of_all.awaits is not None else None
     if thread.takes_all:
-        until = connection.execute(
+        until = scalar(
+            connection,
             "SELECT MAX(awaits_until) FROM inbox"
-            " WHERE thread = ? AND outcome = 'queued' AND awaits IS NOT NULL",
-            (thread.id,),
-        ).fetchone()[0]
+            " WHERE thread = :thread AND outcome = 'queued' AND awaits IS NOT NULL",
+            {"thread": thread.id},
+        )
     # A clock that was set back must not hold a turn up for longer than it was meant to wait.
     return 0.0 if until is None else min(AWAITED_SECONDS, until - now)
 
 
-def bring(
-    connection: sqlite3.Connection, inbox: int, files: FileRules, now: float
-) -> Brought | None:
+def bring(connection: Connection, now: float, inbox: int, files: FileRules) -> Brought | None:
     """Give a message its files; None if it waits for none, or does not wait any more."""
-    row = connection.execute(
-        "SELECT * FROM inbox WHERE id = ? AND outcome = 'queued' AND awaits IS NOT NULL", (inbox,)
-    ).fetchone()
+    row = first(
+        connection,
+        "SELECT * FROM inbox WHERE id = :inbox AND outcome = 'queued' AND awaits IS NOT NULL",
+        {"inbox": inbox},
+    )
     if row is None:
         return None
     thread = find_thread(connection, row["thread"])
@@ -85,11 +94,11 @@ def bring(
     return Brought(thread=thread.id, events=events, steer=steer)
 
 
-def give_up(connection: sqlite3.Connection, turn: str, now: float) -> tuple[SessionEvent, ...]:
+def give_up(connection: Connection, turn: str, now: float) -> tuple[SessionEvent, ...]:
     """Let a turn begin without what did not come in time."""
-    rows = connection.execute(
-        "SELECT * FROM inbox WHERE turn = ? AND awaits IS NOT NULL", (turn,)
-    ).fetchall()
+    rows = connection.fetch(
+        "SELECT * FROM inbox WHERE turn = :turn AND awaits IS NOT NULL", {"turn": turn}
+    )
     told: list[SessionEvent] = []
     for row in rows:
         late = [MissingFile(name=file.name, why=NOT_IN_TIME) for file in _files(row)]
@@ -98,19 +107,19 @@ def give_up(connection: sqlite3.Connection, turn: str, now: float) -> tuple[Sess
 
 
 def _complete(
-    connection: sqlite3.Connection, row: sqlite3.Row, missing: Sequence[MissingFile], now: float
+    connection: Connection, row: Row, missing: Sequence[MissingFile], now: float
 ) -> tuple[SessionEvent, ...]:
     """Let a message wait for nothing, and say what is missing: to the team and to its author."""
     lines = [LEFT_OUT.format(name=each.name, why=each.why) for each in missing]
     connection.execute(
-        "UPDATE inbox SET awaits = NULL, text = ?, untrusted = quotes <> '[]'"
-        " OR EXISTS (SELECT 1 FROM attachments WHERE inbox = inbox.id) WHERE id = ?",
-        ("\n".join(filter(None, [row["text"], *lines])), row["id"]),
+        "UPDATE inbox SET awaits = NULL, text = :text, untrusted = quotes <> '[]'"
+        " OR EXISTS (SELECT 1 FROM attachments WHERE inbox = inbox.id) WHERE id = :inbox",
+        {"inbox": row["id"], "text": "\n".join(filter(None, [row["text"], *lines]))},
     )
     told = "\n".join(TOLD.format(name=each.name, why=each.why) for each in missing)
     notices = [Notice(thread=row["thread"], text=told, level="warning")] if told else []
     return add_events(connection, row["thread"], notices, now)
 
 
-def _files(row: sqlite3.Row) -> tuple[AwaitedFile, ...]:
+def _files(row: Row) -> tuple[AwaitedFile, ...]:
     return tuple(AwaitedFile(**file) for file in json.loads(row["awaits"]))

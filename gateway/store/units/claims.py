@@ -1,49 +1,28 @@
-"""Units of work that claim a thread's next turn, with everything its earlier attempts left, and
-that take messages into the one that runs.
-"""
+"""Units of work that claim a thread's next turn, with everything its earlier attempts left."""
 
 from __future__ import annotations
 
-import json
-import sqlite3
-from collections.abc import Collection
 from dataclasses import dataclass, replace
-from itertools import takewhile
 from typing import NamedTuple
 
-from gateway.conversation import Author, Quote
-from gateway.errors import Fenced
-from gateway.events import HumanText, MessageJoined, SessionEvent, TurnStarted
+from gateway.events import HumanText, SessionEvent, TurnStarted
+from gateway.store.connection import Connection, first, scalar
 from gateway.store.ids import next_id
 from gateway.store.records import NOTHING_USED, Thread, TurnStatus
-from gateway.store.turn_records import Joined, Later, Lease, QueuedMessage, Work
-from gateway.store.units import attachments, usage
+from gateway.store.turn_records import Later, Lease, QueuedMessage, Work
 from gateway.store.units import awaited_files as awaited
-from gateway.store.units.inbox import SUPERSEDED
+from gateway.store.units import usage, work
+from gateway.store.units.events import add_events
+from gateway.store.units.grants import granted_to_all
 from gateway.store.units.queue import IN_ORDER
 from gateway.store.units.rows import (
     MESSAGE_COLUMNS,
-    REQUEST_COLUMNS,
     THREAD_COLUMNS,
     THREAD_WIDTH,
     MessageRow,
-    add_events,
-    author,
-    call_of,
     open_messages,
-    quotes_of,
-    request_of,
     thread_of,
 )
-
-SINCE = "t.n > COALESCE((SELECT MAX(n) FROM turns WHERE thread = :thread AND status = 'done'), 0)"
-"""The turns whose run the team may still be in: a new message joins a run that failed."""
-
-_REQUESTS = f"SELECT {REQUEST_COLUMNS} WHERE t.thread = :thread AND {SINCE} ORDER BY t.n"
-_CALLS = f"""
-    SELECT c.* FROM tool_calls c JOIN turns t ON t.id = c.turn
-    WHERE t.thread = :thread AND {SINCE}
-"""
 
 OPEN = ("running", "paused", "waiting")
 
@@ -80,9 +59,11 @@ _STANDS = f"""
     LEFT JOIN turns u ON u.thread = t.id AND u.n = (SELECT MAX(n) FROM turns WHERE thread = t.id)
     LEFT JOIN inbox i ON i.id = (SELECT id FROM inbox
      WHERE thread = t.id AND outcome = 'queued' {IN_ORDER} LIMIT 1)
-    WHERE t.id = ?
+    WHERE t.id = :thread
 """
 """A thread, a _Stands, and the message that waits first."""
+
+_FIRST = THREAD_WIDTH + len(_Stands._fields)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,10 +76,10 @@ class _Turn:
 
 
 def begin(
-    connection: sqlite3.Connection, thread: str, boot: str, now: float, quiet: float
+    connection: Connection, now: float, thread: str, boot: str, *, quiet: float = 0.0
 ) -> Work | Later | None:
     """Claim the thread's next turn: the open one if it can go on, else the first message's."""
-    row = connection.execute(_STANDS, (thread,)).fetchone()
+    row = first(connection, _STANDS, {"thread": thread})
     if row is None:
         return None
     stands = _Stands._make(row[THREAD_WIDTH:_FIRST])
@@ -108,31 +89,30 @@ def begin(
         return _resume(connection, begun, stands, boot, now) if goes_on else None
     if row[_FIRST] is None:
         return None
-    first = MessageRow._make(row[_FIRST:])
+    message = MessageRow._make(row[_FIRST:])
     wait = _still_collecting(connection, begun, now, quiet)
-    wait = max(wait, awaited.wait(connection, first, begun, now))
+    wait = max(wait, awaited.wait(connection, message, begun, now))
     if wait > 0:
         return Later(seconds=wait)
-    return _start(connection, begun, stands, first, boot, now)
+    return _start(connection, begun, stands, message, boot, now)
 
 
-_FIRST = THREAD_WIDTH + len(_Stands._fields)
-
-
-def _resume(
-    connection: sqlite3.Connection, thread: Thread, stands: _Stands, boot: str, now: float
-) -> Work:
+def _resume(connection: Connection, thread: Thread, stands: _Stands, boot: str, now: float) -> Work:
     assert stands.turn is not None  # it is open
     turn = _Turn(stands.turn, stands.author, resumed=True)
-    connection.execute("UPDATE turns SET status = 'running', ready = 0 WHERE id = ?", (turn.id,))
+    of_turn = {"turn": turn.id}
     connection.execute(
-        "UPDATE requests SET taken = 1 WHERE turn = ? AND state <> 'open'", (turn.id,)
+        "UPDATE turns SET status = 'running', ready = FALSE WHERE id = :turn", of_turn
     )
-    messages = _messages(connection, thread.id, turn.id)
+    connection.execute(
+        "UPDATE requests SET taken = TRUE WHERE turn = :turn AND state <> 'open'", of_turn
+    )
+    messages = work.messages_of(connection, thread.id, turn.id)
     if stands.stop:
         connection.execute(
-            "UPDATE threads SET epoch = epoch + 1, owner = ?, state = 'working' WHERE id = ?",
-            (boot, thread.id),
+            "UPDATE threads SET epoch = epoch + 1, owner = :boot, state = 'working'"
+            " WHERE id = :thread",
+            {"boot": boot, "thread": thread.id},
         )
         thread = replace(thread, last_seq=thread.last_seq - 1)
         return _work(connection, turn, thread, stands, messages, ())
@@ -141,29 +121,30 @@ def _resume(
         turn=turn.id,
         resumed=True,
         asker=turn.author,
-        asked_at=_asked_at(connection, turn.id) or now,
+        asked_at=work.asked_at(connection, turn.id) or now,
     )
     events = _tell_of(connection, thread, started, boot, now)
     return _work(connection, turn, thread, stands, messages, events)
 
 
 def _start(
-    connection: sqlite3.Connection,
+    connection: Connection,
     thread: Thread,
     stands: _Stands,
-    first: MessageRow,
+    message: MessageRow,
     boot: str,
     now: float,
 ) -> Work:
-    turn = _open(connection, thread, stands, first, now)
+    turn = _open(connection, thread, stands, message, now)
     late: tuple[SessionEvent, ...] = ()
     if turn.alone:
-        messages, asked_at = (_queued(connection, first),), first.received_at
-        told: tuple[HumanText, ...] = (_human_text(messages[0]),)
+        messages, asked_at = (work.queued(connection, message),), message.received_at
+        told: tuple[HumanText, ...] = (work.human_text(messages[0]),)
     else:
         late = awaited.give_up(connection, turn.id, now)
-        messages = _messages(connection, thread.id, turn.id)
-        told, asked_at = _told(connection, turn.id), _asked_at(connection, turn.id) or now
+        messages = work.messages_of(connection, thread.id, turn.id)
+        told = work.shown_of(connection, turn.id)
+        asked_at = work.asked_at(connection, turn.id) or now
     started = TurnStarted(
         thread=thread.id, turn=turn.id, messages=told, asker=turn.author, asked_at=asked_at
     )
@@ -174,7 +155,7 @@ def _start(
 
 
 def _tell_of(
-    connection: sqlite3.Connection, thread: Thread, started: TurnStarted, boot: str, now: float
+    connection: Connection, thread: Thread, started: TurnStarted, boot: str, now: float
 ) -> tuple[SessionEvent, ...]:
     """Claim the thread with the event that says so, its last one."""
     after = thread.last_seq - 1
@@ -183,142 +164,52 @@ def _tell_of(
     )
 
 
-def _asked_at(connection: sqlite3.Connection, turn: str) -> float | None:
-    query = "SELECT MIN(received_at) FROM inbox WHERE turn = ?"
-    return connection.execute(query, (turn,)).fetchone()[0]
-
-
 def _open(
-    connection: sqlite3.Connection, thread: Thread, stands: _Stands, first: MessageRow, now: float
+    connection: Connection, thread: Thread, stands: _Stands, message: MessageRow, now: float
 ) -> _Turn:
     turn = next_id()
     connection.execute(
         "INSERT INTO turns (id, thread, n, status, author, destination, started_at)"
-        " VALUES (?, ?, ?, 'running', ?, ?, ?)",
-        (turn, thread.id, (stands.n or 0) + 1, first.author, str(thread.key), now),
+        " VALUES (:turn, :thread, :n, 'running', :author, :destination, :now)",
+        {
+            "turn": turn,
+            "thread": thread.id,
+            "n": (stands.n or 0) + 1,
+            "author": message.author,
+            "destination": str(thread.key),
+            "now": now,
+        },
     )
     connection.execute(
-        "UPDATE inbox SET outcome = 'turn', turn = ?, taken_at = ? WHERE id = ?",
-        (turn, now, first.id),
+        "UPDATE inbox SET outcome = 'turn', turn = :turn, taken_at = :now WHERE id = :inbox",
+        {"turn": turn, "now": now, "inbox": message.id},
     )
     if thread.takes_all:
         connection.execute(
-            "UPDATE inbox SET outcome = 'merged', turn = ?, taken_at = ?"
-            " WHERE thread = ? AND outcome = 'queued'",
-            (turn, now, thread.id),
+            "UPDATE inbox SET outcome = 'merged', turn = :turn, taken_at = :now"
+            " WHERE thread = :thread AND outcome = 'queued'",
+            {"turn": turn, "now": now, "thread": thread.id},
         )
-    here = first.awaits is None
+    here = message.awaits is None
     alone = here and not thread.takes_all and stands.status in (None, "done")
-    return _Turn(turn, first.author, alone=alone)
+    return _Turn(turn, message.author, alone=alone)
 
 
-def _messages(connection: sqlite3.Connection, thread: str, turn: str) -> tuple[QueuedMessage, ...]:
-    """The turn's messages, after those of earlier ones that came to their end before the team got
-    them.
-    """
-    rows = connection.execute(
-        f"SELECT {MESSAGE_COLUMNS} FROM inbox i JOIN turns t ON t.id = i.turn"
-        " WHERE i.outcome IN ('turn', 'merged')"
-        " AND (t.id = :turn OR t.thread = :thread AND NOT i.joined"
-        " AND (t.status IN ('failed', 'interrupted')"
-        " OR t.status = 'stopped' AND (t.reason = :newer OR i.outcome = 'merged'))"
-        f" AND {SINCE}) ORDER BY t.n, i.taken_at, i.place, i.order_key, i.id",
-        {"thread": thread, "turn": turn, "newer": SUPERSEDED},
-    )
-    return tuple(_queued(connection, MessageRow._make(row)) for row in rows.fetchall())
-
-
-def _queued(connection: sqlite3.Connection, row: MessageRow) -> QueuedMessage:
-    images: tuple[tuple[str, bytes], ...] = ()
-    quotes: tuple[Quote, ...] = ()
-    if row.untrusted:
-        images = attachments.images(connection, row.id)
-        quotes = (*quotes_of(row.quotes), *attachments.text_files(connection, row.id))
-    return QueuedMessage(
-        inbox=row.id,
-        author=author(
-            row.author, row.author_name, row.timezone, row.author_kind, row.author_groups
-        ),
-        text=row.text,
-        message_id=row.message_id,
-        link=row.link,
-        images=images,
-        quotes=quotes,
-        untrusted=bool(row.untrusted),
-        joined=bool(row.joined),
-    )
-
-
-def _told(connection: sqlite3.Connection, turn: str) -> tuple[HumanText, ...]:
-    """The messages that the turn is about."""
-    rows = connection.execute(
-        "SELECT id, author_name, text FROM inbox WHERE turn = ? AND outcome IN ('turn', 'merged')"
-        f" {IN_ORDER}",
-        (turn,),
-    )
-    return tuple(
-        HumanText(inbox=row["id"], author=row["author_name"], text=row["text"])
-        for row in rows.fetchall()
-    )
-
-
-def _still_collecting(
-    connection: sqlite3.Connection, thread: Thread, now: float, quiet: float
-) -> float:
+def _still_collecting(connection: Connection, thread: Thread, now: float, quiet: float) -> float:
     """Seconds until nobody has written for long enough; 0 where messages are not collected."""
     if thread.mode != "collect":
         return 0.0
-    newest = connection.execute(
-        "SELECT MAX(received_at) FROM inbox WHERE thread = ? AND outcome = 'queued'",
-        (thread.id,),
-    ).fetchone()[0]
+    newest = scalar(
+        connection,
+        "SELECT MAX(received_at) FROM inbox WHERE thread = :thread AND outcome = 'queued'",
+        {"thread": thread.id},
+    )
     # A clock that was set back must not hold a turn up for longer than it was meant to wait.
     return 0.0 if newest is None else min(quiet, newest + quiet - now)
 
 
-def join(connection: sqlite3.Connection, lease: Lease, now: float) -> Joined:
-    """Take what waits into the turn, where messages join the turn that runs. Raises Fenced.
-
-    What is to be run again on its own stays.
-    """
-    mode = connection.execute(
-        "SELECT mode FROM threads WHERE id = ? AND epoch = ?", (lease.thread, lease.epoch)
-    ).fetchone()
-    if mode is None:
-        raise Fenced(lease.thread)
-    if mode["mode"] != "steer":
-        return Joined(messages=(), events=())
-    rows = connection.execute(
-        f"SELECT {MESSAGE_COLUMNS} FROM inbox i"
-        f" WHERE i.thread = ? AND i.outcome = 'queued' AND i.edits IS NULL {IN_ORDER}",
-        (lease.thread,),
-    ).fetchall()
-    # None overtakes another.
-    found = [*takewhile(lambda row: row.awaits is None, map(MessageRow._make, rows))]
-    connection.executemany(
-        "UPDATE inbox SET outcome = 'merged', turn = ?, taken_at = ? WHERE id = ?",
-        [(lease.turn, now, row.id) for row in found],
-    )
-    messages = tuple(_queued(connection, row) for row in found)
-    shown = [
-        MessageJoined(thread=lease.thread, turn=lease.turn, message=_human_text(message))
-        for message in messages
-    ]
-    return Joined(messages=messages, events=add_events(connection, lease.thread, shown, now))
-
-
-def _untrusted(connection: sqlite3.Connection, thread: str) -> float | None:
-    """When the team was last shown foreign text."""
-    query = "SELECT MAX(taken_at) FROM inbox WHERE thread = ? AND untrusted"
-    return connection.execute(query, (thread,)).fetchone()[0]
-
-
-def _human_text(message: QueuedMessage) -> HumanText:
-    return HumanText(inbox=message.inbox, author=message.author.name, text=message.text)
-
-
 def _work(
-    connection: sqlite3.Connection,
+    connection: Connection,
     turn: _Turn,
     thread: Thread,
     stands: _Stands,
@@ -327,9 +218,8 @@ def _work(
 ) -> Work:
     untrusted = stands.untrusted_at
     if not turn.alone or messages[0].untrusted:
-        untrusted = _untrusted(connection, thread.id)
-    asker, others = _people(messages, turn.author)
-    of_run = {"thread": thread.id}
+        untrusted = work.untrusted_at(connection, thread.id)
+    asker, others = work.people_of(messages, turn.author)
     return Work(
         lease=Lease(thread=thread.id, turn=turn.id, epoch=thread.epoch),
         thread=thread,
@@ -342,38 +232,12 @@ def _work(
         asker=asker,
         others=others,
         untrusted=untrusted is not None,
-        requests=()
-        if turn.alone
-        else tuple(map(request_of, connection.execute(_REQUESTS, of_run).fetchall())),
-        calls=()
-        if turn.alone
-        else tuple(map(call_of, connection.execute(_CALLS, of_run).fetchall())),
-        grants=_grants(connection, thread.id, [asker, *others], untrusted or 0.0)
+        requests=() if turn.alone else work.requests_of_run(connection, thread.id),
+        calls=() if turn.alone else work.calls_of_run(connection, thread.id),
+        grants=granted_to_all(connection, thread.id, [asker, *others], untrusted or 0.0)
         if stands.grants
         else frozenset(),
         open_messages=open_messages(connection, thread.id) if stands.shown else (),
         events=events,
         used=usage.of_turn(connection, thread.id, turn.id) if turn.resumed else NOTHING_USED,
     )
-
-
-def _people(messages: tuple[QueuedMessage, ...], author: str) -> tuple[Author, tuple[Author, ...]]:
-    """On whose behalf the team works, and who else has a message in it."""
-    found = {message.author.id: message.author for message in reversed(messages)}
-    asker = found.pop(author, Author(id=author))
-    return asker, tuple(found.values())
-
-
-def _grants(
-    connection: sqlite3.Connection, thread: str, people: Collection[Author], since: float
-) -> frozenset[str]:
-    """The tools that were approved for the rest of the thread, on behalf of each of the people.
-
-    Who approved a tool before foreign text came did not know what it would do now.
-    """
-    rows = connection.execute(
-        "SELECT tool FROM grants WHERE thread = ? AND granted_at > ?"
-        " AND person IN (SELECT value FROM json_each(?)) GROUP BY tool HAVING COUNT(*) = ?",
-        (thread, since, json.dumps([person.id for person in people]), len(people)),
-    )
-    return frozenset(row["tool"] for row in rows.fetchall())

@@ -4,20 +4,16 @@ the mode, grants.
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, TypeAlias
+from dataclasses import replace
+from typing import TypeAlias
 
-from gateway.conversation import Author, InboundMessage
+from gateway.conversation import Author
 from gateway.events import SessionEvent
 from gateway.store.decisions import Accepted, Again, Cancel, Change, Drop, First, Revoke, SetMode
-from gateway.store.units import queue
-from gateway.store.units import requests as asked
+from gateway.store.units import grants, queue, targets
+from gateway.store.units.acceptance import Acceptance, is_untrusted, quotes_as_json
 from gateway.store.units.attachments import attach
 from gateway.store.units.rows import author_of, quotes_of
-
-if TYPE_CHECKING:
-    from gateway.store.units.inbox import Acceptance
 
 NOT_YOURS = "That message is not yours."
 NOT_WAITING = "No message with the number {inbox} waits here; /queue lists them."
@@ -52,27 +48,33 @@ def amend(acceptance: Acceptance, decision: Amendment) -> Accepted:
 def _change(acceptance: Acceptance, decision: Change) -> Accepted:
     target = _target(acceptance, anybody=decision.anybody)
     message = acceptance.message
-    if target is None or not queue.is_new(acceptance.connection, target, message):
+    if target is None or not targets.is_new(acceptance.connection, target, message):
         return IGNORED
     if not target.waits:
-        before, _ = queue.latest(acceptance.connection, target)
+        before, _ = targets.latest(acceptance.connection, target)
         inbox = acceptance.insert(target.thread, "merged", edits=target.inbox)
         if message.keeps_files:
-            queue.copy_files(acceptance.connection, before, inbox)
+            targets.copy_files(acceptance.connection, before, inbox)
         else:
             attach(acceptance.connection, inbox, message.attachments)
-        queue.forget_edits(acceptance.connection, target.inbox, but=inbox)
-        events = queue.offer(acceptance.connection, target, acceptance.now)
+        targets.forget_edits(acceptance.connection, target.inbox, but=inbox)
+        events = targets.offer(acceptance.connection, target, acceptance.now)
     else:
         inbox = acceptance.insert(target.thread, "merged", edits=target.inbox, keep=False)
         if not message.keeps_files:
-            queue.replace_files(acceptance.connection, target, message.attachments)
+            targets.replace_files(acceptance.connection, target, message.attachments)
         acceptance.connection.execute(
-            "UPDATE inbox SET text = ?, quotes = ?, untrusted = ? OR awaits IS NOT NULL"
-            " OR EXISTS (SELECT 1 FROM attachments WHERE inbox = inbox.id) WHERE id = ?",
-            (message.text, quotes_as_json(message), is_untrusted(message), target.inbox),
+            "UPDATE inbox SET text = :text, quotes = :quotes,"
+            " untrusted = :untrusted OR awaits IS NOT NULL"
+            " OR EXISTS (SELECT 1 FROM attachments WHERE inbox = inbox.id) WHERE id = :inbox",
+            {
+                "text": message.text,
+                "quotes": quotes_as_json(message),
+                "untrusted": is_untrusted(message),
+                "inbox": target.inbox,
+            },
         )
-        events = queue.shown(acceptance.connection, target, message.text, acceptance.now)
+        events = targets.shown(acceptance.connection, target, message.text, acceptance.now)
     return replace(acceptance.accepted(inbox, target.thread, "merged"), events=events)
 
 
@@ -85,18 +87,18 @@ def _cancel(acceptance: Acceptance, decision: Cancel) -> Accepted:
         acceptance.message = replace(acceptance.message, author=author)
     inbox = acceptance.insert(target.thread, "merged", edits=target.inbox, keep=False)
     events: tuple[SessionEvent, ...] = ()
-    queue.forget_edits(acceptance.connection, target.inbox)
-    taken = queue.withdraw(acceptance.connection, target.thread, target.inbox, acceptance.now)
+    targets.forget_edits(acceptance.connection, target.inbox)
+    taken = queue.withdraw(acceptance.connection, acceptance.now, target.thread, target.inbox)
     if taken is not None:
         events = tuple(taken[1])
     elif target.is_worked_on:
-        events = queue.missed(acceptance.connection, target, acceptance.now)
+        events = targets.missed(acceptance.connection, target, acceptance.now)
     return replace(acceptance.accepted(inbox, target.thread, "merged"), events=events)
 
 
-def _target(acceptance: Acceptance, *, anybody: bool) -> queue.Target | None:
+def _target(acceptance: Acceptance, *, anybody: bool) -> targets.Target | None:
     """The message that was edited or deleted, as far as its author, or an operator, did so."""
-    target = queue.find_target(acceptance.connection, acceptance.message)
+    target = targets.find_target(acceptance.connection, acceptance.message)
     if target is None or not (anybody or target.author == acceptance.message.author.id):
         return None
     return target if target.kind == "message" else None
@@ -104,11 +106,11 @@ def _target(acceptance: Acceptance, *, anybody: bool) -> queue.Target | None:
 
 def _again(acceptance: Acceptance, decision: Again) -> Accepted:
     thread = acceptance.met.thread
-    edit = queue.newest_edit(acceptance.connection, decision.inbox)
+    edit = targets.newest_edit(acceptance.connection, decision.inbox)
     if edit is None or thread is None or edit["thread"] != thread.id:
         return acceptance.closed("command", reply=NOTHING_TO_REPEAT)
-    query = "SELECT * FROM inbox WHERE id = ?"
-    target = acceptance.connection.execute(query, (decision.inbox,)).fetchone()
+    query = "SELECT * FROM inbox WHERE id = :inbox"
+    (target,) = acceptance.connection.fetch(query, {"inbox": decision.inbox})
     author = author_of(target)
     if not decision.anybody and acceptance.message.author.id != author.id:
         return acceptance.closed("command", reply=NOT_YOURS)
@@ -122,7 +124,7 @@ def _again(acceptance: Acceptance, decision: Again) -> Accepted:
     )
     acceptance.kind = "message"
     accepted = acceptance.enqueue(decision.enqueue)
-    queue.repeat(acceptance.connection, decision.inbox, edit, accepted.inbox)
+    targets.repeat(acceptance.connection, decision.inbox, edit, accepted.inbox)
     return accepted
 
 
@@ -136,7 +138,7 @@ def _rearrange(acceptance: Acceptance, decision: Drop | First) -> Accepted:
     if isinstance(decision, First):
         queue.put_first(acceptance.connection, thread.id, decision.inbox)
         return acceptance.closed("command", reply=COMES_FIRST.format(inbox=decision.inbox))
-    taken = queue.withdraw(acceptance.connection, thread.id, decision.inbox, acceptance.now)
+    taken = queue.withdraw(acceptance.connection, acceptance.now, thread.id, decision.inbox)
     accepted = acceptance.closed("command", reply=TAKEN_BACK.format(inbox=decision.inbox))
     return replace(accepted, events=tuple(taken[1]) if taken else ())
 
@@ -145,7 +147,8 @@ def _set_mode(acceptance: Acceptance, decision: SetMode) -> Accepted:
     assert acceptance.met.thread is not None  # the judge gives a mode to what is there
     thread = acceptance.met.thread.id
     acceptance.connection.execute(
-        "UPDATE threads SET mode = ? WHERE id = ?", (decision.mode, thread)
+        "UPDATE threads SET mode = :mode WHERE id = :thread",
+        {"mode": decision.mode, "thread": thread},
     )
     steer = queue.open_turn(acceptance.connection, thread) if decision.mode == "steer" else ""
     return replace(
@@ -158,7 +161,7 @@ def _set_mode(acceptance: Acceptance, decision: SetMode) -> Accepted:
 
 def _revoke(acceptance: Acceptance, decision: Revoke) -> Accepted:
     thread, message = acceptance.met.thread, acceptance.message
-    revoked = thread is not None and asked.revoke(
+    revoked = thread is not None and grants.revoke(
         acceptance.connection,
         thread.id,
         decision.tool,
@@ -170,13 +173,3 @@ def _revoke(acceptance: Acceptance, decision: Revoke) -> Accepted:
     text = REVOKED if revoked else NOT_GRANTED
     accepted = acceptance.closed("command", reply=text.format(tool=decision.tool))
     return replace(accepted, revoked=decision.tool if revoked else "")
-
-
-def quotes_as_json(message: InboundMessage) -> str:
-    """The foreign text that came with a message, as its row has it."""
-    return json.dumps([asdict(quote) for quote in message.quotes]) if message.quotes else "[]"
-
-
-def is_untrusted(message: InboundMessage) -> bool:
-    """Whether it came with something that its author need not have written."""
-    return bool(message.quotes or message.attachments or message.awaited)

@@ -5,9 +5,10 @@ say about answers.
 from __future__ import annotations
 
 import hmac
-import sqlite3
+from collections.abc import Mapping
 
 from gateway.conversation import Author
+from gateway.store.connection import Connection
 from gateway.store.decisions import PairingCode
 from gateway.store.records import Person
 from gateway.store.rulebook import CodeCheck
@@ -17,60 +18,81 @@ MAX_TRIES = 5
 """Wrong codes after which those that wait are void."""
 
 COUNT_FEEDBACK = """
-    SELECT 'feedback' AS name, CASE good WHEN 0 THEN 'bad' ELSE 'good' END AS value, COUNT(*) AS n
+    SELECT 'feedback' AS name, CASE WHEN good THEN 'good' ELSE 'bad' END AS value, COUNT(*) AS n
     FROM feedback WHERE :thread IN ('', thread) GROUP BY value
 """
 """What people said of the answers of a thread, or of all."""
 
 
-def is_paired(connection: sqlite3.Connection, person: str) -> bool:
-    """Whether an operator has let the person in."""
-    query = "SELECT 1 FROM people WHERE person = ?"
-    return connection.execute(query, (person,)).fetchone() is not None
+def people(connection: Connection) -> list[Person]:
+    """Who was let in with a code, the first ones first."""
+    rows = connection.fetch("SELECT * FROM people ORDER BY paired_at, person")
+    return [Person(id=row["person"], name=row["name"], paired_at=row["paired_at"]) for row in rows]
 
 
-def add_code(connection: sqlite3.Connection, person: Author, code: PairingCode) -> None:
+def add_code(connection: Connection, person: Author, code: PairingCode) -> None:
     """Let the code wait for an operator, instead of an earlier one of this person."""
     connection.execute(
-        "INSERT OR REPLACE INTO pairing_codes (person, name, salt, hash, expires_at)"
-        " VALUES (?, ?, ?, ?, ?)",
-        (person.id, person.name, code.salt, code.hash, code.expires_at),
+        "INSERT INTO pairing_codes (person, name, salt, hash, expires_at)"
+        " VALUES (:person, :name, :salt, :hash, :expires_at)"
+        " ON CONFLICT (person) DO UPDATE SET name = excluded.name, salt = excluded.salt,"
+        " hash = excluded.hash, expires_at = excluded.expires_at, tries = 0",
+        {
+            "person": person.id,
+            "name": person.name,
+            "salt": code.salt,
+            "hash": code.hash,
+            "expires_at": code.expires_at,
+        },
     )
 
 
-def redeem(connection: sqlite3.Connection, code: CodeCheck, now: float) -> Person | None:
+def redeem(connection: Connection, now: float, code: CodeCheck) -> Person | None:
     """Let in the person whose code it is; None for a wrong, used or late one.
 
     A wrong code is counted against each that waits.
     """
     connection.execute(
-        "DELETE FROM pairing_codes WHERE expires_at <= ? OR tries >= ?", (now, MAX_TRIES)
+        "DELETE FROM pairing_codes WHERE expires_at <= :now OR tries >= :tries",
+        {"now": now, "tries": MAX_TRIES},
     )
-    for row in connection.execute("SELECT * FROM pairing_codes").fetchall():
+    for row in connection.fetch("SELECT * FROM pairing_codes"):
         if hmac.compare_digest(code.hashed(row["salt"]), row["hash"]):
             break
     else:
         connection.execute("UPDATE pairing_codes SET tries = tries + 1")
         return None
-    connection.execute("DELETE FROM pairing_codes WHERE person = ?", (row["person"],))
+    person = Person(id=row["person"], name=row["name"], paired_at=now)
+    connection.execute("DELETE FROM pairing_codes WHERE person = :person", {"person": person.id})
     connection.execute(
-        "INSERT OR REPLACE INTO people (person, name, paired_at) VALUES (?, ?, ?)",
-        (row["person"], row["name"], now),
+        "INSERT INTO people (person, name, paired_at) VALUES (:person, :name, :now)"
+        " ON CONFLICT (person) DO UPDATE"
+        " SET name = excluded.name, paired_at = excluded.paired_at",
+        {"person": person.id, "name": person.name, "now": now},
     )
-    return Person(id=row["person"], name=row["name"], paired_at=now)
+    return person
+
+
+def unpair(connection: Connection, person: str) -> bool:
+    """Shut the person out again; False if they were not let in."""
+    return connection.execute("DELETE FROM people WHERE person = :person", {"person": person}) > 0
 
 
 def rate(
-    connection: sqlite3.Connection, thread: str, part: str, person: str, *, good: bool, now: float
+    connection: Connection, now: float, thread: str, part: str, person: str, *, good: bool
 ) -> None:
     """Keep what a person says about a part of a thread's answer. Raises NotFound."""
     find_thread(connection, thread)
     connection.execute(
-        "INSERT OR REPLACE INTO feedback (part, person, thread, good, at) VALUES (?, ?, ?, ?, ?)",
-        (part, person, thread, good, now),
+        "INSERT INTO feedback (part, person, thread, good, at)"
+        " VALUES (:part, :person, :thread, :good, :now)"
+        " ON CONFLICT (part, person) DO UPDATE"
+        " SET thread = excluded.thread, good = excluded.good, at = excluded.at",
+        {"part": part, "person": person, "thread": thread, "good": good, "now": now},
     )
 
 
-def unpair(connection: sqlite3.Connection, person: str) -> bool:
-    """Shut the person out again; False if they were not let in."""
-    return connection.execute("DELETE FROM people WHERE person = ?", (person,)).rowcount > 0
+def feedback(connection: Connection, thread: str) -> Mapping[str, int]:
+    """How many have called an answer of the thread "good" or "bad"."""
+    rows = connection.fetch(COUNT_FEEDBACK, {"thread": thread})
+    return {row["value"]: row["n"] for row in rows}

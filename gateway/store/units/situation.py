@@ -4,17 +4,18 @@ done for every message there is.
 
 from __future__ import annotations
 
-import sqlite3
 from functools import lru_cache
 from typing import NamedTuple
 
 from gateway.conversation import InboundMessage
 from gateway.errors import NotFound
+from gateway.store.connection import Connection
 from gateway.store.decisions import Load, Situation
 from gateway.store.records import Request, TurnStatus
-from gateway.store.units import queue
-from gateway.store.units import requests as asked
+from gateway.store.units.grants import grants
+from gateway.store.units.queue import waiting
 from gateway.store.units.rows import (
+    NEW_THREAD,
     OPEN_STATUSES,
     REQUEST_COLUMNS,
     THREAD_COLUMNS,
@@ -32,7 +33,6 @@ MOST_COUNTED = 100
 """A person's turns and messages are counted so far, so that it costs the same however busy they
 are.
 """
-NEW_THREAD = "a new thread began"
 
 
 class _Met(NamedTuple):
@@ -67,11 +67,11 @@ _OF_BOTS = """
 """
 _LOAD = """
     (SELECT COUNT(*) FROM (SELECT 1 FROM turns WHERE author = :person
-      AND started_at > :since AND started_at <= :now LIMIT :most)),
+      AND started_at > :since AND started_at <= :now LIMIT :most) AS begun),
     (SELECT COUNT(*) FROM (SELECT 1 FROM turns WHERE author = :person
-      AND status = 'running' LIMIT :most)),
+      AND status = 'running' LIMIT :most) AS running),
     (SELECT COUNT(*) FROM (SELECT 1 FROM inbox WHERE author = :person
-      AND outcome = 'queued' LIMIT :most))
+      AND outcome = 'queued' LIMIT :most) AS waiting)
 """
 _OF_THE_THREAD = f"""
     (SELECT status FROM turns WHERE thread = t.id AND status IN {OPEN_STATUSES}),
@@ -103,12 +103,12 @@ def _query(keys: int, *, named: bool, bot: bool, counted: bool, lists: bool) -> 
     where = "t.id = :thread" if named else "t.key = :conversation AND t.current"
     return (
         f"SELECT {THREAD_COLUMNS}, {', '.join(facts)}"
-        f" FROM (SELECT 1) LEFT JOIN threads t ON {where}"
+        f" FROM (SELECT 1) AS always LEFT JOIN threads t ON {where}"
     )
 
 
 def situation(
-    connection: sqlite3.Connection,
+    connection: Connection,
     message: InboundMessage,
     named: str,
     now: float,
@@ -141,7 +141,7 @@ def situation(
         counted=counted,
         lists=lists,
     )
-    row = connection.execute(query, facts).fetchone()
+    (row,) = connection.fetch(query, facts)
     met = _Met._make(row[THREAD_WIDTH:])
     if met.taken is not None:
         return met.taken
@@ -161,15 +161,15 @@ def situation(
         load=Load(running=met.running, begun=met.begun, waiting=met.waits),
         last=met.last,
         others=bool({met.first_author, met.last_author} - {None, person.id}),
-        queue=queue.waiting(connection, thread.id) if thread and lists else (),
-        grants=asked.grants(connection, thread.id) if thread and lists else (),
+        queue=waiting(connection, thread.id) if thread and lists else (),
+        grants=grants(connection, thread.id) if thread and lists else (),
     )
 
 
-def _open_requests(connection: sqlite3.Connection, thread: str) -> tuple[Request, ...]:
-    rows = connection.execute(
-        f"SELECT {REQUEST_COLUMNS} WHERE r.thread = ? AND r.state = 'open'"
+def _open_requests(connection: Connection, thread: str) -> tuple[Request, ...]:
+    rows = connection.fetch(
+        f"SELECT {REQUEST_COLUMNS} WHERE r.thread = :thread AND r.state = 'open'"
         " ORDER BY r.created_at, r.rowid",
-        (thread,),
+        {"thread": thread},
     )
-    return tuple(map(request_of, rows.fetchall()))
+    return tuple(map(request_of, rows))

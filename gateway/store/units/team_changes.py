@@ -5,14 +5,14 @@ another.
 from __future__ import annotations
 
 import json
-import sqlite3
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 from gateway.errors import Fenced
 from gateway.events import Notice, SessionEvent, TurnFinished
+from gateway.store.connection import Connection, first
 from gateway.store.turn_records import Lease, Succession
+from gateway.store.units.events import add_events
 from gateway.store.units.requests import close
-from gateway.store.units.rows import add_events
 from gateway.store.units.turns import add_checkpoint
 
 WITHDRAWN = (
@@ -23,31 +23,33 @@ REASON = "the team was changed"
 
 
 def succeed(
-    connection: sqlite3.Connection, lease: Lease, succession: Succession, now: float
+    connection: Connection, now: float, lease: Lease, succession: Succession
 ) -> tuple[SessionEvent, ...]:
     """Note under which definition the thread's team goes on, or that a new one begins.
 
     Raises Fenced.
     """
     changed = connection.execute(
-        "UPDATE threads SET definition = ?, participants = ? WHERE id = ? AND epoch = ?",
-        (
-            succession.definition,
-            json.dumps(succession.participants),
-            lease.thread,
-            lease.epoch,
-        ),
+        "UPDATE threads SET definition = :definition, participants = :participants"
+        " WHERE id = :thread AND epoch = :epoch",
+        {
+            "definition": succession.definition,
+            "participants": json.dumps(succession.participants),
+            "thread": lease.thread,
+            "epoch": lease.epoch,
+        },
     )
-    if changed.rowcount == 0:
+    if not changed:
         raise Fenced(lease.thread)
     events: list[SessionEvent] = []
     if succession.replaces:
         _put_away(connection, lease.thread, succession.replaces, now)
         if succession.stands is not None:
             add_checkpoint(connection, lease, succession.stands)
-        connection.execute("UPDATE turns SET delivered = 0 WHERE id = ?", (lease.turn,))
+        of_turn = {"turn": lease.turn}
+        connection.execute("UPDATE turns SET delivered = FALSE WHERE id = :turn", of_turn)
         # The new team knows nothing of what this turn is about.
-        connection.execute("UPDATE inbox SET joined = 0 WHERE turn = ?", (lease.turn,))
+        connection.execute("UPDATE inbox SET joined = FALSE WHERE turn = :turn", of_turn)
         events += close(connection, lease.turn, f"closed: {REASON}", now)
     if succession.notice:
         events.append(Notice(thread=lease.thread, turn=lease.turn, text=succession.notice))
@@ -55,40 +57,51 @@ def succeed(
 
 
 def withdraw_questions(
-    connection: sqlite3.Connection, threads: Collection[str], now: float
-) -> dict[str, tuple[SessionEvent, ...]]:
+    connection: Connection, now: float, threads: Collection[str]
+) -> Mapping[str, tuple[SessionEvent, ...]]:
     """End the turns of these threads that wait for answers, whose team is no more.
 
     Returns what this adds to each.
     """
     added: dict[str, tuple[SessionEvent, ...]] = {}
     for thread in threads:
-        turn = connection.execute(
-            "SELECT id FROM turns WHERE thread = ? AND status = 'waiting'", (thread,)
-        ).fetchone()
-        if turn is None:
-            continue
-        connection.execute(
-            "UPDATE turns SET status = 'stopped', reason = ?, finished_at = ? WHERE id = ?",
-            (REASON, now, turn["id"]),
+        row = first(
+            connection,
+            "SELECT id FROM turns WHERE thread = :thread AND status = 'waiting'",
+            {"thread": thread},
         )
-        connection.execute(
-            "UPDATE threads SET state = 'idle', epoch = epoch + 1 WHERE id = ?", (thread,)
-        )
-        events = [
-            *close(connection, turn["id"], f"closed: {REASON}", now),
-            Notice(thread=thread, turn=turn["id"], text=WITHDRAWN, level="warning"),
-            TurnFinished(thread=thread, turn=turn["id"], outcome="stopped", reason=REASON),
-        ]
-        added[thread] = add_events(connection, thread, events, now)
+        if row is not None:
+            added[thread] = _withdraw(connection, thread, row["id"], now)
     return added
 
 
-def _put_away(connection: sqlite3.Connection, thread: str, definition: str, now: float) -> None:
+def _withdraw(
+    connection: Connection, thread: str, turn: str, now: float
+) -> tuple[SessionEvent, ...]:
+    connection.execute(
+        "UPDATE turns SET status = 'stopped', reason = :reason, finished_at = :now"
+        " WHERE id = :turn",
+        {"reason": REASON, "now": now, "turn": turn},
+    )
+    connection.execute(
+        "UPDATE threads SET state = 'idle', epoch = epoch + 1 WHERE id = :thread",
+        {"thread": thread},
+    )
+    events = [
+        *close(connection, turn, f"closed: {REASON}", now),
+        Notice(thread=thread, turn=turn, text=WITHDRAWN, level="warning"),
+        TurnFinished(thread=thread, turn=turn, outcome="stopped", reason=REASON),
+    ]
+    return add_events(connection, thread, events, now)
+
+
+def _put_away(connection: Connection, thread: str, definition: str, now: float) -> None:
     connection.execute(
         "INSERT INTO old_states (thread, definition, n, kind, data, replaced_at)"
-        " SELECT thread, ?, n, kind, data, ? FROM checkpoints WHERE thread = ? ORDER BY n",
-        (definition, now, thread),
+        " SELECT thread, :definition, n, kind, data, :now FROM checkpoints"
+        " WHERE thread = :thread ORDER BY n",
+        {"definition": definition, "now": now, "thread": thread},
     )
-    connection.execute("DELETE FROM checkpoints WHERE thread = ?", (thread,))
-    connection.execute("UPDATE threads SET handoff_from = '' WHERE id = ?", (thread,))
+    of_thread = {"thread": thread}
+    connection.execute("DELETE FROM checkpoints WHERE thread = :thread", of_thread)
+    connection.execute("UPDATE threads SET handoff_from = '' WHERE id = :thread", of_thread)

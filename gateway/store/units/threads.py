@@ -1,34 +1,45 @@
-"""Units of work around threads as such: making one, and giving it another title."""
+"""Units of work around threads as such: making, renaming and listing them."""
 
 from __future__ import annotations
 
 import json
-import sqlite3
+from collections.abc import Mapping
 
 from gateway.conversation import ConversationKey
 from gateway.events import SessionEvent, ThreadRenamed
+from gateway.store.connection import Connection, first
 from gateway.store.decisions import NewThread
 from gateway.store.records import Thread
-from gateway.store.units.rows import add_events, find_thread
+from gateway.store.units.events import add_events
+from gateway.store.units.rows import THREADS, find_thread, thread_of
+
+THREADS_OF = """
+    SELECT thread FROM inbox WHERE author = :person AND outcome <> 'refused' AND thread IS NOT NULL
+    UNION SELECT thread FROM turns WHERE author = :person
+    UNION SELECT thread FROM requests WHERE answered_by = :person
+    UNION SELECT thread FROM audit WHERE person = :person
+"""
+"""In which a person has written, asked or answered."""
 
 
 def create_thread(
-    connection: sqlite3.Connection, new: NewThread, key: ConversationKey, title: str, now: float
+    connection: Connection, now: float, new: NewThread, *, key: ConversationKey, title: str = ""
 ) -> Thread:
     """Make a thread."""
     connection.execute(
         "INSERT INTO threads (id, key, title, team, definition, participants, mode, created_at,"
-        " updated_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8)",
-        (
-            new.id,
-            str(key),
-            title,
-            new.team,
-            new.definition,
-            json.dumps(new.participants),
-            new.mode,
-            now,
-        ),
+        " updated_at) VALUES (:id, :key, :title, :team, :definition, :participants, :mode,"
+        " :now, :now)",
+        {
+            "id": new.id,
+            "key": str(key),
+            "title": title,
+            "team": new.team,
+            "definition": new.definition,
+            "participants": json.dumps(new.participants),
+            "mode": new.mode,
+            "now": now,
+        },
     )
     return Thread(
         id=new.id,
@@ -44,9 +55,58 @@ def create_thread(
 
 
 def rename_thread(
-    connection: sqlite3.Connection, thread: str, title: str, now: float
+    connection: Connection, now: float, thread: str, title: str
 ) -> list[SessionEvent]:
     """Give a thread another title. Raises NotFound."""
     find_thread(connection, thread)
-    connection.execute("UPDATE threads SET title = ? WHERE id = ?", (title, thread))
+    connection.execute(
+        "UPDATE threads SET title = :title WHERE id = :thread", {"title": title, "thread": thread}
+    )
     return list(add_events(connection, thread, [ThreadRenamed(thread=thread, title=title)], now))
+
+
+def threads(
+    connection: Connection, *, search: str = "", limit: int = 50, offset: int = 0
+) -> list[Thread]:
+    """Threads, the last used first; `search` looks into titles and texts."""
+    rows = connection.fetch(
+        f"{THREADS} WHERE :search = '' OR instr(fold(title), :search) > 0"
+        " OR EXISTS (SELECT 1 FROM inbox WHERE thread = t.id AND instr(fold(text), :search) > 0)"
+        " OR EXISTS (SELECT 1 FROM events WHERE thread = t.id AND kind = 'message_finished'"
+        " AND instr(fold(json_extract(body, '$.text')), :search) > 0)"
+        " ORDER BY updated_at DESC, rowid DESC LIMIT :limit OFFSET :offset",
+        {"search": search.casefold(), "limit": limit, "offset": offset},
+    )
+    return [thread_of(row) for row in rows]
+
+
+def thread_ids(connection: Connection) -> frozenset[str]:
+    """The ids of all threads."""
+    return frozenset(row["id"] for row in connection.fetch("SELECT id FROM threads"))
+
+
+def thread_at(connection: Connection, key: ConversationKey) -> Thread | None:
+    """The thread in which a conversation goes on, None for one that is not known."""
+    row = first(connection, f"{THREADS} WHERE t.key = :key AND t.current", {"key": str(key)})
+    return None if row is None else thread_of(row)
+
+
+def threads_of(connection: Connection, person: str) -> list[Thread]:
+    """The threads in which this person has written, asked or answered."""
+    rows = connection.fetch(
+        f"{THREADS} WHERE t.id IN ({THREADS_OF}) ORDER BY t.updated_at DESC", {"person": person}
+    )
+    return [thread_of(row) for row in rows]
+
+
+def outdated(connection: Connection, definitions: Mapping[str, str]) -> list[Thread]:
+    """The threads whose team has another definition than here, or none."""
+    known = "".join(
+        f" AND NOT (t.team = :team{n} AND t.definition = :definition{n})"
+        for n in range(len(definitions))
+    )
+    parameters: dict[str, str] = {}
+    for n, (team, definition) in enumerate(definitions.items()):
+        parameters |= {f"team{n}": team, f"definition{n}": definition}
+    rows = connection.fetch(f"{THREADS} WHERE TRUE{known} ORDER BY updated_at DESC", parameters)
+    return [thread_of(row) for row in rows]

@@ -67,7 +67,7 @@ class Served:
     async def inbox(self, column: str = "outcome") -> list[Any]:
         """A column of everything that was taken, in order."""
         return await self.store.write(
-            lambda c: [row[0] for row in c.execute(f"SELECT {column} FROM inbox ORDER BY id")]
+            lambda c: [row[0] for row in c.fetch(f"SELECT {column} FROM inbox ORDER BY id")]
         )
 
     async def taken(self, n: int) -> None:

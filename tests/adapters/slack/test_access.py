@@ -165,7 +165,7 @@ def texts(slack: SlackSimulator, person: Person) -> list[str]:
 async def rated(run: Served) -> int:
     """How many have said what they think of an answer."""
     count = "SELECT COUNT(*) FROM feedback"
-    return await run.store.write(lambda c: c.execute(count).fetchone()[0])
+    return await run.store.write(lambda c: c.fetch(count)[0][0])
 
 
 async def title(run: Served) -> str:
@@ -353,5 +353,5 @@ async def test_in_a_direct_channel_only_those_who_were_let_in_may_act(
 
 async def let_in(run: Served, person: str) -> None:
     """As an operator does it with a code."""
-    row = "INSERT INTO people (person, name, paired_at) VALUES (?, 'Eve', 0)"
-    await run.store.write(lambda c: c.execute(row, (person,)))
+    row = "INSERT INTO people (person, name, paired_at) VALUES (:person, 'Eve', 0)"
+    await run.store.write(lambda c: c.execute(row, {"person": person}))

@@ -115,7 +115,7 @@ async def test_files_are_fetched_from_slack_alone_and_within_limits(
         else:
             await run.until(lambda: run.asked)
         kept = await run.store.write(
-            lambda c: [row[0] for row in c.execute("SELECT name FROM attachments")]
+            lambda c: [row[0] for row in c.fetch("SELECT name FROM attachments")]
         )
         assert kept == ([] if why else [name])
         assert (await run.inbox("outcome"))[0] == ("refused" if name == "large.bin" else "turn")
@@ -315,7 +315,7 @@ async def test_edits_and_deletions_are_told_and_unfurls_are_not(tmp_path: Path) 
         assert run.gateway.vitals.ignored["unfurl"] == 1
         await ann.edits(asked, "see https://example.org")
         await run.settled()
-        keys = await run.store.write(lambda c: [r[0] for r in c.execute("SELECT key FROM dedupe")])
+        keys = await run.store.write(lambda c: [r[0] for r in c.fetch("SELECT key FROM dedupe")])
         assert any("/edit/" in key for key in keys)
 
 
@@ -546,10 +546,10 @@ async def test_thumbs_are_kept_and_go_with_their_person(tmp_path: Path) -> None:
         assert "Answers that people have rated (1 bad)." in (await owner_status(run.store))[1]
         assert "Answers that people have rated: 1 bad" in await transcript(run.store, thread)
         rows = "SELECT person, good FROM feedback"
-        kept = await run.store.write(lambda c: [tuple(row) for row in c.execute(rows)])
+        kept = await run.store.write(lambda c: [tuple(row) for row in c.fetch(rows)])
         assert kept == [("slack:T0HOME:U0ANN", 0)]
         await run.gateway.delete_person("slack:T0HOME:U0ANN")
-        assert await run.store.write(lambda c: c.execute(rows).fetchall()) == []
+        assert await run.store.write(lambda c: c.fetch(rows)) == []
         assert (await run.gateway.status()).counts.feedback == {}
 
 

@@ -101,9 +101,7 @@ async def test_messages_run_in_the_platforms_order_and_a_straggler_is_flagged():
         texts = [(await begin_and_end(kept)) for _ in range(2)]
         late = await send(kept, "late", mark="2")
         texts += await work_off(kept)
-        rows = await kept.write(
-            lambda c: c.execute("SELECT id FROM inbox WHERE straggler").fetchall()
-        )
+        rows = await kept.write(lambda c: c.fetch("SELECT id FROM inbox WHERE straggler"))
     assert texts == ["first", "second", "late", "third", "from the terminal"]
     assert [row["id"] for row in rows] == [late.inbox]
 
@@ -127,7 +125,7 @@ async def test_a_refused_message_leaves_neither_text_nor_thread():
         assert (accepted.outcome, accepted.reply) == (again.outcome, again.reply)
         assert accepted.outcome == "refused"
         assert await kept.threads() == []
-        rows = await kept.write(lambda c: c.execute("SELECT text FROM inbox").fetchall())
+        rows = await kept.write(lambda c: c.fetch("SELECT text FROM inbox"))
     assert [row["text"] for row in rows] == [None]
 
 

@@ -1,6 +1,5 @@
 """Ids in the order of time: unique, and near each other in every index."""
 
-import sqlite3
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -10,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from gateway.conversation import ConversationKey
+from gateway.store.connection import Connection
 from gateway.store.decisions import NewThread
 from gateway.store.ids import new_id, next_id
 from gateway.store.sqlite.store import SqliteStore
@@ -46,7 +46,7 @@ async def test_a_commit_in_new_threads_writes_fewer_pages_than_it_would_with_ran
     assert 0 < written["in order"] < written["random"] / 2
 
 
-def fill(make: Callable[[], str], count: int, connection: sqlite3.Connection) -> None:
+def fill(make: Callable[[], str], count: int, connection: Connection) -> None:
     for _ in range(count):
         new = NewThread(id=make(), team="demo", definition="")
-        create_thread(connection, new, ConversationKey.local(new.id), "", 0.0)
+        create_thread(connection, 0.0, new, key=ConversationKey.local(new.id))

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from gateway.errors import Closing, StoreFull, StoreUnwritable
+from gateway.store.sqlite.connection import SqliteConnection
 from gateway.store.sqlite.writer import GROUP, Writer
 
 
@@ -24,11 +25,13 @@ async def writer(tmp_path: Path):
 
 
 def insert(value):
-    return lambda connection: connection.execute("INSERT INTO t VALUES (?)", (value,)).lastrowid
+    return lambda connection: connection.fetch(
+        "INSERT INTO t VALUES (:value) RETURNING rowid", {"value": value}
+    )[0][0]
 
 
 def values(connection):
-    return [row[0] for row in connection.execute("SELECT x FROM t ORDER BY rowid")]
+    return [row[0] for row in connection.fetch("SELECT x FROM t ORDER BY rowid")]
 
 
 def held(entered: threading.Event, go: threading.Event):
@@ -111,28 +114,28 @@ async def test_closing_commits_what_waits(tmp_path, writer):
     go.set()
     await asyncio.gather(first, last, closing)
     connection = sqlite3.connect(tmp_path / "w.db")
-    assert values(connection) == ["last"]
+    assert values(SqliteConnection(connection)) == ["last"]
     connection.close()
     with pytest.raises(Closing):
         await writer.write(values)
 
 
 async def test_a_full_disk_refuses_the_unit_and_takes_it_once_there_is_space(writer):
-    pages = await writer.write(lambda c: c.execute("PRAGMA page_count").fetchone()[0])
-    await writer.write(lambda c: c.execute(f"PRAGMA max_page_count = {pages + 3}").fetchone())
+    pages = await writer.write(lambda c: c.fetch("PRAGMA page_count")[0][0])
+    await writer.write(lambda c: c.fetch(f"PRAGMA max_page_count = {pages + 3}")[0])
     big = "x" * 100_000
     with pytest.raises(StoreFull):
         await writer.write(insert(big))
     assert await writer.write(values) == []
     await writer.write(insert("small"))
-    await writer.write(lambda c: c.execute("PRAGMA max_page_count = 1000000").fetchone())
+    await writer.write(lambda c: c.fetch("PRAGMA max_page_count = 1000000")[0])
     await writer.write(insert(big))
     assert await writer.write(values) == ["small", big]
 
 
 async def test_of_a_group_that_hits_the_full_disk_no_unit_is_told_it_is_stored_unless_it_is(writer):
-    pages = await writer.write(lambda c: c.execute("PRAGMA page_count").fetchone()[0])
-    await writer.write(lambda c: c.execute(f"PRAGMA max_page_count = {pages + 2}").fetchone())
+    pages = await writer.write(lambda c: c.fetch("PRAGMA page_count")[0][0])
+    await writer.write(lambda c: c.fetch(f"PRAGMA max_page_count = {pages + 2}")[0])
     go, first = await busy(writer)
     units = [writer.write(insert(value)) for value in ("a", "b" * 100_000, "c")]
     rest = asyncio.gather(*units, return_exceptions=True)

@@ -1,0 +1,72 @@
+"""The small interface to a database that all units of work are written over.
+
+A unit is a plain function of a `Connection`, run by a driver in one transaction. Statements take
+named parameters alone (`:name`) and keep to what SQLite and PostgreSQL both understand; of
+functions, a driver's database must know `fold` (text as searches compare it), `instr`,
+`json_extract` and `json_group_array`, and of columns `rowid` (the order in which rows were added).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import Any, Protocol, TypeAlias, TypeVar, overload
+
+T = TypeVar("T")
+
+Parameters: TypeAlias = Mapping[str, Any]
+NO_PARAMETERS: dict[str, Any] = {}
+
+
+class Row(Protocol):
+    """Values by the names of their columns, or by their places."""
+
+    @overload
+    def __getitem__(self, key: str | int, /) -> Any: ...
+
+    @overload
+    def __getitem__(self, key: slice, /) -> tuple[Any, ...]: ...
+
+    def __iter__(self) -> Iterator[Any]:
+        """Iterate over the values."""
+        ...
+
+    def keys(self) -> Sequence[str]:
+        """The names of the columns, in their order."""
+        ...
+
+
+class Connection(Protocol):
+    """A database inside a transaction, or one that is only read."""
+
+    def execute(self, statement: str, parameters: Parameters = NO_PARAMETERS, /) -> int:
+        """Carry out a statement; how many rows it has changed."""
+        ...
+
+    def fetch(self, query: str, parameters: Parameters = NO_PARAMETERS, /) -> Sequence[Row]:
+        """All rows of a query, or of a statement that returns some."""
+        ...
+
+    def many(self, statement: str, each: Sequence[Parameters], /) -> None:
+        """Carry out a statement once for each set of parameters."""
+        ...
+
+
+Unit: TypeAlias = Callable[[Connection], T]
+
+
+def first(connection: Connection, query: str, parameters: Parameters = NO_PARAMETERS) -> Row | None:
+    """The first row of a query, None where there is none."""
+    rows = connection.fetch(query, parameters)
+    return rows[0] if rows else None
+
+
+def scalar(connection: Connection, query: str, parameters: Parameters = NO_PARAMETERS) -> Any:
+    """The first value of a query's first row, None where there is none."""
+    rows = connection.fetch(query, parameters)
+    return rows[0][0] if rows else None
+
+
+def listed(name: str, values: Collection[Any]) -> tuple[str, dict[str, Any]]:
+    """A list of values for `IN`, as named parameters: their text, and what they stand for."""
+    found = {f"{name}{n}": each for n, each in enumerate(values)}
+    return f"({', '.join(f':{each}' for each in found)})", found

@@ -1,0 +1,213 @@
+"""The operations of a store over what a driver does: run a unit that reads, or one that writes.
+
+One operation is a unit in `units/`, a method of the protocol in `protocols.py`, and a line here. A
+driver derives from these classes and adds its connections, its ownership and its files.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection
+from types import CoroutineType
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+from gateway.conversation import InboundMessage
+from gateway.store.connection import Connection, Unit
+from gateway.store.decisions import Accepted, Brought, NewThread
+from gateway.store.records import InboxKind
+from gateway.store.rulebook import FileRules, Rulebook
+from gateway.store.units import (
+    awaited_files,
+    claims,
+    deletion,
+    expiry,
+    history,
+    inbox,
+    joining,
+    messages,
+    outbox,
+    queue,
+    recovery,
+    rows,
+    team_changes,
+    turns,
+    usage,
+)
+from gateway.store.units import counts as count_units
+from gateway.store.units import marks as mark_units
+from gateway.store.units import people as people_units
+from gateway.store.units import threads as thread_units
+from gateway.store.units import tokens as token_units
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _reads(
+    unit: Callable[Concatenate[Connection, P], T],
+) -> Callable[Concatenate[ReadOperations, P], CoroutineType[Any, Any, T]]:
+    async def operation(store: ReadOperations, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await store.read(lambda connection: unit(connection, *args, **kwargs))
+
+    return _named(operation, unit)
+
+
+def _reads_at(
+    unit: Callable[Concatenate[Connection, float, P], T],
+) -> Callable[Concatenate[ReadOperations, P], CoroutineType[Any, Any, T]]:
+    """The same for a unit that is told the time."""
+
+    async def operation(store: ReadOperations, *args: P.args, **kwargs: P.kwargs) -> T:
+        now = store.clock()
+        return await store.read(lambda connection: unit(connection, now, *args, **kwargs))
+
+    return _named(operation, unit)
+
+
+def _writes(
+    unit: Callable[Concatenate[Connection, P], T],
+) -> Callable[Concatenate[WriteOperations, P], CoroutineType[Any, Any, T]]:
+    async def operation(store: WriteOperations, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await store.write(lambda connection: unit(connection, *args, **kwargs))
+
+    return _named(operation, unit)
+
+
+def _writes_at(
+    unit: Callable[Concatenate[Connection, float, P], T],
+) -> Callable[Concatenate[WriteOperations, P], CoroutineType[Any, Any, T]]:
+    """The same for a unit that is told the time."""
+
+    async def operation(store: WriteOperations, *args: P.args, **kwargs: P.kwargs) -> T:
+        now = store.clock()
+        return await store.write(lambda connection: unit(connection, now, *args, **kwargs))
+
+    return _named(operation, unit)
+
+
+def _named(operation: Callable[P, T], unit: Callable[..., Any]) -> Callable[P, T]:
+    """Let tracebacks and help call an operation as its unit is called."""
+    operation.__name__ = operation.__qualname__ = unit.__name__
+    operation.__doc__ = unit.__doc__
+    return operation
+
+
+class ReadOperations(ABC):
+    """The operations of a SessionReader."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self.clock = clock
+
+    @abstractmethod
+    async def read(self, unit: Unit[T]) -> T:
+        """Run a unit that only reads."""
+
+    threads = _reads(thread_units.threads)
+    thread = _reads(rows.find_thread)
+    thread_at = _reads(thread_units.thread_at)
+    threads_of = _reads(thread_units.threads_of)
+    outdated = _reads(thread_units.outdated)
+    taken = _reads(messages.taken)
+    said_lately = _reads(messages.said_lately)
+    link_of = _reads(messages.link_of)
+    awaiting = _reads(awaited_files.awaiting)
+    events = _reads(history.events)
+    open_messages = _reads(history.open_messages)
+    request = _reads(history.request)
+    audit = _reads(history.audit)
+    checkpoints = _reads(history.checkpoints)
+    old_states = _reads(history.old_states)
+    people = _reads(people_units.people)
+    feedback = _reads(people_units.feedback)
+    tokens = _reads(token_units.tokens)
+    marks = _reads(mark_units.marks)
+    counts = _reads_at(count_units.counts)
+    spent = _reads(usage.spent)
+    untold = _reads(outbox.untold)
+    delivery = _reads(outbox.delivery)
+
+
+class WriteOperations(ReadOperations):
+    """The operations of a SessionStore, but for what a driver does on its own."""
+
+    @abstractmethod
+    async def write(self, unit: Unit[T], then: Callable[[T], None] | None = None) -> T:
+        """Run a unit as one transaction and return its result once it is on disk.
+
+        `then` is called with the result on the event loop even if the caller was cancelled.
+        """
+
+    @abstractmethod
+    async def clear(self, threads: Collection[str]) -> None:
+        """Remove from the disk what the database has let go of with these threads."""
+
+    create_thread = _writes_at(thread_units.create_thread)
+    rename_thread = _writes_at(thread_units.rename_thread)
+    mark = _writes(mark_units.mark)
+    rate = _writes_at(people_units.rate)
+    redeem = _writes_at(people_units.redeem)
+    unpair = _writes(people_units.unpair)
+    withdraw = _writes_at(queue.withdraw)
+    recover = _writes_at(recovery.recover)
+    begin = _writes_at(claims.begin)
+    join = _writes_at(joining.join)
+    record = _writes_at(turns.record)
+    settle_due = _writes_at(expiry.settle_due)
+    succeed = _writes_at(team_changes.succeed)
+    withdraw_questions = _writes_at(team_changes.withdraw_questions)
+    put_part = _writes(outbox.put_part)
+    told = _writes(outbox.told)
+    give_up = _writes(outbox.give_up)
+    take_up = _writes(outbox.take_up)
+    put_tokens = _writes_at(token_units.put_tokens)
+    delete_token = _writes(token_units.delete_token)
+
+    async def accept(
+        self,
+        message: InboundMessage,
+        rulebook: Rulebook,
+        *,
+        new: NewThread,
+        kind: InboxKind,
+        named: str = "",
+        counted: bool = True,
+        then: Callable[[Accepted], None],
+    ) -> Accepted:
+        """Take a message once; see SessionStore."""
+        now = self.clock()
+        accepted = await self.write(
+            lambda connection: inbox.accept(
+                connection, now, message, rulebook, new=new, kind=kind, named=named, counted=counted
+            ),
+            then,
+        )
+        if accepted.forgotten:
+            await self.clear([accepted.forgotten])
+        return accepted
+
+    async def bring(
+        self, inbox: int, files: FileRules, then: Callable[[Brought | None], None]
+    ) -> None:
+        """Give a message its files; see SessionStore."""
+        now = self.clock()
+        await self.write(
+            lambda connection: awaited_files.bring(connection, now, inbox, files), then
+        )
+
+    async def delete_thread(self, thread: str) -> None:
+        """Remove everything of a thread. Raises NotFound."""
+        await self.write(lambda connection: deletion.delete_thread(connection, thread))
+        await self.clear([thread])
+
+    async def delete_person(self, person: str) -> list[str]:
+        """Remove whatever is known of a person; see SessionStore."""
+        removed = await self.write(lambda connection: deletion.delete_person(connection, person))
+        await self.clear(removed)
+        return removed
+
+    async def expire(self, before: float) -> list[str]:
+        """Remove the threads that were last used before this time; see SessionStore."""
+        removed = await self.write(lambda connection: deletion.expire(connection, before))
+        if removed:
+            await self.clear(removed)
+        return removed

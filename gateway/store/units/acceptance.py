@@ -1,0 +1,238 @@
+"""One message on its way to its outcome: its row, its turn to wait for, and what became of it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, replace
+from typing import Any
+
+from gateway.conversation import AWAITED_SECONDS, InboundMessage
+from gateway.events import HumanText, MessageQueued, Notice, SessionEvent, ThreadRenamed
+from gateway.store.connection import Connection
+from gateway.store.decisions import Accepted, Enqueue, NewThread, Situation
+from gateway.store.records import InboxKind, InboxOutcome, crowds_of
+from gateway.store.rulebook import Fact, Rulebook
+from gateway.store.units.attachments import attach
+from gateway.store.units.awaited_files import expect
+from gateway.store.units.events import add_events
+from gateway.store.units.queue import open_turn
+from gateway.store.units.rows import SUPERSEDED
+from gateway.store.units.threads import create_thread
+
+TITLE = 60
+"""Characters of the first message that become a thread's title."""
+
+_INSERT = """
+    INSERT INTO inbox (conversation, thread, order_key, straggler, turn, kind, outcome, reason,
+     author, author_name, timezone, text, reply, message_id, reply_to, link, author_kind,
+     author_groups, quotes, untrusted, edits, received_at)
+    VALUES (:conversation, :thread,
+     CASE WHEN :order_key <> '' THEN :order_key
+      ELSE COALESCE((SELECT MAX(order_key) FROM inbox WHERE thread = :thread), '') END,
+     :order_key <> '' AND :order_key < COALESCE((SELECT order_key FROM inbox
+      WHERE thread = :thread AND outcome = 'turn' ORDER BY order_key DESC LIMIT 1), ''),
+     :turn, :kind, :outcome, :reason, :author, :author_name, :timezone, :text, :reply, :message_id,
+     :reply_to, :link, :author_kind, :author_groups, :quotes, :untrusted, :edits, :received_at)
+    RETURNING id
+"""
+"""A message without a mark of its own goes behind all others; one that comes after the turn of a
+later one has begun is flagged.
+"""
+
+
+class Acceptance:
+    """A message, what it met, and what was decided about it."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        message: InboundMessage,
+        situation: Situation,
+        rulebook: Rulebook,
+        new: NewThread,
+        kind: InboxKind,
+        now: float,
+    ) -> None:
+        self.connection = connection
+        self.message = message
+        self.met = situation
+        self.decision = rulebook.decide(situation)
+        self._rulebook = rulebook
+        self.new = new
+        self.kind = kind
+        self.now = now
+
+    def enqueue(self, decision: Enqueue) -> Accepted:
+        """Let the message wait, or do what the thread's mode says."""
+        message, thread = self.message, self.met.thread
+        title = "" if thread and thread.title else _title(message.text)
+        if thread is None:
+            thread = create_thread(
+                self.connection, self.now, self.new, key=message.key, title=title
+            )
+        elif title:
+            self.connection.execute(
+                "UPDATE threads SET title = :title WHERE id = :thread",
+                {"title": title, "thread": thread.id},
+            )
+        inbox = self.insert(thread.id, "queued")
+        told: list[SessionEvent] = []
+        if title:
+            told.append(ThreadRenamed(thread=thread.id, title=title))
+        if self.met.busy:
+            text = HumanText(inbox=inbox, author=message.author.name, text=message.text)
+            told.append(MessageQueued(thread=thread.id, message=text))
+        if decision.notice:
+            told.append(Notice(thread=thread.id, text=decision.notice))
+        events = add_events(self.connection, thread.id, told, self.now, after=thread.last_seq)
+        stop = ""
+        if decision.mode == "interrupt":
+            stop = self.request_stop(thread.id, SUPERSEDED)
+        accepted = self.accepted(
+            inbox,
+            thread.id,
+            "queued",
+            events=events,
+            wake=self.met.status is None or bool(stop),
+            stop=stop,
+            delay=max(decision.quiet, AWAITED_SECONDS) if message.awaited else decision.quiet,
+        )
+        if decision.mode == "steer":
+            return replace(accepted, steer=open_turn(self.connection, thread.id))
+        return accepted
+
+    def closed(
+        self, outcome: InboxOutcome, *, reply: str, reason: str = "", secret: bool = False
+    ) -> Accepted:
+        """The message is done with at once; a `secret` reply is not kept."""
+        thread = self.met.thread
+        kept = "" if secret else reply
+        inbox = self.insert(thread.id if thread else None, outcome, kept, reason)
+        return self.accepted(inbox, thread.id if thread else "", outcome, reply)
+
+    def told(self, fact: Fact) -> Accepted:
+        """The message is done with once its sender is told a fact."""
+        return self.closed("command", reply=self._rulebook.reply(fact))
+
+    def request_stop(self, thread: str, reason: str = "") -> str:
+        """Ask the thread's turn to end; its id, "" if there is none."""
+        turn = open_turn(self.connection, thread)
+        if turn:
+            self.connection.execute(
+                "UPDATE turns SET stop_requested = TRUE, ready = TRUE, reason = :reason"
+                " WHERE id = :turn",
+                {"reason": reason, "turn": turn},
+            )
+        return turn
+
+    def accepted(
+        self,
+        inbox: int,
+        thread: str,
+        outcome: InboxOutcome,
+        reply: str = "",
+        *,
+        events: tuple[SessionEvent, ...] = (),
+        wake: bool = False,
+        stop: str = "",
+        delay: float = 0.0,
+    ) -> Accepted:
+        """The message's outcome, and what follows from it."""
+        found = self.met.thread
+        return Accepted(
+            inbox=inbox,
+            thread=thread,
+            lane=thread,
+            outcome=outcome,
+            reply=reply,
+            decision=self.decision,
+            person=self.message.author.id,
+            crowds=crowds_of(found.team, found.key)
+            if found
+            else crowds_of(self.new.team, self.message.key),
+            wake=wake,
+            stop=stop,
+            delay=delay,
+            events=events,
+            busy=self.met.busy,
+        )
+
+    def insert(
+        self,
+        thread: str | None,
+        outcome: InboxOutcome,
+        reply: str = "",
+        reason: str = "",
+        turn: str | None = None,
+        *,
+        edits: int | None = None,
+        keep: bool = True,
+    ) -> int:
+        """Add the message's row, whose `keep` says whether its text is kept; its number."""
+        message = self.message
+        kept = outcome != "refused" and keep
+        (row,) = self.connection.fetch(
+            _INSERT,
+            {
+                **_origin(message),
+                "thread": thread,
+                "turn": turn,
+                "kind": self.kind,
+                "outcome": outcome,
+                "reason": reason,
+                "text": message.text if kept else None,
+                "reply": reply,
+                "quotes": quotes_as_json(message) if kept else "[]",
+                "untrusted": kept and is_untrusted(message),
+                "edits": edits,
+                "received_at": self.now,
+            },
+        )
+        inbox: int = row[0]
+        spend(self.connection, message, inbox)
+        if outcome == "queued":
+            attach(self.connection, inbox, message.attachments)
+            if message.awaited:
+                expect(self.connection, inbox, message.awaited, self.now)
+        return inbox
+
+
+def spend(connection: Connection, message: InboundMessage, inbox: int) -> None:
+    """Let the message's keys belong to the one with this number."""
+    for key in message.dedupe:
+        connection.execute(
+            "INSERT INTO dedupe (key, inbox) VALUES (:key, :inbox) ON CONFLICT DO NOTHING",
+            {"key": key, "inbox": inbox},
+        )
+
+
+def quotes_as_json(message: InboundMessage) -> str:
+    """The foreign text that came with a message, as its row has it."""
+    return json.dumps([asdict(quote) for quote in message.quotes]) if message.quotes else "[]"
+
+
+def is_untrusted(message: InboundMessage) -> bool:
+    """Whether it came with something that its author need not have written."""
+    return bool(message.quotes or message.attachments or message.awaited)
+
+
+def _origin(message: InboundMessage) -> dict[str, Any]:
+    """The columns that say where a message comes from."""
+    author = message.author
+    return {
+        "conversation": str(message.key),
+        "order_key": message.order_key,
+        "message_id": message.message_id,
+        "reply_to": message.reply_to,
+        "link": message.link,
+        "author": author.id,
+        "author_name": author.name,
+        "timezone": author.timezone,
+        "author_kind": author.kind,
+        "author_groups": json.dumps(sorted(author.groups)) if author.groups else "[]",
+    }
+
+
+def _title(text: str) -> str:
+    line = " ".join(text[: 8 * TITLE].split())
+    return line if len(line) <= TITLE else line[: TITLE - 1].rstrip() + "\u2026"

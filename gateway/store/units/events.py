@@ -1,0 +1,123 @@
+"""The unit of work that adds events to a thread."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import fields
+from functools import lru_cache
+from operator import attrgetter
+from typing import Any
+
+from gateway.client import ThreadState
+from gateway.errors import Fenced
+from gateway.events import (
+    MessageFinished,
+    MessageJoined,
+    SessionEvent,
+    TurnStarted,
+    dump_event,
+)
+from gateway.store.connection import Connection, scalar
+
+TOGETHER = 100
+"""Events that one statement stores: SQLite may have been built to take 999 values in one."""
+
+PREVIEW = 160
+"""Characters of a thread's last message that lists show."""
+
+_COUNT = """
+    UPDATE threads SET last_seq = :last_seq, updated_at = :now,
+     preview = COALESCE(:preview, preview), state = COALESCE(:state, state),
+     owner = COALESCE(:owner, owner), epoch = epoch + :claims
+    WHERE id = :thread
+"""
+
+
+def add_events(
+    connection: Connection,
+    thread: str,
+    events: Sequence[SessionEvent],
+    now: float,
+    *,
+    after: int | None = None,
+    state: ThreadState | None = None,
+    owner: str | None = None,
+) -> tuple[SessionEvent, ...]:
+    """Give the events their place in the thread, which is in this `state` with them, and claimed by
+    an `owner`. Raises Fenced unless the thread is there; without events nothing is looked at.
+
+    `after`: the thread's last seq, where it was read in the same unit of work.
+    """
+    if not events:
+        return ()
+    if after is None:
+        after = _last_seq(connection, thread)
+    placed = tuple(_placed(event, thread, after + n, now) for n, event in enumerate(events, 1))
+    counted = connection.execute(
+        _COUNT,
+        {
+            "thread": thread,
+            "last_seq": after + len(placed),
+            "now": now,
+            "preview": next((said for each in reversed(placed) if (said := _preview(each))), None),
+            "state": state,
+            "owner": owner,
+            "claims": int(owner is not None),
+        },
+    )
+    if not counted:
+        raise Fenced(thread)
+    for begin in range(0, len(placed), TOGETHER):
+        _insert(connection, thread, placed[begin : begin + TOGETHER])
+    return placed
+
+
+def _last_seq(connection: Connection, thread: str) -> int:
+    last = scalar(connection, "SELECT last_seq FROM threads WHERE id = :thread", {"thread": thread})
+    if last is None:
+        raise Fenced(thread)
+    return last
+
+
+def _insert(connection: Connection, thread: str, events: Sequence[SessionEvent]) -> None:
+    parameters: dict[str, Any] = {"thread": thread}
+    for n, event in enumerate(events):
+        parameters[f"seq{n}"] = event.seq
+        parameters[f"turn{n}"] = event.turn
+        parameters[f"kind{n}"] = event.kind
+        parameters[f"body{n}"] = dump_event(event)
+    connection.execute(_insert_events(len(events)), parameters)
+
+
+@lru_cache(maxsize=16)
+def _insert_events(count: int) -> str:
+    """One statement for all of them: each has its price, however little it does."""
+    rows = ", ".join(f"(:thread, :seq{n}, :turn{n}, :kind{n}, :body{n})" for n in range(count))
+    return f"INSERT INTO events (thread, seq, turn, kind, body) VALUES {rows}"
+
+
+def _placed(event: SessionEvent, thread: str, seq: int, at: float) -> SessionEvent:
+    """The event where it stands; what `replace` does, without asking for its fields each time."""
+    names, values = _others(type(event))
+    others = zip(names, values(event), strict=True)
+    return type(event)(thread=thread, seq=seq, at=at, **dict(others))
+
+
+@lru_cache(maxsize=64)
+def _others(kind: type[SessionEvent]) -> tuple[tuple[str, ...], Callable[[Any], tuple[Any, ...]]]:
+    """Beside its place, the names of an event's fields, and what reads their values."""
+    names = {each.name for each in fields(kind)} - {"thread", "seq", "at"}
+    return (*names,), attrgetter(*names)
+
+
+def _preview(event: SessionEvent) -> str:
+    match event:
+        case MessageFinished(text=text):
+            pass
+        case TurnStarted(messages=(*_, last)):
+            text = last.text
+        case MessageJoined(message=joined):
+            text = joined.text
+        case _:
+            return ""
+    return " ".join(text[: 4 * PREVIEW].split())[:PREVIEW]

@@ -1,0 +1,140 @@
+"""Units of work around requests whose time has come: expiry, reminders, and a clock that is set."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from gateway.client import Answer
+from gateway.events import InputReminded, SessionEvent
+from gateway.store.connection import Connection, scalar
+from gateway.store.records import Request
+from gateway.store.rulebook import Respondents
+from gateway.store.turn_records import Settled
+from gateway.store.units.events import add_events
+from gateway.store.units.requests import (
+    REMIND_AFTER,
+    due,
+    existing_request,
+    mark_ready,
+    note,
+    resolved,
+    settle,
+)
+
+AT_ONCE = 100
+"""Requests that are settled in one transaction."""
+
+EXPIRED = "expired: nobody decided in time"
+EXPIRED_QUESTION = "expired: nobody answered in time"
+UNANSWERED = "(Nobody has answered in time. Go on without the answer, or say that you can't.)"
+
+
+def settle_due(
+    connection: Connection,
+    now: float,
+    respondents: Respondents,
+    by: float,
+    *,
+    jumped: float = 0.0,
+) -> Settled:
+    """Let requests expire whose time is over, and remind of those that are open for long.
+
+    They are dated as if no clock had been set since this boot: `by` is the time in their terms, and
+    `jumped` by how much it was.
+    """
+    _note_jump(connection, jumped)
+    events: defaultdict[str, tuple[SessionEvent, ...]] = defaultdict(tuple)
+    ready: dict[str, str] = {}
+    rows = connection.fetch(
+        "SELECT id, created_at FROM requests WHERE state = 'open' AND due_at <= :by"
+        " ORDER BY due_at LIMIT :most",
+        {"by": by, "most": AT_ONCE},
+    )
+    for row in rows:
+        request = existing_request(connection, row["id"])
+        if request.expires_at is not None and request.expires_at <= by:
+            event = _expire(connection, request, now)
+            if mark_ready(connection, request.turn):
+                ready[request.thread] = request.asker
+        else:
+            event = _remind(
+                connection, request, row["created_at"], respondents.who_may_answer(request), by
+            )
+        events[request.thread] += add_events(connection, request.thread, [event], now)
+    next_at = scalar(
+        connection,
+        "SELECT MIN(due_at) FROM requests WHERE state = 'open' AND due_at IS NOT NULL",
+    )
+    return Settled(events=events, ready=[*ready.items()], next_at=next_at)
+
+
+def _remind(
+    connection: Connection,
+    request: Request,
+    created: float,
+    mentions: tuple[str, ...],
+    by: float,
+) -> SessionEvent:
+    age = by - created
+    sent = sum(after <= age for after in REMIND_AFTER)
+    connection.execute(
+        "UPDATE requests SET reminders = :sent, due_at = :due WHERE id = :request",
+        {"sent": sent, "due": due(created, sent, request.expires_at), "request": request.id},
+    )
+    return InputReminded(
+        thread=request.thread,
+        turn=request.turn,
+        request=request.id,
+        text=f"Waiting for {_span(age)}: {request.prompt}",
+        mentions=mentions,
+    )
+
+
+def _expire(connection: Connection, request: Request, now: float) -> SessionEvent:
+    approval = request.kind == "approval"
+    outcome = EXPIRED if approval else EXPIRED_QUESTION
+    answer = Answer(kind="deny") if approval else Answer(kind="text", text=UNANSWERED)
+    settle(connection, request, "expired", outcome, now, answer)
+    note(connection, request, "expired", now, outcome=outcome)
+    return resolved(request, outcome)
+
+
+def date_anew(connection: Connection, now: float) -> None:
+    """Date what is open by the clock as it is now, at the beginning of a boot: by how much it was
+    set in the boot before is noted, and nothing was asked later than now.
+    """
+    jumped = _jumped(connection)
+    connection.execute("DELETE FROM marks WHERE platform = :platform AND name = :name", _JUMP)
+    for row in connection.fetch("SELECT id, created_at FROM requests WHERE state = 'open'"):
+        change = min(jumped, now - row["created_at"])
+        if change:
+            connection.execute(
+                "UPDATE requests SET created_at = created_at + :by, expires_at = expires_at + :by,"
+                " due_at = due_at + :by WHERE id = :id",
+                {"by": change, "id": row["id"]},
+            )
+
+
+_JUMP = {"platform": "gateway", "name": "clock jumped"}
+"""The mark that tells by how many seconds the clock was set since the boot."""
+
+
+def _jumped(connection: Connection) -> float:
+    query = "SELECT value FROM marks WHERE platform = :platform AND name = :name"
+    return float(scalar(connection, query, _JUMP) or 0.0)
+
+
+def _note_jump(connection: Connection, seconds: float) -> None:
+    if seconds != _jumped(connection):
+        connection.execute(
+            "INSERT INTO marks (platform, name, value) VALUES (:platform, :name, :value)"
+            " ON CONFLICT (platform, name) DO UPDATE SET value = excluded.value",
+            {**_JUMP, "value": str(seconds)},
+        )
+
+
+def _span(seconds: float) -> str:
+    hours = round(seconds / 3600)
+    if hours < 1:
+        return "less than an hour"
+    return f"{hours} hours" if hours > 1 else "an hour"

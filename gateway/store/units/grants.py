@@ -1,0 +1,93 @@
+"""Units of work around grants: tools that were approved for the rest of a thread."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from gateway.conversation import Author, ConversationKey
+from gateway.store.connection import Connection, listed
+from gateway.store.records import Grant, Request
+
+
+def grant(connection: Connection, request: Request, by: Author, now: float) -> None:
+    """Let the tool of a request run for the rest of its thread, on behalf of who asked."""
+    connection.execute(
+        "INSERT INTO grants (thread, tool, person, granted_by, granted_at)"
+        " VALUES (:thread, :tool, :person, :granted_by, :now)"
+        " ON CONFLICT (thread, tool, person) DO UPDATE"
+        " SET granted_by = excluded.granted_by, granted_at = excluded.granted_at",
+        {
+            "thread": request.thread,
+            "tool": request.tool,
+            "person": request.asker,
+            "granted_by": by.id,
+            "now": now,
+        },
+    )
+
+
+def grants(connection: Connection, thread: str) -> tuple[Grant, ...]:
+    """The tools that may run for the rest of the thread."""
+    rows = connection.fetch(
+        "SELECT tool, person, granted_by, granted_at FROM grants WHERE thread = :thread"
+        " ORDER BY granted_at, tool",
+        {"thread": thread},
+    )
+    return tuple(
+        Grant(
+            tool=row["tool"],
+            person=row["person"],
+            granted_by=row["granted_by"],
+            granted_at=row["granted_at"],
+        )
+        for row in rows
+    )
+
+
+def granted_to_all(
+    connection: Connection, thread: str, people: Collection[Author], since: float
+) -> frozenset[str]:
+    """The tools that were approved since a time on behalf of each of the people.
+
+    Who approved a tool before foreign text came did not know what it would do now.
+    """
+    names, persons = listed("person", [person.id for person in people])
+    rows = connection.fetch(
+        "SELECT tool FROM grants WHERE thread = :thread AND granted_at > :since"
+        f" AND person IN {names} GROUP BY tool HAVING COUNT(*) = :count",
+        {"thread": thread, "since": since, "count": len(people), **persons},
+    )
+    return frozenset(row["tool"] for row in rows)
+
+
+def revoke(
+    connection: Connection,
+    thread: str,
+    tool: str,
+    author: Author,
+    place: ConversationKey,
+    now: float,
+    *,
+    anybody: bool,
+) -> bool:
+    """Take grants of a tool back: all of them, or those given by or for the author. Says whether
+    there were any.
+    """
+    revoked = connection.execute(
+        "DELETE FROM grants WHERE thread = :thread AND tool = :tool"
+        " AND (:anybody OR person = :author OR granted_by = :author)",
+        {"thread": thread, "tool": tool, "anybody": anybody, "author": author.id},
+    )
+    if revoked:
+        connection.execute(
+            "INSERT INTO audit (thread, at, person, what, tool, outcome, place)"
+            " VALUES (:thread, :now, :author, 'revoked', :tool, 'asked for again', :place)",
+            {
+                "thread": thread,
+                "now": now,
+                "author": author.id,
+                "tool": tool,
+                "place": str(place),
+            },
+        )
+    return revoked > 0

@@ -1,0 +1,47 @@
+"""The unit of work that takes messages into a turn that runs."""
+
+from __future__ import annotations
+
+from itertools import takewhile
+
+from gateway.errors import Fenced
+from gateway.events import MessageJoined
+from gateway.store.connection import Connection, first
+from gateway.store.turn_records import Joined, Lease
+from gateway.store.units.events import add_events
+from gateway.store.units.queue import IN_ORDER
+from gateway.store.units.rows import MESSAGE_COLUMNS, MessageRow
+from gateway.store.units.work import human_text, queued
+
+
+def join(connection: Connection, now: float, lease: Lease) -> Joined:
+    """Take what waits into the turn, where messages join the turn that runs. Raises Fenced.
+
+    What is to be run again on its own stays.
+    """
+    row = first(
+        connection,
+        "SELECT mode FROM threads WHERE id = :thread AND epoch = :epoch",
+        {"thread": lease.thread, "epoch": lease.epoch},
+    )
+    if row is None:
+        raise Fenced(lease.thread)
+    if row["mode"] != "steer":
+        return Joined(messages=(), events=())
+    rows = connection.fetch(
+        f"SELECT {MESSAGE_COLUMNS} FROM inbox i WHERE i.thread = :thread"
+        f" AND i.outcome = 'queued' AND i.edits IS NULL {IN_ORDER}",
+        {"thread": lease.thread},
+    )
+    # None overtakes another.
+    found = [*takewhile(lambda row: row.awaits is None, map(MessageRow._make, rows))]
+    connection.many(
+        "UPDATE inbox SET outcome = 'merged', turn = :turn, taken_at = :now WHERE id = :inbox",
+        [{"turn": lease.turn, "now": now, "inbox": row.id} for row in found],
+    )
+    messages = tuple(queued(connection, row) for row in found)
+    shown = [
+        MessageJoined(thread=lease.thread, turn=lease.turn, message=human_text(message))
+        for message in messages
+    ]
+    return Joined(messages=messages, events=add_events(connection, lease.thread, shown, now))

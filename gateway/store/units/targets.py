@@ -1,0 +1,192 @@
+"""Units of work around the message that a platform's edit or deletion is about."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gateway.conversation import Attachment, ConversationKey, InboundMessage
+from gateway.events import HumanText, MessageQueued, Notice, SessionEvent
+from gateway.store.connection import Connection, Row, first
+from gateway.store.records import InboxKind, InboxOutcome, TurnStatus
+from gateway.store.units.attachments import attach
+from gateway.store.units.events import add_events
+
+EDITED = "A message was edited after the team had got it."
+RUN_AGAIN = "Run it again"
+DELETED = "The message that the team works on was deleted."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """The message that a platform's event is about. `status` is that of its turn."""
+
+    inbox: int
+    thread: str
+    author: str
+    name: str
+    kind: InboxKind
+    outcome: InboxOutcome
+    text: str
+    turn: str
+    status: TurnStatus | None
+
+    @property
+    def waits(self) -> bool:
+        """Whether its turn has not begun."""
+        return self.outcome == "queued"
+
+    @property
+    def is_worked_on(self) -> bool:
+        """Whether the team is not done with it."""
+        return self.status in ("running", "paused", "waiting")
+
+
+def find_target(connection: Connection, message: InboundMessage) -> Target | None:
+    """The message of people that an edit or a deletion on a platform is about, the newest if it
+    was run more than once; None for one that was never taken.
+    """
+    if not message.message_id:
+        return None
+    rows = connection.fetch(
+        "SELECT i.*, t.status FROM inbox i LEFT JOIN turns t ON t.id = i.turn"
+        " WHERE i.message_id = :message_id AND i.kind <> 'command' AND i.kind <> 'edit'"
+        " AND i.thread IS NOT NULL ORDER BY i.id DESC",
+        {"message_id": message.message_id},
+    )
+    row = next((row for row in rows if _same_channel(row, message.key)), None)
+    if row is None or row["outcome"] == "refused":
+        return None
+    return Target(
+        inbox=row["id"],
+        thread=row["thread"],
+        author=row["author"],
+        name=row["author_name"],
+        kind=row["kind"],
+        outcome=row["outcome"],
+        text=row["text"] or "",
+        turn=row["turn"] or "",
+        status=row["status"],
+    )
+
+
+def _same_channel(row: Row, key: ConversationKey) -> bool:
+    """Platforms number messages per channel; a thread's first message stands outside of it."""
+    found = ConversationKey.parse(row["conversation"])
+    mine, theirs = (
+        (each.platform, each.workspace, each.channel, each.root if each.is_local else "")
+        for each in (found, key)
+    )
+    return mine == theirs
+
+
+def is_new(connection: Connection, target: Target, message: InboundMessage) -> bool:
+    """Whether the message says something else than what is known of the target by now."""
+    inbox, text = latest(connection, target)
+    if text != message.text or message.keeps_files:
+        return text != message.text
+    return _files(connection, inbox) != sorted(
+        hashlib.sha256(file.data).hexdigest() for file in message.attachments
+    )
+
+
+def _files(connection: Connection, inbox: int) -> list[str]:
+    rows = connection.fetch("SELECT sha256 FROM attachments WHERE inbox = :inbox", {"inbox": inbox})
+    return sorted(row["sha256"] for row in rows)
+
+
+def latest(connection: Connection, target: Target) -> tuple[int, str]:
+    """The number and the text of what the target says by now."""
+    edit = newest_edit(connection, target.inbox)
+    return (target.inbox, target.text) if edit is None else (edit["id"], edit["text"])
+
+
+def copy_files(connection: Connection, source: int, inbox: int) -> None:
+    """Let an edit have the files of another message."""
+    connection.execute(
+        "INSERT INTO attachments (inbox, n, name, media_type, sha256, size, thread)"
+        " SELECT :inbox, n, name, media_type, sha256, size, thread FROM attachments"
+        " WHERE inbox = :source",
+        {"inbox": inbox, "source": source},
+    )
+    connection.execute(
+        "UPDATE inbox SET untrusted = untrusted"
+        " OR EXISTS (SELECT 1 FROM attachments WHERE inbox = inbox.id) WHERE id = :inbox",
+        {"inbox": inbox},
+    )
+
+
+def replace_files(connection: Connection, target: Target, files: Sequence[Attachment]) -> None:
+    """Let a waiting message have these files; it waits for none any more."""
+    of_target = {"inbox": target.inbox}
+    connection.execute("DELETE FROM attachments WHERE inbox = :inbox", of_target)
+    connection.execute("UPDATE inbox SET awaits = NULL WHERE id = :inbox", of_target)
+    attach(connection, target.inbox, files)
+
+
+def newest_edit(connection: Connection, target: int) -> Row | None:
+    """The newest edit of the target that no turn has seen."""
+    return first(
+        connection,
+        "SELECT * FROM inbox WHERE edits = :target AND kind = 'edit' AND text IS NOT NULL"
+        " ORDER BY id DESC LIMIT 1",
+        {"target": target},
+    )
+
+
+def repeat(connection: Connection, target: int, edit: Row, inbox: int) -> None:
+    """Let a new message have what the target was edited to; the edits have done their work."""
+    connection.execute(
+        "UPDATE inbox SET edits = :target, untrusted = :untrusted WHERE id = :inbox",
+        {"target": target, "untrusted": edit["untrusted"], "inbox": inbox},
+    )
+    connection.execute(
+        "UPDATE attachments SET inbox = :inbox WHERE inbox = :edit",
+        {"inbox": inbox, "edit": edit["id"]},
+    )
+    forget_edits(connection, target)
+
+
+def forget_edits(connection: Connection, target: int, *, but: int = 0) -> None:
+    """Drop the target's edits, but for one: nobody is going to ask for them."""
+    old = "(SELECT id FROM inbox WHERE edits = :target AND kind = 'edit' AND id <> :but)"
+    which = {"target": target, "but": but}
+    connection.execute(f"DELETE FROM attachments WHERE inbox IN {old}", which)
+    connection.execute(f"UPDATE inbox SET text = NULL, quotes = '[]' WHERE id IN {old}", which)
+
+
+def offer(connection: Connection, target: Target, now: float) -> tuple[SessionEvent, ...]:
+    """Offer, once, to run the target again as it is now."""
+    offered = connection.execute(
+        "UPDATE inbox SET reason = 'offered' WHERE id = :inbox AND reason = ''"
+        " AND thread IN (SELECT id FROM threads WHERE current)",
+        {"inbox": target.inbox},
+    )
+    if not offered:
+        return ()
+    notice = Notice(
+        thread=target.thread,
+        text=EDITED,
+        command=f"/again {target.inbox}",
+        label=RUN_AGAIN,
+    )
+    return add_events(connection, target.thread, [notice], now)
+
+
+def missed(connection: Connection, target: Target, now: float) -> tuple[SessionEvent, ...]:
+    """Tell that the message which the team works on is gone."""
+    notice = Notice(
+        thread=target.thread, turn=target.turn, text=DELETED, command="/stop", label="Stop"
+    )
+    return add_events(connection, target.thread, [notice], now)
+
+
+def shown(
+    connection: Connection, target: Target, text: str, now: float
+) -> tuple[SessionEvent, ...]:
+    """Show a waiting message as it is now."""
+    queued = MessageQueued(
+        thread=target.thread, message=HumanText(inbox=target.inbox, author=target.name, text=text)
+    )
+    return add_events(connection, target.thread, [queued], now)
