@@ -81,6 +81,10 @@ def circles(graph: Graph) -> list[list[str]]:
     return found
 
 
+def test_no_module_imports_itself_through_others(graph: Graph):
+    assert circles(graph) == []
+
+
 def test_a_circle_is_seen_through_types_and_functions():
     modules = {
         "a": "import b",
