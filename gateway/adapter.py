@@ -120,6 +120,12 @@ class AdapterHost(DeliveryHost, Protocol):
         """
         ...
 
+    async def judge(self, message: InboundMessage) -> InboundMessage:
+        """The message with the gateway's word on it: `may_write` says whether its author may write
+        there, those included who were let in by a code, and `accept` need not ask again.
+        """
+        ...
+
     async def may(self, message: InboundMessage) -> bool:
         """Whether its author may write there, those included who were let in by a code: for what
         is done without `accept`.

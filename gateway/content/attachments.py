@@ -9,6 +9,7 @@ from fnmatch import fnmatchcase
 from gateway.config.settings import Attachments
 from gateway.content.images import image_head
 from gateway.conversation import Attachment, AwaitedFile, MissingFile
+from gateway.values import value
 
 MB = 1_000_000
 NOT_TAKEN = "Your message was not taken: "
@@ -41,19 +42,27 @@ def refusal(files: Sequence[Attachment | AwaitedFile], limits: Attachments, *, h
     return ""
 
 
-def sorted_out(
-    files: Sequence[Attachment], limits: Attachments, *, held: int
-) -> tuple[list[Attachment], list[MissingFile]]:
-    """Those of a stored message's files that are taken, one after the other, and the others."""
-    taken: list[Attachment] = []
-    left: list[MissingFile] = []
-    for file in map(by_content, files):
-        if said := refusal([*taken, file], limits, held=held):
-            why = said.removeprefix(NOT_TAKEN).replace(f"{file.name} ", "it ", 1).rstrip(".")
-            left.append(MissingFile(name=file.name, why=why))
-        else:
-            taken.append(file)
-    return taken, left
+@value
+class FetchedFiles:
+    """Files that were fetched for a message once it was stored, and what is missing of them."""
+
+    files: tuple[Attachment, ...]
+    missing: tuple[MissingFile, ...]
+    limits: Attachments
+
+    def sort(self, held: int) -> tuple[list[Attachment], list[MissingFile]]:
+        """Those that are taken in a thread with so many bytes of files, one after the other, and
+        the others.
+        """
+        taken: list[Attachment] = []
+        left = [*self.missing]
+        for file in map(by_content, self.files):
+            if said := refusal([*taken, file], self.limits, held=held):
+                why = said.removeprefix(NOT_TAKEN).replace(f"{file.name} ", "it ", 1).rstrip(".")
+                left.append(MissingFile(name=file.name, why=why))
+            else:
+                taken.append(file)
+        return taken, left
 
 
 def _refused(file: Attachment | AwaitedFile, limits: Attachments) -> str:

@@ -12,8 +12,7 @@ from gateway.access.judgement import judge
 from gateway.access.pairing import draw_code
 from gateway.base.metrics import Vitals
 from gateway.budgets.ledger import Ledger
-from gateway.config.settings import Attachments
-from gateway.content.attachments import by_content, sorted_out
+from gateway.content.attachments import FetchedFiles, by_content
 from gateway.conversation import Attachment, InboundMessage, MissingFile
 from gateway.errors import NotFound
 from gateway.inbound.policy import MessageRules, QueueLimits, command_in
@@ -31,21 +30,6 @@ from gateway.store.decisions import (
 )
 from gateway.store.ids import next_id
 from gateway.store.records import InboxKind
-from gateway.values import value
-
-
-@value
-class FetchedFiles:
-    """Files that were fetched for a message, what is missing of them, and which are taken."""
-
-    files: tuple[Attachment, ...]
-    missing: tuple[MissingFile, ...]
-    limits: Attachments
-
-    def sort(self, held: int) -> tuple[Sequence[Attachment], Sequence[MissingFile]]:
-        """Those that are kept in a thread that has so many bytes of files, and those left out."""
-        taken, left = sorted_out(self.files, self.limits, held=held)
-        return taken, [*self.missing, *left]
 
 
 class Intake:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import sys
+import threading
+from collections.abc import Callable
+from types import CodeType, FrameType
 from typing import Any, Self
 
 
@@ -21,3 +24,37 @@ class Calls:
 
     def __exit__(self, *_: object) -> None:
         sys.setprofile(None)
+
+
+class CallsOf:
+    """Counts the calls of these functions, by name, in this thread and those begun meanwhile."""
+
+    def __init__(self, *functions: Callable[..., Any]) -> None:
+        self._names = {_code(each): each.__name__ for each in functions}
+        self._seen: list[str] = []
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How often each was called so far."""
+        return {name: self._seen.count(name) for name in self._names.values()}
+
+    def forget(self) -> None:
+        """Count anew."""
+        self._seen.clear()
+
+    def _called(self, frame: FrameType, event: str, _argument: Any) -> None:
+        if event == "call" and frame.f_code in self._names:
+            self._seen.append(self._names[frame.f_code])
+
+    def __enter__(self) -> Self:
+        threading.setprofile(self._called)
+        sys.setprofile(self._called)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        sys.setprofile(None)
+        threading.setprofile(None)
+
+
+def _code(function: Callable[..., Any]) -> CodeType:
+    return function.__code__

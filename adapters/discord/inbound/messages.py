@@ -84,8 +84,8 @@ class Hearing:
             key, author, direct=direct, mentioned=said.mentioned, in_thread=going_on
         ):
             return None
-        message = await self._message(said, key, author, me)
-        if files and await self._host.may(message):  # nobody else makes the bot read files
+        message = await self._host.judge(await self._message(said, key, author, me))
+        if files and message.may_write:  # nobody else makes the bot read files
             message = await self._with_what_came(message, said)
         return message
 
@@ -130,8 +130,8 @@ class Hearing:
             return
         author = await self._known.people.author(said.sender, said.guild)
         message = await self._message(said, key, author, me)
-        message = replace(message, event="edit", dedupe=(edit,))
-        if await self._host.may(message):
+        message = await self._host.judge(replace(message, event="edit", dedupe=(edit,)))
+        if message.may_write:
             message = await self._with_what_came(message, said)
         await self._host.accept(message)
 
@@ -231,7 +231,10 @@ class Hearing:
         """
         key = message.key
         in_thread = bool(said.guild) and key.channel != said.channel
-        if not in_thread or message.text.startswith("/") or not await self._host.may(message):
+        if not in_thread or message.text.startswith("/"):
+            return message
+        message = await self._host.judge(message)
+        if not message.may_write:
             return message
         if await self._host.thread_at(key) is not None:
             return message

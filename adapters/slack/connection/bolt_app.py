@@ -18,6 +18,7 @@ from slack_bolt.response import BoltResponse
 
 from adapters.slack.config import Config
 from adapters.slack.connection.clients import SlackClients, Workspace
+from adapters.slack.inbound.mentions import Mentions, mention_in
 from adapters.slack.inbound.parse_events import RATE_LIMITED, parse_event
 from adapters.slack.inbound.parse_interactions import parse_command, parse_interaction
 from adapters.slack.inbound.parsed import Inbound
@@ -52,6 +53,7 @@ def bolt_app(config: Config, clients: SlackClients, take: Take) -> AsyncApp:
             bot_user_id=me.user or None,
         )
 
+    mentions = Mentions()
     app = AsyncApp(
         name="parley",
         logger=logging.getLogger("slack_bolt"),
@@ -67,7 +69,8 @@ def bolt_app(config: Config, clients: SlackClients, take: Take) -> AsyncApp:
     @app.use
     async def inbox(req: AsyncBoltRequest) -> BoltResponse:
         me = await _me(req.body, clients)
-        answer = await take(parse(req.body, config, me))
+        async with mentions.turn(mention_in(req.body, me)) as is_new:
+            answer = await take(parse(req.body, config, me)) if is_new else None
         return BoltResponse(status=200, body=answer or "")
 
     @app.error

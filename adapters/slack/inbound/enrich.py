@@ -94,10 +94,10 @@ class Drafts:
         """
         if draft.message.event == "delete":
             return draft.message
-        message = await self.by_author(draft)
+        message = await self._host.judge(await self.by_author(draft))
         files: tuple[RemoteFile, ...] = ()
         foreign = draft.foreign
-        if await self._host.may(message):
+        if message.may_write:
             files, foreign = draft.files, (*await self._earlier(draft), *foreign)
         return await self._with(message, files, foreign)
 

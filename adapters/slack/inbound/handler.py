@@ -173,8 +173,9 @@ class Intake:
         """Say first that the message was passed on: where that can't be said, no answer could be
         given either.
         """
-        message = await self._drafts.by_author(draft)
-        if await self._host.may(message):
+        message = await self._host.judge(await self._drafts.by_author(draft))
+        draft = replace(draft, message=message)
+        if message.may_write:
             try:
                 await self._replies.post(draft, PASSED_ON)
             except Rejected as error:
@@ -243,8 +244,8 @@ class Intake:
         if await self._host.known_keys(said.dedupe):
             return
         message = await self._drafts.by_author(draft)
-        message = replace(message, text=REACTED.format(emoji=reacted.emoji))
-        if await self._host.may(message):
+        message = await self._host.judge(replace(message, text=REACTED.format(emoji=reacted.emoji)))
+        if message.may_write:
             message = await self._with_marked(message)
         await self._hand_in(draft, message)
 

@@ -1,0 +1,96 @@
+"""A store that remembers what its writer thread was handed, and a look into all of it."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping, Set
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from functools import partial
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
+from typing import Any, TypeVar
+
+from pydantic import BaseModel
+
+from gateway.store.sqlite.store import SqliteStore
+
+T = TypeVar("T")
+
+_PLAIN = (str, bytes, int, float, bool, type, type(None), Enum, ModuleType, BuiltinFunctionType)
+
+
+class HandingStore(SqliteStore):
+    """Keeps each unit of work that its writer is handed, and when it was told of it."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.handed: list[Callable[[sqlite3.Connection], Any]] = []
+
+    async def write(
+        self, unit: Callable[[sqlite3.Connection], T], then: Callable[[T], None] | None = None
+    ) -> T:
+        """Run a unit of work."""
+        self.handed.append(unit)
+        return await super().write(unit, then)
+
+    @property
+    def units(self) -> set[str]:
+        """The methods of the store by which work was handed over."""
+        return {unit.__qualname__.split(".")[1] for unit in self.handed}
+
+
+def live_objects(handed: Any, path: str = "") -> list[str]:
+    """Paths to whatever is reached from there and is neither a value nor a plain function."""
+    return [*_live(handed, path or getattr(handed, "__qualname__", "it"), set())]
+
+
+def _live(one: Any, path: str, seen: set[int]) -> Iterator[str]:
+    if isinstance(one, _PLAIN) or id(one) in seen:
+        return
+    seen.add(id(one))
+    reached = _reached(one)
+    if reached is None:
+        yield f"{path}: {type(one).__module__}.{type(one).__qualname__}"
+        return
+    for name, each in reached:
+        yield from _live(each, f"{path}.{name}", seen)
+
+
+def _reached(one: Any) -> list[tuple[str, Any]] | None:
+    """All that a value or a function leads to; None for what is neither."""
+    found: list[tuple[str, Any]] | None = None
+    match one:
+        case FunctionType():
+            found = _of_function(one)
+        case MethodType():
+            found = [("self", one.__self__)]
+        case partial():
+            found = [("func", one.func), *_items(one.args), *one.keywords.items()]
+        case tuple() | list() | Set():
+            found = _items(one)
+        case Mapping():
+            found = [*_items(one), *_items(one.values())]
+        case BaseModel() if one.model_config.get("frozen"):
+            found = [(name, getattr(one, name)) for name in type(one).model_fields]
+        case _ if is_dataclass(one) and _is_value(type(one)):
+            found = [(each.name, getattr(one, each.name)) for each in fields(one)]
+        case _:
+            pass
+    return found
+
+
+def _of_function(function: FunctionType) -> list[tuple[str, Any]]:
+    names = function.__code__.co_freevars
+    cells = zip(names, function.__closure__ or (), strict=True)
+    defaults = [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
+    return [*((name, cell.cell_contents) for name, cell in cells), *_items(defaults)]
+
+
+def _items(many: Any) -> list[tuple[str, Any]]:
+    return [(str(n), each) for n, each in enumerate(many)]
+
+
+def _is_value(kind: type) -> bool:
+    """Whether a dataclass is one that nobody may change: frozen, or made by `value`."""
+    made = kind.__dataclass_params__  # type: ignore[attr-defined]
+    return made.frozen or made.unsafe_hash
