@@ -1,9 +1,14 @@
-"""What a chat platform's module is to the gateway, and how its name in config.toml leads to it.
+"""What a chat platform's module is to the gateway, and what the gateway is to a chat platform.
 
-`[adapters.NAME]` is the module `adapters.NAME`. It exports `Config`, the type of its table, and
+`[adapters.NAME]` is the module `adapters.NAME`, or the one that an installed distribution names so
+in its entry points, group `parley.adapters`. It exports `Config`, the type of its table, and
 `build(config)`, which makes its Adapter without touching the network. Reading it must be cheap: it
-loads its platform's SDK in `build` at the earliest. It may have `check(config, routes)`, which
-`parley check` asks (see Check), and `commands`, a click group that is `parley NAME`.
+loads its platform's SDK in `build` at the earliest. It may have
+
+- `check(config, routes)`, which `parley check` asks (see Check),
+- `simulate(port)`, an async context manager that yields a Simulation, for `parley simulate NAME`,
+- `commands`, a click group that is `parley NAME`. Each of its commands takes `--config`, and has
+  as its context's `obj` a ReadSettings of that config.
 """
 
 from __future__ import annotations
@@ -264,6 +269,24 @@ class Simulation(Protocol):
 
     async def talk(self) -> None:
         """Let whoever is at the terminal be the people, until they end it."""
+        ...
+
+
+@value
+class WrittenSettings:
+    """What a config says about a platform. `table` is that of [adapters] as it is written: it is
+    not validated, and its secrets may be missing.
+    """
+
+    table: Mapping[str, Any]
+    routes: tuple[Route, ...]
+
+
+class ReadSettings(Protocol):
+    """Reads the config that a platform's command was given."""
+
+    def __call__(self) -> WrittenSettings:
+        """Raises GatewayError for a config that can't be read."""
         ...
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import Literal, Protocol, TypeAlias
 
-from gateway.events import SessionEvent
+from gateway.events import InputRequested, SessionEvent
 from gateway.values import value
 
 ThreadState: TypeAlias = Literal["idle", "working", "waiting", "parked"]
@@ -50,6 +50,19 @@ class Answer:
 
     kind: AnswerKind
     text: str = ""
+
+
+@value
+class RequestInfo:
+    """A request to a human as people are shown it, and how it stands.
+
+    `asker` is whose message the asking turn works on (Author.id), `outcome` is for people.
+    """
+
+    card: InputRequested
+    open: bool
+    outcome: str = ""
+    asker: str = ""
 
 
 @value

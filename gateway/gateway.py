@@ -28,7 +28,7 @@ from gateway.adapter import Tokens
 from gateway.base.clock import Trust, steadily
 from gateway.base.metrics import Vitals
 from gateway.budgets.ledger import Ledger
-from gateway.client import Answer, CommandInfo, Receipt, ThreadInfo
+from gateway.client import Answer, CommandInfo, Receipt, RequestInfo, ThreadInfo
 from gateway.content.attachments import MB
 from gateway.conversation import (
     LOCAL_OPERATOR,
@@ -45,7 +45,7 @@ from gateway.errors import Closing, GatewayError
 from gateway.events import SessionEvent
 from gateway.inbound.commands import command_infos, parse_command
 from gateway.inbound.intake import Intake
-from gateway.outbox import Outbox, PartResult, RequestInfo, ThreadActivity
+from gateway.outbox import Outbox, PartResult, ThreadActivity
 from gateway.registry import TeamSource
 from gateway.runtime.lifecycle import Life, Parts
 from gateway.runtime.settings import InUse, Limits

@@ -7,8 +7,9 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Literal, Protocol, TypeAlias
 
+from gateway.client import RequestInfo
 from gateway.conversation import ConversationKey
-from gateway.events import InputRequested, SessionEvent
+from gateway.events import SessionEvent
 from gateway.values import value
 
 PartStatus: TypeAlias = Literal["pending", "attempting", "delivered", "failed"]
@@ -58,19 +59,6 @@ class Delivery:
     told: int
     gone: str
     rows: tuple[OutboxRow, ...]
-
-
-@value
-class RequestInfo:
-    """A request to a human as people are shown it, and how it stands.
-
-    `asker` is whose message the asking turn works on (Author.id), `outcome` is for people.
-    """
-
-    card: InputRequested
-    open: bool
-    outcome: str = ""
-    asker: str = ""
 
 
 class Outbox(Protocol):

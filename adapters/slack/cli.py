@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from gateway.cli.group import config_option
+if TYPE_CHECKING:
+    from gateway.adapter import ReadSettings
 
 
 @click.group("slack")
@@ -15,25 +16,24 @@ def commands() -> None:
 
 
 @commands.command()
-@config_option
 @click.option("--name", default="Parley", show_default=True, help="What the bot is called.")
 @click.option("--description", default="", help="What people read about it.")
-def manifest(config: Path | None, name: str, description: str) -> None:
+@click.pass_obj
+def manifest(read: ReadSettings, name: str, description: str) -> None:
     """Print the app's manifest, for exactly what the config uses.
 
     Paste it at https://api.slack.com/apps under "Create New App", "From a manifest". It needs no
     tokens yet; without [adapters.slack] in the config it is the one to begin with.
     """
-    from adapters.slack.config import without_tokens
+    from adapters.slack.config import without_tokens  # imported late: a chat paints before
     from adapters.slack.manifest import manifest_of, manifest_text
-    from gateway.app.load import load_config
 
-    found = load_config(config, references=False).config
+    written = read()
     try:
-        used = without_tokens(found.adapters.get("slack", {}))
+        used = without_tokens(dict(written.table))
     except ValueError as error:
         raise click.ClickException(
             f"[adapters.slack] has mistakes; `parley check` lists them: {error}"
         ) from error
-    groups = any(route.groups for route in found.routes if route.adapter == "slack")
+    groups = any(route.groups for route in written.routes)
     click.echo(manifest_text(manifest_of(used, name=name, description=description, groups=groups)))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,13 +10,11 @@ from typing import Any, cast
 from pydantic import create_model
 
 from gateway.adapter import Adapter, Check
-from gateway.base.suggest import did_you_mean
+from gateway.app.find_adapters import AdapterError, find_adapter
 from gateway.config.problems import Problem
 from gateway.config.table import Section
 from gateway.config.validation import validate
 from gateway.values import value
-
-PACKAGE = "adapters"
 
 
 @value
@@ -47,7 +43,7 @@ def read_adapters(
     for name in tables:
         try:
             found[name] = _resolve(name)
-        except ValueError as error:
+        except AdapterError as error:
             problems.append(Problem(path=("adapters", name), text=str(error)))
     if not found:
         return {}, problems
@@ -72,28 +68,10 @@ class _Platform:
 
 
 def _resolve(name: str) -> _Platform:
-    """What the module exports. Raises ValueError with a sentence."""
-    module_name = f"{PACKAGE}.{name}"
-    try:
-        if not name.isidentifier():
-            raise ModuleNotFoundError(name=module_name)  # noqa: TRY301
-        module = importlib.import_module(module_name)
-    except ModuleNotFoundError as error:
-        if error.name != module_name:
-            raise ValueError(f"importing {module_name!r} failed: {error}") from error
-        hint = did_you_mean(name, _names())
-        raise ValueError(f"there is no chat platform {name!r}; {hint}".rstrip("; ")) from error
-    except Exception as error:
-        raise ValueError(
-            f"importing {module_name!r} failed: {type(error).__name__}: {error}"
-        ) from error
+    """What the adapter's module exports. Raises AdapterError."""
+    module = find_adapter(name)
     kind: Any = getattr(module, "Config", None)
     build: Any = getattr(module, "build", None)
     if not (isinstance(kind, type) and issubclass(kind, Section) and callable(build)):
-        raise ValueError(f"{name!r} is no chat platform that could be served")
+        raise AdapterError(f"{name!r} is no chat platform that could be served")
     return _Platform(kind, cast("Callable[[Any], Adapter]", build), getattr(module, "check", None))
-
-
-def _names() -> list[str]:
-    package = importlib.import_module(PACKAGE)
-    return [module.name for module in pkgutil.iter_modules(package.__path__)]

@@ -1,24 +1,21 @@
 """`parley simulate`: a chat platform on this machine, and the teams in it.
 
-`adapters.NAME` may export `simulate(port)`, an async context manager that yields a `Simulation`.
+An adapter's module may export `simulate(port)`, an async context manager that yields a Simulation.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
-import pkgutil
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
-from types import ModuleType
 from typing import Any, TypeAlias, cast
 
 from gateway.adapter import Simulation
-from gateway.app.adapters import PACKAGE
 from gateway.app.assemble import begin_log
+from gateway.app.find_adapters import NoAdapter, adapter_names, find_adapter
 from gateway.app.load import LoadedConfig, load_config
 from gateway.app.serve import run_adapters, served
 from gateway.base.exit_codes import ExitCode
@@ -68,22 +65,18 @@ async def simulate(
 
 
 def _find(name: str) -> Simulate:
-    found = getattr(_module(name), "simulate", None)
+    found = _simulator(name)
     if found is None:
-        names = [module.name for module in pkgutil.iter_modules(import_module(PACKAGE).__path__)]
-        simulated = [each for each in names if hasattr(_module(each), "simulate")]
+        simulated = [each for each in adapter_names() if _simulator(each) is not None]
         hint = did_you_mean(name, simulated) or f"there is {', '.join(simulated)}"
         raise NoSimulator(f"there is no simulator of {name!r}; {hint}")
-    return cast("Simulate", found)
+    return found
 
 
-def _module(name: str) -> ModuleType | None:
-    path = f"{PACKAGE}.{name}"
+def _simulator(name: str) -> Simulate | None:
     try:
-        return import_module(path) if name.isidentifier() else None
-    except ModuleNotFoundError as error:
-        if error.name != path:
-            raise
+        return cast("Simulate | None", getattr(find_adapter(name), "simulate", None))
+    except NoAdapter:
         return None
 
 

@@ -60,11 +60,19 @@ def leave_output() -> None:
     os.close(nowhere)
 
 
+_CONFIG = ("--config",)
+_CONFIG_SETTINGS: dict[str, Any] = {
+    "type": click.Path(path_type=Path),
+    "metavar": "PATH",
+    "help": "The config file; otherwise $PARLEY_CONFIG, ./config.toml, or the user's own.",
+}
+
+
 def config_option(command: F) -> F:
     """Let the command take --config."""
-    return click.option(
-        "--config",
-        type=click.Path(path_type=Path),
-        metavar="PATH",
-        help="The config file; otherwise $PARLEY_CONFIG, ./config.toml, or the user's own.",
-    )(command)
+    return click.option(*_CONFIG, **_CONFIG_SETTINGS)(command)
+
+
+def config_parameter(given: Callable[[click.Context, click.Parameter, Any], None]) -> click.Option:
+    """The option --config for a command that does not take it itself; `given` is told its path."""
+    return click.Option(_CONFIG, callback=given, expose_value=False, **_CONFIG_SETTINGS)

@@ -1,17 +1,20 @@
-"""The commands of chat platforms: the click group that the module `adapters.NAME` has as
-`commands`, which is read only when it is asked for.
+"""The commands of chat platforms: the click group that an adapter's module has as `commands`,
+which is read only when it is asked for.
 """
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
+from copy import copy
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from gateway.cli.group import ParleyGroup
+from gateway.cli.group import ParleyGroup, config_parameter
 
-PACKAGE = "adapters"
+if TYPE_CHECKING:
+    from gateway.adapter import WrittenSettings
 
 
 class PlatformsGroup(ParleyGroup):
@@ -19,22 +22,54 @@ class PlatformsGroup(ParleyGroup):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Those of its own and the platforms'."""
-        found = [name for name in _platforms() if _commands_of(name) is not None]
-        return sorted({*super().list_commands(ctx), *found})
+        from gateway.app.find_adapters import adapter_names  # only here: it costs start-up time
+
+        return sorted({*super().list_commands(ctx), *filter(_has_commands, adapter_names())})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """A command of its own, or a platform's."""
-        own = super().get_command(ctx, cmd_name)
-        if own is not None or cmd_name not in _platforms():
-            return own
-        return _commands_of(cmd_name)
+        """A command of its own, or a platform's. Raises AdapterError."""
+        return super().get_command(ctx, cmd_name) or _commands_of(cmd_name)
 
 
-def _platforms() -> list[str]:
-    package = importlib.import_module(PACKAGE)
-    return [module.name for module in pkgutil.iter_modules(package.__path__)]
+def _has_commands(name: str) -> bool:
+    from gateway.app.find_adapters import AdapterError  # as above
+
+    try:
+        return _commands_of(name) is not None
+    except AdapterError:  # it is said once it is asked for
+        return False
 
 
 def _commands_of(name: str) -> click.Command | None:
-    commands = getattr(importlib.import_module(f"{PACKAGE}.{name}"), "commands", None)
-    return commands if isinstance(commands, click.Command) else None
+    from gateway.app.find_adapters import NoAdapter, find_adapter  # as above
+
+    try:
+        commands = getattr(find_adapter(name), "commands", None)
+    except NoAdapter:
+        return None
+    return _with_config(commands, name) if isinstance(commands, click.Command) else None
+
+
+def _with_config(command: click.Command, name: str) -> click.Command:
+    """The command, or all commands of a group, with --config and what reads it."""
+    command = copy(command)
+    if isinstance(command, click.Group):
+        command.commands = {
+            each: _with_config(inner, name) for each, inner in command.commands.items()
+        }
+        return command
+
+    def given(ctx: click.Context, _: click.Parameter, path: Path | None) -> None:
+        ctx.obj = partial(_read, name, path)
+
+    command.params = [config_parameter(given), *command.params]
+    return command
+
+
+def _read(name: str, path: Path | None) -> WrittenSettings:
+    from gateway.adapter import WrittenSettings  # only for commands that read the config
+    from gateway.app.load import load_config
+
+    config = load_config(path, references=False).config
+    routes = tuple(route for route in config.routes if route.adapter == name)
+    return WrittenSettings(table=config.adapters.get(name, {}), routes=routes)

@@ -16,11 +16,10 @@ from typing import Any
 from pydantic import Field, SecretStr
 
 import adapters
-from gateway.adapter import AuthError
+from gateway.adapter import AdapterHost, AuthError
 from gateway.config.table import Section
-from gateway.gateway import Gateway
 
-Script = Callable[[Gateway], Awaitable[None]]
+Script = Callable[[AdapterHost], Awaitable[None]]
 
 
 class Config(Section):
@@ -47,12 +46,12 @@ class Platform:
         self.configs.append(config)
         return self
 
-    async def run(self, gateway: Gateway) -> None:
+    async def run(self, host: AdapterHost) -> None:
         if self.refuses:
             raise AuthError("the platform refused bot_token")
         self.connected += 1
         if self.script is not None:
-            await self.script(gateway)
+            await self.script(host)
         await asyncio.Event().wait()
 
 

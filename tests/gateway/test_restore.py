@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from gateway.adapter import AdapterHost
 from gateway.base.exit_codes import ExitCode
 from gateway.cli import main
 from gateway.control.socket_client import SocketClient
@@ -83,8 +84,9 @@ def test_a_serving_gateway_goes_on_from_the_backup_and_takes_no_broken_config_on
 
     scripts = [first, second]
 
-    async def script(gateway: Gateway) -> None:
-        await scripts.pop(0)(gateway)
+    async def script(host: AdapterHost) -> None:
+        assert isinstance(host, Gateway)  # a backup is no matter of adapters
+        await scripts.pop(0)(host)
 
     with installed(Platform(script)) as platform:
         assert parley(tmp_path, "serve").exit_code == ExitCode.DONE

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from gateway.adapter import AdapterHost
 from gateway.app.load import LoadedConfig, load_config
 from gateway.app.serve import NotServable, check_servable, run_adapters, served
 from gateway.base.exit_codes import ExitCode
@@ -15,7 +16,6 @@ from gateway.cli import main
 from gateway.config.problems import ConfigError
 from gateway.conversation import Author, ConversationKey, InboundMessage
 from gateway.factory.teams import TeamBuildError
-from gateway.gateway import Gateway
 from gateway.store.sqlite.store import SqliteStore
 from tests.fakes.scripted_platform import Platform, installed
 
@@ -210,7 +210,7 @@ async def test_code_on_this_machine_needs_to_be_allowed_by_name(tmp_path):
 async def test_people_of_a_platform_reach_the_team_of_their_route(tmp_path):
     receipts = []
 
-    async def script(gateway: Gateway) -> None:
+    async def script(gateway: AdapterHost) -> None:
         guest = Author(id="scripted:T1:g", kind="guest")
         messages = [InboundMessage(key=KEY, author=author, text="hi") for author in (ANN, guest)]
         receipts.extend([await gateway.accept(message) for message in messages])
@@ -234,7 +234,7 @@ async def test_a_platform_that_refuses_its_keys_stops_alone(tmp_path, caplog):
 
 
 def test_a_signal_ends_it_in_order(tmp_path):
-    async def script(gateway: Gateway) -> None:
+    async def script(gateway: AdapterHost) -> None:
         os.kill(os.getpid(), signal.SIGTERM)
 
     with installed(Platform(script)):
@@ -246,7 +246,7 @@ def test_a_signal_ends_it_in_order(tmp_path):
 def test_codes_are_taken_listed_and_taken_back_on_the_command_line(tmp_path):
     told = []
 
-    async def script(gateway: Gateway) -> None:
+    async def script(gateway: AdapterHost) -> None:
         direct = ConversationKey(platform="scripted", channel="D1")
         message = InboundMessage(key=direct, author=ANN, text="hi", direct=True)
         told.append((await gateway.accept(message)).reply)

@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from gateway.adapter import AdapterHost
 from gateway.base.exit_codes import ExitCode
 from gateway.cli import main
 from gateway.conversation import Author, ConversationKey, InboundMessage
-from gateway.gateway import Gateway, Receipt
+from gateway.gateway import Receipt
 from tests.fakes.scripted_platform import Platform, installed
 
 CONFIG = """
@@ -47,7 +48,7 @@ class Place:
         self.rooms.append(name)
         return f"C{name}"
 
-    async def script(self, gateway: Gateway) -> None:
+    async def script(self, gateway: AdapterHost) -> None:
         for room in self.rooms:
             key = ConversationKey(platform="scripted", workspace="W1", channel=f"C{room}", root="1")
             author = Author(id="scripted:W1:U1", name="Ann")

@@ -1,0 +1,94 @@
+"""The modules of adapters, by the names that they have in config.toml and on the command line.
+
+A name is that of a module `adapters.NAME`, or of an entry point in the group `parley.adapters` of
+an installed distribution, which leads to such a module. A name that both have is an error: which
+code is given a platform's tokens must not depend on an order.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Sequence
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+from gateway.base.exit_codes import ExitCode
+from gateway.base.suggest import did_you_mean
+from gateway.errors import GatewayError
+
+PACKAGE = "adapters"
+GROUP = "parley.adapters"
+
+
+class AdapterError(GatewayError):
+    """An adapter's module can't be had; the text says why."""
+
+    exit_code = ExitCode.USAGE
+
+
+class NoAdapter(AdapterError):
+    """There is no adapter of that name."""
+
+
+def adapter_names() -> list[str]:
+    """The names of all adapters, without importing any."""
+    package = importlib.import_module(PACKAGE)
+    own = {module.name for module in pkgutil.iter_modules(package.__path__)}
+    return sorted(own | {point.name for point in entry_points(group=GROUP)})
+
+
+def find_adapter(name: str) -> Any:
+    """The module of the adapter, or what its entry point names instead of one.
+
+    Raises NoAdapter, or AdapterError for one that can't be imported or that there are several of.
+    """
+    points = list(entry_points(group=GROUP, name=name)) if _is_name(name) else []
+    own = _own(name) if _is_name(name) else None
+    if own is not None and points:
+        raise AdapterError(
+            f"{name!r} is an adapter of Parley's own, and {_origins(points)} has one of that name; "
+            f"uninstall {_origins(points)}, or give its adapter another name"
+        )
+    if own is not None:
+        return own
+    if not points:
+        hint = did_you_mean(name, adapter_names())
+        raise NoAdapter(f"there is no chat platform {name!r}; {hint}".rstrip("; "))
+    if len(points) > 1:
+        raise AdapterError(f"there are several adapters {name!r}: of {_origins(points)}")
+    return _load(points[0])
+
+
+def _is_name(name: str) -> bool:
+    return name.isidentifier() and not name.startswith("_")
+
+
+def _own(name: str) -> Any:
+    """The module `adapters.NAME`; None if there is none. Raises AdapterError."""
+    module_name = f"{PACKAGE}.{name}"
+    try:
+        return importlib.import_module(module_name)
+    except ModuleNotFoundError as error:
+        if error.name == module_name:
+            return None
+        raise AdapterError(f"importing {module_name!r} failed: {error}") from error
+    except Exception as error:
+        raise AdapterError(_failure(module_name, error)) from error
+
+
+def _load(point: EntryPoint) -> Any:
+    try:
+        return point.load()
+    except Exception as error:
+        why = _failure(point.value, error)
+        raise AdapterError(f"the adapter of {_origins([point])}: {why}") from error
+
+
+def _failure(name: str, error: Exception) -> str:
+    return f"importing {name!r} failed: {type(error).__name__}: {error}"
+
+
+def _origins(points: Sequence[EntryPoint]) -> str:
+    """The distributions of entry points."""
+    return " and ".join(repr(point.dist.name if point.dist else point.value) for point in points)
