@@ -141,7 +141,3 @@ class Client(Protocol):
     def owner(self) -> int | None:
         """The pid of the process that has the gateway; None if it is this one."""
         ...
-
-    async def aclose(self) -> None:
-        """Let go of the gateway."""
-        ...

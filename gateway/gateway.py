@@ -16,7 +16,7 @@ import os
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, AsyncExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Protocol, Self
@@ -49,6 +49,7 @@ from gateway.outbox import Outbox, PartResult, ThreadActivity
 from gateway.registry import TeamSource
 from gateway.runtime.lifecycle import Life, Parts
 from gateway.runtime.settings import InUse, Limits
+from gateway.runtime.status import Status
 from gateway.sessions.dispatcher import LocalDispatcher
 from gateway.sessions.event_bus import LocalBus, listening, watch
 from gateway.sessions.human_requests import asking
@@ -57,7 +58,7 @@ from gateway.sessions.team_change import Fate, affected
 from gateway.store.decisions import Accepted, Stop
 from gateway.store.ids import new_id
 from gateway.store.protocols import SessionStore
-from gateway.store.records import Counts, Person, Thread
+from gateway.store.records import Person, Thread
 
 LOG = logging.getLogger("gateway")
 
@@ -70,21 +71,6 @@ class ReadConfig(Protocol):
     async def __call__(self, *, dry_run: bool) -> str:
         """Raises GatewayError."""
         ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Status:
-    """What `parley status` shows."""
-
-    pid: int
-    since: float
-    """Seconds since the epoch."""
-    running: int
-    live: int
-    """Idle teams in memory."""
-    counts: Counts
-    remarks: Mapping[str, float] = field(default_factory=dict[str, float])
-    """What platforms did not let happen, and how many seconds ago."""
 
 
 class Gateway:
@@ -331,6 +317,11 @@ class Gateway:
         )
         return None if accepted.outcome == "answer" else accepted.reply
 
+    async def send(self, thread: str, text: str, *, author: Author = LOCAL_OPERATOR) -> Receipt:
+        """Say something in a thread, or type a command. Raises NotFound."""
+        key = await self.key_of(thread)
+        return await self.accept(InboundMessage(key=key, thread=thread, author=author, text=text))
+
     async def stop(self, thread: str, *, author: Author = LOCAL_OPERATOR) -> bool:
         """Stop the thread's turn, running or waiting. False if there was none to stop."""
         accepted = await self._accept(
@@ -473,7 +464,7 @@ class Gateway:
         """Let `restore` put a backup in the place of the store in this way."""
         self._restore = restore
 
-    async def restore(self, backup: Path) -> None:
+    async def restore(self, path: Path) -> None:
         """Have a backup put in the place of the store, for which the gateway ends and begins anew
         soon after this returns. Raises GatewayError if the backup can't be used, or this process
         does not begin anew by itself.
@@ -481,7 +472,7 @@ class Gateway:
         self._check_open()
         if self._restore is None:
             raise GatewayError(f"Process {os.getpid()} uses the store. End it first.")
-        await self._restore(backup)
+        await self._restore(path)
 
     async def reconfigure(self, teams: TeamSource, *, access: Access, limits: Limits) -> None:
         """Use these from now on. A turn that runs goes on with its team, and the earlier teams are
@@ -542,7 +533,10 @@ class Gateway:
         """Whether a message with this text is a command."""
         return parse_command(text) is not None
 
-    def agents(self, team: str = "") -> dict[str, str]:
+    def owner(self) -> None:
+        """This process has the gateway."""
+
+    async def agents(self, team: str = "") -> dict[str, str]:
         """A team's agents with their models, the default team's unless named; none for an unknown
         team.
         """

@@ -295,7 +295,7 @@ async def test_a_turn_makes_the_same_statements_after_200_messages_as_after_10(t
     shared = model(*[SAYING] * 110)
     said: dict[int, list[str]] = {}
     async with opened(tmp_path, lambda: solo(shared)) as client:
-        store = client._gateway.store
+        store = client.store
         assert isinstance(store, SqliteStore)
         tasks: set[asyncio.Task[Any]] = set()
         thread = (await client.create_thread()).id

@@ -20,7 +20,7 @@ from adapters.terminal.settings import Settings
 
 if TYPE_CHECKING:
     from gateway.client import Client
-    from gateway.control.local_client import LocalClient
+    from gateway.gateway import Gateway
 
 RATE = 200
 CHARACTERS = 20_000
@@ -80,7 +80,6 @@ async def main(folder: Path, scene: str) -> None:
     @asynccontextmanager
     async def connect() -> AsyncGenerator[Client]:
         from benchmarks.gateway.teams import DoNothing, OneTeam, solo
-        from gateway.control.local_client import LocalClient
         from gateway.gateway import Gateway
         from gateway.store.sqlite.store import SqliteStore
 
@@ -89,12 +88,11 @@ async def main(folder: Path, scene: str) -> None:
         paced = DoNothing(*pieces, pause=1 / RATE) if scene != "long" else DoNothing(text)
         teams = OneTeam(lambda: solo(paced, stream=scene != "long"))
         async with Gateway(SqliteStore(folder / "store"), teams) as gateway:
-            client = LocalClient(gateway)
             if scene == "long":
-                await fill(client)
+                await fill(gateway)
             watching = asyncio.get_running_loop().create_task(watch.run())
             try:
-                yield client
+                yield gateway
             finally:
                 watching.cancel()
 
@@ -105,7 +103,7 @@ async def main(folder: Path, scene: str) -> None:
     (folder / "measured.json").write_text(watch.report())
 
 
-async def fill(client: LocalClient) -> None:
+async def fill(client: Gateway) -> None:
     """Make a thread that has a history."""
     thread = (await client.create_thread()).id
     for number in range(EXCHANGES):

@@ -20,7 +20,6 @@ from gateway.base.paths import store_folder
 from gateway.base.redaction import REDACTION, secrets_of, secrets_of_environment
 from gateway.client import Client, ThreadInfo
 from gateway.config.root import Config
-from gateway.control.local_client import LocalClient
 from gateway.control.socket_client import SocketClient
 from gateway.control.socket_server import serve_control
 from gateway.errors import GatewayError, StoreInUse
@@ -128,8 +127,8 @@ def _crowd_turns(config: Config) -> dict[str, int]:
 
 
 @asynccontextmanager
-async def own_gateway(loaded: LoadedConfig, store: SessionStore) -> AsyncGenerator[LocalClient]:
-    """The operator's client of a gateway that runs here. Raises StoreError."""
+async def own_gateway(loaded: LoadedConfig, store: SessionStore) -> AsyncGenerator[Gateway]:
+    """A gateway that runs here, for its operator. Raises StoreError."""
     teams = team_factory(loaded, store.folder)
     access, limits = access_of(loaded.config), limits_of(loaded.config)
     try:
@@ -137,7 +136,7 @@ async def own_gateway(loaded: LoadedConfig, store: SessionStore) -> AsyncGenerat
             Gateway(store, teams, access=access, limits=limits) as gateway,
             serve_control(gateway),
         ):
-            yield LocalClient(gateway)
+            yield gateway
     finally:
         await teams.aclose()
 

@@ -125,12 +125,12 @@ async def owner_status(store: SqliteStore, zone: str = "") -> tuple[bool, str]:
         status = await (await SocketClient.connect(store.folder)).status()
     except Closing:
         return False, f"Parley is not running.\n{_counts(await store.counts())}"
-    since = local_time(status["since"], zone)
-    remarks = "".join(f"\n{said} ({age(ago)})" for said, ago in status["remarks"].items())
+    since = local_time(status.since, zone)
+    remarks = "".join(f"\n{said} ({age(ago)})" for said, ago in status.remarks.items())
     return True, (
-        f"Parley runs as process {status['pid']} since {since:%Y-%m-%d %H:%M}, "
-        f"{_number(status['running'], 'turn')} running.\n"
-        f"{_counts(Counts(**status['counts']))}{sanitize(remarks)}"
+        f"Parley runs as process {status.pid} since {since:%Y-%m-%d %H:%M}, "
+        f"{_number(status.running, 'turn')} running.\n"
+        f"{_counts(status.counts)}{sanitize(remarks)}"
     )
 
 

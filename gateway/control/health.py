@@ -16,7 +16,8 @@ from gateway.base.exit_codes import ExitCode
 from gateway.errors import GatewayError
 
 if TYPE_CHECKING:
-    from gateway.gateway import Gateway, Status
+    from gateway.gateway import Gateway
+from gateway.runtime.status import Status
 
 UNDELIVERED = ("pending", "attempting", "failed")
 

@@ -13,18 +13,16 @@ import json
 import logging
 import os
 import tempfile
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gateway.client import Answer, ThreadInfo
-from gateway.control.local_client import LocalClient
+from gateway.control.operations import OPERATIONS
 from gateway.control.socket_client import LONGEST_LINE, NAME
 from gateway.errors import GatewayError
 from gateway.events import dump_event
-from gateway.store.records import Person
 
 if TYPE_CHECKING:
     from gateway.gateway import Gateway
@@ -33,8 +31,6 @@ LOG = logging.getLogger("gateway")
 
 LONGEST_PATH = 100
 """Bytes of a path that every system takes for a socket."""
-
-Call = Callable[[dict[str, Any]], Awaitable[Any]]
 
 
 @asynccontextmanager
@@ -67,29 +63,8 @@ class _Service:
     """Answers the calls of all connections."""
 
     def __init__(self, gateway: Gateway) -> None:
-        client = LocalClient(gateway)
-        self._client = client
+        self._gateway = gateway
         self._connections: set[asyncio.Task[None]] = set()
-        self._calls: dict[str, Call] = {
-            "threads": lambda p: _each(client.threads(**p), _thread),
-            "thread": lambda p: _one(client.thread(**p), _thread),
-            "create_thread": lambda p: _one(client.create_thread(**p), _thread),
-            "rename_thread": lambda p: client.rename_thread(**p),
-            "delete_thread": lambda p: client.delete_thread(**p),
-            "send": lambda p: _one(client.send(**p), asdict),
-            "withdraw": lambda p: client.withdraw(**p),
-            "answer": lambda p: client.answer(p["request"], Answer(**p["answer"])),
-            "stop": lambda p: client.stop(**p),
-            "delete_person": lambda p: gateway.delete_person(**p),
-            "reload": lambda p: gateway.reload(**p),
-            "backup": lambda p: gateway.backup(Path(p["path"])),
-            "restore": lambda p: gateway.restore(Path(p["path"])),
-            "pair": lambda p: _person(gateway.pair(**p)),
-            "unpair": lambda p: gateway.unpair(**p),
-            "hello": lambda _: _hello(client, gateway.boot),
-            "agents": lambda p: client.agents(**p),
-            "status": lambda _: _one(gateway.status(), asdict),
-        }
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Answer the one call of a connection."""
@@ -112,13 +87,15 @@ class _Service:
     ) -> None:
         try:
             method, params = str(call["method"]), dict(call.get("params") or {})
-            if method == "events":
-                await self._events(params, reader, writer)
-                result = None
-            elif method in self._calls:
-                result = await self._calls[method](params)
-            else:
-                raise GatewayError(f"The gateway knows no method {method!r}.")  # noqa: TRY301
+            match method:
+                case "events":
+                    result = await self._events(params, reader, writer)
+                case "hello":
+                    result = self._hello()
+                case _ if method in OPERATIONS:
+                    result = await OPERATIONS[method].serve(self._gateway, params)
+                case _:
+                    raise GatewayError(f"The gateway knows no method {method!r}.")  # noqa: TRY301
         except GatewayError as error:
             answer = {"error": {"kind": type(error).__name__, "text": str(error)}}
         except (KeyError, TypeError) as error:
@@ -138,7 +115,7 @@ class _Service:
 
         async def send() -> None:
             try:
-                async with aclosing(self._client.events(**params)) as events:
+                async with aclosing(self._gateway.events(**params)) as events:
                     async for event in events:
                         writer.write(b'{"event": ' + dump_event(event) + b"}\n")
                         await writer.drain()
@@ -158,31 +135,13 @@ class _Service:
         if failed:
             raise failed[0]
 
+    def _hello(self) -> dict[str, Any]:
+        commands = [asdict(command) for command in self._gateway.commands()]
+        return {"pid": os.getpid(), "boot": self._gateway.boot, "commands": commands}
+
     async def hang_up(self) -> None:
         """Cut the connections that are left."""
         left = list(self._connections)
         for task in left:
             task.cancel()
         await asyncio.gather(*left, return_exceptions=True)
-
-
-async def _one(work: Awaitable[Any], shape: Callable[[Any], Any]) -> Any:
-    return shape(await work)
-
-
-async def _each(work: Awaitable[list[Any]], shape: Callable[[Any], Any]) -> list[Any]:
-    return [shape(item) for item in await work]
-
-
-async def _person(work: Awaitable[Person | None]) -> Any:
-    person = await work
-    return None if person is None else asdict(person)
-
-
-async def _hello(client: LocalClient, boot: str) -> dict[str, Any]:
-    commands = [asdict(command) for command in client.commands()]
-    return {"pid": os.getpid(), "boot": boot, "commands": commands}
-
-
-def _thread(thread: ThreadInfo) -> dict[str, Any]:
-    return {field.name: getattr(thread, field.name) for field in fields(ThreadInfo)}

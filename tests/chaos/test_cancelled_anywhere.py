@@ -14,7 +14,6 @@ from typing import Any
 
 import pytest
 
-from gateway.control.local_client import LocalClient
 from gateway.events import MessageFinished, Notice, ToolFinished, TurnFinished
 from gateway.gateway import Gateway, Limits
 from gateway.store.sqlite.store import SqliteStore
@@ -162,12 +161,12 @@ async def one(folder: Path, make: Callable[[Marks], Team], last: int) -> bool:
     teams = ScriptedTeams(lambda: make(marks))
     with cancelling(last) as reached:
         async with Gateway(SqliteStore(folder), teams, limits=Limits(shutdown=0.5)) as first:
-            client = LocalClient(first)
+            client = first
             thread = (await client.create_thread()).id
             await client.send(thread, "go")
             await first_of(until(client, thread, ends), reached.wait())
     async with Gateway(SqliteStore(folder), teams) as second:
-        client = LocalClient(second)
+        client = second
         await until(client, thread, ends)
     async with Gateway(SqliteStore(folder), teams) as third:
         info = await third.thread(thread)

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from gateway.access.authority import OperatorsOnly
-from gateway.control.local_client import LocalClient
 from gateway.conversation import Author, ConversationKey, InboundMessage
 from gateway.delivery.service import delivering
 from gateway.errors import GatewayError
@@ -83,7 +82,7 @@ async def until_done(gateway: Gateway, thread: str, turns: int) -> list[SessionE
         done += isinstance(event, TurnFinished) and event.outcome == "done"
         return done == turns
 
-    return await until(LocalClient(gateway), thread, last)
+    return await until(gateway, thread, last)
 
 
 @MOODS

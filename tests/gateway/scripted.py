@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, cast
 
 from gateway.client import Client
-from gateway.control.local_client import LocalClient
 from gateway.control.socket_server import serve_control
 from gateway.conversation import Author
 from gateway.events import SessionEvent, TurnFinished
@@ -104,10 +103,10 @@ class ScriptedTeams:
 
 @asynccontextmanager
 async def opened(folder: Path, make: Callable[[], Team] | ScriptedTeams, **more):
-    """The operator's client of a gateway on the store in `folder`."""
+    """A gateway on the store in `folder`, with its socket."""
     teams = make if isinstance(make, ScriptedTeams) else ScriptedTeams(make)
     async with Gateway(SqliteStore(folder), teams, **more) as gateway, serve_control(gateway):
-        yield LocalClient(gateway)
+        yield gateway
 
 
 async def until(
@@ -124,10 +123,10 @@ async def until(
     raise AssertionError(f"the events ended: {kinds(seen)}")
 
 
-async def turn(client: Client, thread: str, text: str) -> list[Any]:
+async def turn(client: Client, thread: str, text: str, **more: Any) -> list[Any]:
     """Say something and see what comes of it, to the end of the turn."""
     after = (await client.thread(thread)).last_seq
-    await client.send(thread, text)
+    await client.send(thread, text, **more)
     return await until(client, thread, ends, after)
 
 

@@ -11,7 +11,6 @@ from gateway.app.operator import pair, people_table, unpair
 from gateway.client import Answer
 from gateway.config.routes import Route
 from gateway.config.settings import Limits
-from gateway.control.local_client import LocalClient
 from gateway.conversation import (
     LOCAL_OPERATOR,
     Attachment,
@@ -37,6 +36,7 @@ from tests.gateway.scripted import (
     ends,
     model,
     of,
+    opened,
     solo,
     turn,
     until,
@@ -239,9 +239,8 @@ async def test_every_event_of_everybody_meets_the_same_authority(tmp_path, perso
         lambda: solo(client, tools=[send]), rules={"send": ToolRule(action="ask")}
     )
     async with Gateway(SqliteStore(tmp_path), teams, access=access()) as gateway:
-        operator = LocalClient(gateway)
         opened = await gateway.accept(message(OPERATOR, "go", message_id="m1"))
-        events = await until(operator, opened.thread, ends)
+        events = await until(gateway, opened.thread, ends)
         asked = of(InputRequested, events)[0].request
         before = len(client.create_calls)
         values = dict(KINDS[kind])
@@ -258,9 +257,9 @@ async def test_every_event_of_everybody_meets_the_same_authority(tmp_path, perso
             again = await gateway.accept(message(author, **values))
             assert (again.outcome, again.reply) == ("refused", "")
         if may_decide := person == "operator" and kind in ("click", "modal"):
-            await until(operator, opened.thread, lambda e: ends(e) and e.outcome == "done")
+            await until(gateway, opened.thread, lambda e: ends(e) and e.outcome == "done")
         elif kind not in ("stop", "command"):  # both end the turn that waits
-            assert (await operator.thread(opened.thread)).state == "waiting"
+            assert (await gateway.thread(opened.thread)).state == "waiting"
     assert len(client.create_calls) == before + may_decide
     assert sent == ["sent"] * may_decide
 
@@ -288,9 +287,8 @@ async def test_a_named_approver_decides_where_no_route_lets_them_in(tmp_path):
     rule = ToolRule(action="ask", approvers=(UNLISTED.id,), always_allowed=False)
     teams = ScriptedTeams(lambda: solo(calls("send"), "done", tools=[send]), rules={"send": rule})
     async with Gateway(SqliteStore(tmp_path), teams, access=access()) as gateway:
-        client = LocalClient(gateway)
         opened = await gateway.accept(message(ALLOWED, "go"))
-        asked = of(InputRequested, await until(client, opened.thread, ends))[0]
+        asked = of(InputRequested, await until(gateway, opened.thread, ends))[0]
         assert asked.always is False
 
         async def click(author: Author, kind) -> str:
@@ -305,7 +303,7 @@ async def test_a_named_approver_decides_where_no_route_lets_them_in(tmp_path):
         assert "approve it once" in await click(UNLISTED, "approve_always")
         assert await click(GUEST, "approve") == NOT_ALLOWED
         assert await click(UNLISTED, "approve") == "answer"
-        await until(client, opened.thread, lambda e: ends(e) and e.outcome == "done")
+        await until(gateway, opened.thread, lambda e: ends(e) and e.outcome == "done")
         assert (await gateway.accept(message(UNLISTED, "hello"))).outcome == "refused"
     assert done == ["sent"]
 
@@ -336,17 +334,16 @@ async def test_a_person_over_their_limit_is_told_their_place_and_others_go_first
     teams = ScriptedTeams(lambda: solo(calls("wait"), "done", tools=[wait]))
     found = access({**ROUTE, "limits": {"parallel_turns": 1}})
     async with Gateway(SqliteStore(tmp_path), teams, access=found) as gateway:
-        client = LocalClient(gateway)
         threads = []
         for n, author in enumerate([ALLOWED, ALLOWED, ALLOWED, STAFF]):
             receipt = await gateway.accept(message(author, "go", key=replace(KEY, root=f"{n}")))
             threads.append(receipt.thread)
             if n == 0:
                 await door.reached.wait()
-        await until(client, threads[3], lambda e: e.kind == "tool_started")
-        begun = [(await client.thread(thread)).state for thread in threads]
+        await until(gateway, threads[3], lambda e: e.kind == "tool_started")
+        begun = [(await gateway.thread(thread)).state for thread in threads]
         door.open()
-        seen = [await until(client, thread, ends) for thread in threads]
+        seen = [await until(gateway, thread, ends) for thread in threads]
     assert begun == ["working", "idle", "idle", "working"]
     told = [[event.text for event in of(Notice, events)] for events in seen]
     assert told == [
@@ -361,15 +358,14 @@ async def test_turns_of_ten_minutes_are_counted(tmp_path):
     teams = ScriptedTeams(lambda: solo("one", "two", "three"))
     found = access({**ROUTE, "limits": {"turns": 2}})
     async with Gateway(SqliteStore(tmp_path), teams, access=found) as gateway:
-        client = LocalClient(gateway)
         first = await gateway.accept(message(ALLOWED, "0"))
-        await until(client, first.thread, ends)
-        await turn(LocalClient(gateway, ALLOWED), first.thread, "1")
+        await until(gateway, first.thread, ends)
+        await turn(gateway, first.thread, "1", author=ALLOWED)
         await gateway.accept(message(ALLOWED, "2"))
-        seen = await until(client, first.thread, lambda e: e.kind == "notice")
+        seen = await until(gateway, first.thread, lambda e: e.kind == "notice")
         place = "Number 1 in your line: you had 2 turns within ten minutes."
         assert of(Notice, seen)[0].text == place
-        assert (await client.thread(first.thread)).state == "idle"
+        assert (await gateway.thread(first.thread)).state == "idle"
 
 
 # --- codes ---
@@ -431,7 +427,7 @@ async def test_codes_are_told_in_direct_messages_to_people_only(tmp_path, author
 
 async def test_a_running_gateway_takes_codes_from_the_command_line(tmp_path):
     teams = ScriptedTeams(lambda: solo("welcome"))
-    async with Gateway(SqliteStore(tmp_path), teams, access=access(DM)) as gateway:
+    async with opened(tmp_path, teams, access=access(DM)) as gateway:
         told = await gateway.accept(message(UNLISTED, key=DIRECT, direct=True))
         code = told.reply.split("parley pair ")[1].split("`")[0]
         store = SqliteStore(tmp_path)
@@ -455,11 +451,10 @@ async def test_threads_share_nothing(tmp_path):
 
     teams = ScriptedTeams(make)
     async with Gateway(SqliteStore(tmp_path), teams, access=access()) as gateway:
-        client = LocalClient(gateway)
         for author, root in ((ALLOWED, "1"), (STAFF, "2")):
             said = message(author, f"secret of {author.name}", key=replace(KEY, root=root))
             thread = (await gateway.accept(said)).thread
-            await until(client, thread, ends)
+            await until(gateway, thread, ends)
     seen = [str(each.create_calls) for each in models]
     assert ["secret of Ann" in text for text in seen] == [True, False]
     assert ["secret of Sam" in text for text in seen] == [False, True]
@@ -476,7 +471,6 @@ async def test_what_is_taken_back_leaves_nothing_behind(tmp_path):
     teams = ScriptedTeams(lambda: solo(calls("wait"), "done", tools=[wait]))
     quote = Quote(text="CANARY-QUOTE")
     async with Gateway(SqliteStore(tmp_path), teams, access=access()) as gateway:
-        client = LocalClient(gateway)
         first = await gateway.accept(message(OPERATOR, "go"))
         await door.reached.wait()
         second = await gateway.accept(message(OPERATOR, "CANARY-TEXT", quotes=(quote,)))
@@ -487,5 +481,5 @@ async def test_what_is_taken_back_leaves_nothing_behind(tmp_path):
             )
         )
         door.open()
-        await until(client, first.thread, ends)
+        await until(gateway, first.thread, ends)
     assert row == (None, "[]")

@@ -11,7 +11,6 @@ import pytest
 from gateway.access.authority import Allowed, OperatorsOnly
 from gateway.config.settings import Attachments
 from gateway.content.images import MOST_SEGMENTS, ImageHead, image_head
-from gateway.control.local_client import LocalClient
 from gateway.conversation import Attachment, Author, ConversationKey, InboundMessage
 from gateway.gateway import Gateway, Limits
 from gateway.store.sqlite.migrate import migrations
@@ -145,7 +144,7 @@ async def test_a_message_with_a_file_that_is_not_taken_is_refused_and_says_why(
 async def test_a_thread_has_so_many_files_and_not_more_until_some_are_gone(tmp_path):
     async with opened(tmp_path, thread_mb=1) as gateway:
         first = await gateway.accept(message(file(b"x" * 600_000)))
-        await until(LocalClient(gateway), first.thread, ends)
+        await until(gateway, first.thread, ends)
         refused = await gateway.accept(message(file(b"y" * 600_000)))
         assert "this thread would have 1.2 MB of them, and it may have 1 MB. /new" in refused.reply
         assert (await gateway.accept(message(file(b"y" * 600_000), root="2"))).outcome == "turn"
@@ -174,7 +173,7 @@ async def test_the_same_contents_are_stored_once_and_go_with_the_last_message(tm
             receipt = await gateway.accept(
                 message(file(data, f"{number}.bin"), file(data), root=str(number))
             )
-            await until(LocalClient(gateway), receipt.thread, ends)
+            await until(gateway, receipt.thread, ends)
             threads.append(receipt.thread)
         assert rows(tmp_path, "SELECT COUNT(*) FROM blobs") == [(1,)]
         assert rows(tmp_path, "SELECT COUNT(*), SUM(size) FROM attachments") == [(8, 8 * len(data))]
@@ -203,7 +202,7 @@ async def test_a_model_is_shown_images_by_their_contents(tmp_path):
     teams = ScriptedTeams(lambda: solo(client))
     async with opened(tmp_path, teams) as gateway:
         receipt = await gateway.accept(message(file(png(), "photo", "application/octet-stream")))
-        await until(LocalClient(gateway), receipt.thread, ends)
+        await until(gateway, receipt.thread, ends)
     (said,) = [m for m in client.create_calls[0]["messages"] if m.type == "UserMessage"]
     assert [getattr(part, "mime_type", "") for part in said.content][-1] == "image/png"
     assert MultiModalMessage(source="user", content=said.content).content

@@ -7,7 +7,6 @@ import pytest
 
 from gateway.access.authority import Allowed, OperatorsOnly
 from gateway.config.settings import Attachments
-from gateway.control.local_client import LocalClient
 from gateway.conversation import (
     AWAITED_SECONDS,
     Attachment,
@@ -78,7 +77,7 @@ async def test_a_turn_begins_with_the_files_that_were_brought(tmp_path):
         assert await gateway.store.awaiting("discord") == []
         picture = Attachment(name="photo", media_type=photo.media_type, data=png())
         await gateway.bring_files(receipt.inbox, [PLAN_HERE, picture], [])
-        events = await until(LocalClient(gateway), receipt.thread, ends)
+        events = await until(gateway, receipt.thread, ends)
         assert await gateway.store.awaiting("slack") == []
         assert [each for each in events if isinstance(each, Notice)] == []
     assert "buy bread" in heard(client)
@@ -93,7 +92,7 @@ async def test_author_and_team_are_told_what_is_missing_and_why(tmp_path):
         fake = Attachment(name="fake.png", media_type="image/png", data=b"<html>")
         gone = MissingFile(name="plan.txt", why="Slack did not deliver it")
         await gateway.bring_files(receipt.inbox, [fake], [gone])
-        events = await until(LocalClient(gateway), receipt.thread, ends)
+        events = await until(gateway, receipt.thread, ends)
     (notice,) = [each for each in events if isinstance(each, Notice)]
     assert notice.text.splitlines() == [
         "The file 'plan.txt' did not get to the team: Slack did not deliver it.",
@@ -127,8 +126,8 @@ async def test_nothing_overtakes_a_message_that_waits_for_its_files(tmp_path):
         second = await gateway.accept(said("second", n="2"))
         assert second.outcome == "queued"
         await gateway.bring_files(first.inbox, [PLAN_HERE], [])
-        events = await until(LocalClient(gateway), first.thread, ends)
-        events += await until(LocalClient(gateway), first.thread, ends, after=events[-1].seq)
+        events = await until(gateway, first.thread, ends)
+        events += await until(gateway, first.thread, ends, after=events[-1].seq)
     started = [each for each in events if isinstance(each, TurnStarted)]
     assert [each.messages[0].text for each in started] == ["first", "second"]
 
@@ -139,7 +138,7 @@ async def test_messages_that_are_collected_wait_for_the_files_of_all(tmp_path):
         await gateway.accept(said("first"))
         second = await gateway.accept(said("second", PLAN, n="2"))
         await gateway.bring_files(second.inbox, [PLAN_HERE], [])
-        await until(LocalClient(gateway), second.thread, ends)
+        await until(gateway, second.thread, ends)
     assert len(client.create_calls) == 1
     assert "first" in heard(client)
     assert "buy bread" in heard(client)
@@ -155,7 +154,7 @@ async def test_a_message_that_was_taken_back_waits_for_nothing(tmp_path):
         await gateway.accept(said("and this", n="3"))
         gone = InboundMessage(key=KEY, author=ANN, event="delete", message_id="2")
         await gateway.accept(gone)
-        events = await until(LocalClient(gateway), receipt.thread, ends)  # nothing else waits
+        events = await until(gateway, receipt.thread, ends)  # nothing else waits
     assert [e.messages[0].text for e in events if isinstance(e, TurnStarted)] == ["and this"]
     connection = sqlite3.connect(tmp_path / "parley.db")
     assert connection.execute("SELECT COUNT(*) FROM attachments").fetchone() == (0,)
@@ -172,7 +171,7 @@ async def test_what_was_awaited_when_the_process_ended_is_awaited_by_the_next(tm
         (left,) = await gateway.store.awaiting("slack")
         assert (left.inbox, left.key, left.files) == (receipt.inbox, KEY, (PLAN,))
         await gateway.bring_files(left.inbox, [PLAN_HERE], [])
-        await until(LocalClient(gateway), receipt.thread, ends)
+        await until(gateway, receipt.thread, ends)
     assert "buy bread" in heard(client)
 
 
@@ -215,6 +214,6 @@ async def test_files_join_a_turn_that_runs_once_they_are_there(tmp_path):
         await gateway.accept(said("and hurry", n="3"))
         await gateway.bring_files(late.inbox, [PLAN_HERE], [])
         dug.set()
-        await until(LocalClient(gateway), receipt.thread, ends)
+        await until(gateway, receipt.thread, ends)
     told = str(client.create_calls[1]["messages"])
     assert told.index("found") < told.index("buy bread") < told.index("and hurry")

@@ -10,7 +10,6 @@ import pytest
 from gateway.access.authority import Allowed, OperatorsOnly
 from gateway.budgets import ledger as budgets
 from gateway.config.budgets import Budget, Price
-from gateway.control.local_client import LocalClient
 from gateway.conversation import Author, ConversationKey, InboundMessage
 from gateway.events import InputRequested, MessageFinished, Notice, TurnFinished
 from gateway.gateway import Gateway, Limits
@@ -98,7 +97,7 @@ class World:
         if receipt.outcome == "command":
             return receipt.reply
         after = self.seen.get(receipt.thread, 0)
-        events = await until(LocalClient(self.gateway), receipt.thread, ends, after)
+        events = await until(self.gateway, receipt.thread, ends, after)
         self.seen[receipt.thread] = events[-1].seq
         return events
 
@@ -158,7 +157,7 @@ async def test_retry_goes_on_once_the_budget_allows_it(tmp_path):
         reply = await here.say("/retry")
         assert "tried again" in reply
         (thread,) = here.seen
-        events = await until(LocalClient(here.gateway), thread, ends, here.seen[thread])
+        events = await until(here.gateway, thread, ends, here.seen[thread])
         assert outcome(events) == "done"
 
 
@@ -267,8 +266,8 @@ async def test_one_turn_has_a_budget_of_its_own_also_over_a_wait_for_people(tmp_
         (thread,) = here.seen
     # Another process goes on with it.
     async with world(tmp_path, teams, budget, clock=clock) as again:
-        await LocalClient(again.gateway).send(thread, f"/approve {asked.request}")
-        events = await until(LocalClient(again.gateway), thread, ends, waiting[-1].seq)
+        await again.gateway.send(thread, f"/approve {asked.request}")
+        events = await until(again.gateway, thread, ends, waiting[-1].seq)
         assert outcome(events) == "failed"
         assert "for one turn is used up (100 tokens). An operator can raise it." in told(events)[0]
         assert counting.asked == 1
@@ -324,7 +323,7 @@ async def test_usage_tells_the_thread_s_and_the_person_s_own_and_operators_every
             " an operator can raise it."
         )
         (thread,) = here.seen
-        operator = await LocalClient(here.gateway).send(thread, "/usage")
+        operator = await here.gateway.send(thread, "/usage")
         assert "Everybody, today: 200 tokens (120 read, 80 written) in 2 turns." in operator.reply
 
 
@@ -495,7 +494,7 @@ async def test_an_answer_that_was_stopped_counts_as_far_as_it_came(tmp_path):
             turn = group.create_task(here.say("one two three"))
             await begun.wait()
             (thread,) = [each.id for each in await here.gateway.threads()]
-            await LocalClient(here.gateway).send(thread, "/stop")
+            await here.gateway.send(thread, "/stop")
         assert outcome(turn.result()) == "stopped"
         used = await here.gateway.store.spent("thread", thread, 0.0)
     assert used.completion_tokens == 2
@@ -526,7 +525,7 @@ async def test_turns_of_a_team_wait_for_each_other_and_say_so(tmp_path):
         await door.reached.wait()
         threads += [(await here.gateway.accept(said(number))).thread for number in range(2, 8)]
         door.open()
-        client = LocalClient(here.gateway)
+        client = here.gateway
         seen = [await until(client, thread, ends) for thread in threads]
     assert most == 2
     assert [len(told(events)) for events in seen] == [0, 0] + [1] * 6

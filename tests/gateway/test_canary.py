@@ -13,7 +13,6 @@ from gateway.base.redaction import REDACTION
 from gateway.config.budgets import Budget
 from gateway.config.routes import Route
 from gateway.config.settings import Attachments
-from gateway.control.local_client import LocalClient
 from gateway.conversation import Attachment, Author, ConversationKey, InboundMessage
 from gateway.errors import StoreFull
 from gateway.events import Notice, dump_event
@@ -119,10 +118,9 @@ async def test_no_fault_lets_a_secret_out(tmp_path, log, fault):
     route = Route(adapter="chat", channels=["C1"], users=["ann"])
     store = SqliteStore(tmp_path / "store")
     async with Gateway(store, teams, access=RoutedAccess([route])) as gateway:
-        client = LocalClient(gateway)
         thread = (await gateway.accept(InboundMessage(key=KEY, author=ANN, text=TEXT))).thread
         await gateway.accept(InboundMessage(key=KEY, author=EVE, text="canary of eve"))
-        events = await until(client, thread, ends)
+        events = await until(gateway, thread, ends)
     shown = b"\n".join(map(dump_event, events)).decode()
     assert SECRET not in shown
     for each in requests:
@@ -199,10 +197,9 @@ async def test_a_budget_s_end_quotes_nobody(tmp_path, log):
     shared = model(TEXT, "never")
     teams = ScriptedTeams(lambda: solo(shared))
     async with Gateway(store, teams, limits=limits) as gateway:
-        client = LocalClient(gateway)
-        thread = (await client.create_thread()).id
-        await turn(client, thread, TEXT)
-        events = await turn(client, thread, f"{TEXT} again")
+        thread = (await gateway.create_thread()).id
+        await turn(gateway, thread, TEXT)
+        events = await turn(gateway, thread, f"{TEXT} again")
     (notice,) = of(Notice, events)
     assert "is used up" in notice.text
     assert "canary" not in notice.text
@@ -212,10 +209,9 @@ async def test_a_budget_s_end_quotes_nobody(tmp_path, log):
 async def test_people_read_one_sentence_and_the_log_the_rest(tmp_path, log):
     teams = ScriptedTeams(FAULTS["a tool that ends the turn"])
     async with Gateway(SqliteStore(tmp_path / "store"), teams) as gateway:
-        client = LocalClient(gateway)
-        thread = await client.create_thread()
-        await client.send(thread.id, "go")
-        events = await until(client, thread.id, ends)
+        thread = await gateway.create_thread()
+        await gateway.send(thread.id, "go")
+        events = await until(gateway, thread.id, ends)
     (notice,) = of(Notice, events)
     assert notice.text == ("The tool 'leak' failed, so the answer ends here. You can try again.")
     assert notice.retry

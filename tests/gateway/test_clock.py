@@ -12,7 +12,6 @@ from gateway.access.authority import RoutedAccess
 from gateway.adapter import NOT_ALLOWED, TELL_AGAIN
 from gateway.base.clock import DOUBT, Trust
 from gateway.config.routes import Route
-from gateway.control.local_client import LocalClient
 from gateway.conversation import Author, ConversationKey, InboundMessage
 from gateway.events import HumanText, InputRequested, InputResolved, MessageFinished, TurnStarted
 from gateway.gateway import Gateway, Limits
@@ -51,11 +50,10 @@ async def test_a_conversation_keeps_its_order_whatever_the_clock_says(tmp_path: 
     teams = ScriptedTeams(lambda: solo(shared))
     store = SqliteStore(tmp_path, clock=clock)
     async with Gateway(store, teams, limits=Limits(retention=90 * DAY), clock=clock) as gateway:
-        client = LocalClient(gateway)
-        thread = (await client.create_thread()).id
+        thread = (await gateway.create_thread()).id
         for n, jump in enumerate((0.0, YEAR, -2 * YEAR, YEAR), start=1):
             clock.now += jump
-            await turn(client, thread, f"question {n}")
+            await turn(gateway, thread, f"question {n}")
         events = await store.events(thread)
     assert [event.seq for event in events] == list(range(1, len(events) + 1))
     asked = [message for event in of(TurnStarted, events) for message in event.messages]
@@ -142,15 +140,14 @@ async def test_a_clock_that_jumps_ahead_denies_no_approval_that_is_open(
         rules={"send": ToolRule(action="ask", expires=24 * HOUR)},
     )
     async with Watched(tmp_path, teams, clock, steady) as gateway:
-        client = LocalClient(gateway)
-        thread = (await client.create_thread()).id
-        asked = of(InputRequested, await turn(client, thread, "go"))[0]
+        thread = (await gateway.create_thread()).id
+        asked = of(InputRequested, await turn(gateway, thread, "go"))[0]
         clock.now += YEAR
         steady.now += YEAR * passes
         await gateway.looks_again()
         if not passes:
-            await client.send(thread, f"/approve {asked.request}")
-        events = await until(client, thread, lambda e: ends(e) and e.outcome == "done")
+            await gateway.send(thread, f"/approve {asked.request}")
+        events = await until(gateway, thread, lambda e: ends(e) and e.outcome == "done")
     outcomes = [event.outcome for event in of(InputResolved, events)]
     assert outcomes == [EXPIRED if passes else "approved"]
 
@@ -172,21 +169,20 @@ async def test_requests_expire_in_time_whatever_the_clock_is_set_to(
 ) -> None:
     clock, steady = Clock(), Clock()
     async with Watched(tmp_path, asks_to_send(), clock, steady) as gateway:
-        client = LocalClient(gateway)
-        thread = (await client.create_thread()).id
+        thread = (await gateway.create_thread()).id
         if asked == "before":
-            await turn(client, thread, "go")
+            await turn(gateway, thread, "go")
         clock.now += jump
         await gateway.looks_again()
         if asked == "after":
-            await turn(client, thread, "go")
+            await turn(gateway, thread, "go")
         clock.now += 24 * HOUR - 1
         steady.now += 24 * HOUR - 1
         await gateway.looks_again()
-        assert (await client.thread(thread)).state == "waiting"
+        assert (await gateway.thread(thread)).state == "waiting"
         clock.now += 1
         steady.now += 1
-        events = await until(client, thread, lambda e: ends(e) and e.outcome == "done")
+        events = await until(gateway, thread, lambda e: ends(e) and e.outcome == "done")
     assert [event.outcome for event in of(InputResolved, events)] == [EXPIRED]
 
 
@@ -197,18 +193,16 @@ async def test_a_request_outlives_a_restart_after_the_clock_was_put_right(
 ) -> None:
     clock, steady = Clock(), Clock()
     async with Watched(tmp_path, asks_to_send(), clock, steady) as gateway:
-        client = LocalClient(gateway)
-        thread = (await client.create_thread()).id
-        await turn(client, thread, "go")
+        thread = (await gateway.create_thread()).id
+        await turn(gateway, thread, "go")
         clock.now += jump
         await gateway.looks_again()
     async with Watched(tmp_path, asks_to_send("done"), clock, steady) as gateway:
-        client = LocalClient(gateway)
         await gateway.looks_again()
-        assert (await client.thread(thread)).state == "waiting"
+        assert (await gateway.thread(thread)).state == "waiting"
         clock.now += 24 * HOUR
         steady.now += 24 * HOUR
-        events = await until(client, thread, lambda e: ends(e) and e.outcome == "done")
+        events = await until(gateway, thread, lambda e: ends(e) and e.outcome == "done")
     assert [event.outcome for event in of(InputResolved, events)] == [EXPIRED]
 
 
@@ -216,17 +210,15 @@ async def test_a_request_outlives_a_restart_after_the_clock_was_put_right(
 async def test_a_request_of_a_time_to_come_lasts_as_long_as_it_was_to_last(tmp_path: Path) -> None:
     clock, steady = Clock(), Clock()
     async with Watched(tmp_path, asks_to_send(), clock, steady) as gateway:
-        client = LocalClient(gateway)
-        thread = (await client.create_thread()).id
-        await turn(client, thread, "go")
+        thread = (await gateway.create_thread()).id
+        await turn(gateway, thread, "go")
     clock.now -= YEAR
     async with Watched(tmp_path, asks_to_send("done"), clock, steady) as gateway:
-        client = LocalClient(gateway)
         await gateway.looks_again()
-        assert (await client.thread(thread)).state == "waiting"
+        assert (await gateway.thread(thread)).state == "waiting"
         clock.now += 24 * HOUR
         steady.now += 24 * HOUR
-        events = await until(client, thread, lambda e: ends(e) and e.outcome == "done")
+        events = await until(gateway, thread, lambda e: ends(e) and e.outcome == "done")
     assert [event.outcome for event in of(InputResolved, events)] == [EXPIRED]
 
 
@@ -245,16 +237,15 @@ async def test_words_that_come_after_a_question_has_expired_are_no_answer(tmp_pa
     async with Gateway(
         store, teams, clock=clock, steady=steady, limits=Limits(requests_expire=HOUR)
     ) as gateway:
-        client = LocalClient(gateway)
-        thread = (await client.create_thread()).id
-        await turn(client, thread, "go")
-        seq = (await client.thread(thread)).last_seq
+        thread = (await gateway.create_thread()).id
+        await turn(gateway, thread, "go")
+        seq = (await gateway.thread(thread)).last_seq
         clock.now += HOUR
         steady.now += HOUR
-        receipt = await client.send(thread, "the red one")
+        receipt = await gateway.send(thread, "the red one")
         assert receipt.outcome == "queued"
-        first = await until(client, thread, ends, after=seq)
-        events = await until(client, thread, ends, after=first[-1].seq)
+        first = await until(gateway, thread, ends, after=seq)
+        events = await until(gateway, thread, ends, after=first[-1].seq)
     assert [event.outcome for event in of(InputResolved, first)] == [EXPIRED_QUESTION]
     assert [event.text for event in of(MessageFinished, first)] == ["Go on, then."]
     told = [message.text for event in of(TurnStarted, events) for message in event.messages]
@@ -278,13 +269,12 @@ async def test_words_that_come_just_before_a_question_expires_are_the_answer(
     async with Gateway(
         store, teams, clock=clock, steady=steady, limits=Limits(requests_expire=HOUR)
     ) as gateway:
-        client = LocalClient(gateway)
-        thread = (await client.create_thread()).id
-        await turn(client, thread, "go")
+        thread = (await gateway.create_thread()).id
+        await turn(gateway, thread, "go")
         clock.now += HOUR - 1
         clock.now += YEAR
         steady.now += HOUR - 1
-        receipt = await client.send(thread, "the red one")
+        receipt = await gateway.send(thread, "the red one")
         assert receipt.outcome == "answer"
 
 

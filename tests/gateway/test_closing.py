@@ -73,8 +73,8 @@ async def test_a_team_is_closed_once_it_is_let_go(tmp_path, how):
         await turn(client, thread, "go")
         match how:
             case "evicted":
-                await client._gateway._dispatcher.rest()
-                client._gateway._sessions.evict(idle=-1)
+                await client._dispatcher.rest()
+                client._sessions.evict(idle=-1)
             case "deleted":
                 await client.delete_thread(thread)
             case "failed":

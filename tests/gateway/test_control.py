@@ -56,8 +56,8 @@ async def test_a_second_client_sees_and_does_what_the_first_can(tmp_path):
         assert await client.agents("a team of old") == {}
         assert (client.owner(), local.owner()) == (os.getpid(), None)
         status = await client.status()
-        assert (status["pid"], status["running"]) == (os.getpid(), 0)
-        assert status["counts"]["threads"] == {"idle": 1}
+        assert (status.pid, status.running) == (os.getpid(), 0)
+        assert status.counts.threads == {"idle": 1}
         await client.delete_thread(thread.id)
         assert await local.threads() == []
 
@@ -88,10 +88,10 @@ async def test_a_watcher_sees_text_as_it_streams_and_is_let_go_at_the_end(tmp_pa
         client = await SocketClient.connect(tmp_path)
         thread = (await client.create_thread()).id
         watching = asyncio.ensure_future(until(client, thread, lambda _: False))
-        while not local._gateway._bus._feeds:  # noqa: ASYNC110 (nothing tells of it)
+        while not local._bus._feeds:  # noqa: ASYNC110 (nothing tells of it)
             await asyncio.sleep(0)
         await turn(local, thread, "go")
-        while len(await local._gateway.store.events(thread)) < 6:  # noqa: ASYNC110 (nor of this)
+        while len(await local.store.events(thread)) < 6:  # noqa: ASYNC110 (nor of this)
             await asyncio.sleep(0)
     with pytest.raises(AssertionError, match=r"text_delta.*message_finished.*turn_finished"):
         await watching
@@ -104,8 +104,8 @@ async def test_hanging_up_ends_the_subscription(tmp_path):
         await local.rename_thread(thread, "u")
         async with aclosing(client.events(thread)) as events:
             await anext(events)
-            assert local._gateway._bus._feeds
-        while local._gateway._bus._feeds:  # noqa: ASYNC110 (nothing tells of it)
+            assert local._bus._feeds
+        while local._bus._feeds:  # noqa: ASYNC110 (nothing tells of it)
             await asyncio.sleep(0)
 
 
@@ -135,7 +135,7 @@ async def test_errors_arrive_as_what_they_were(tmp_path):
         with pytest.raises(NotFound, match="no thread 'none'"):
             await client.thread("none")
         with pytest.raises(GatewayError, match="Not a call"):
-            await client._call("send", wrong=1)
+            await client.call("send", {"wrong": 1})
     with pytest.raises(Closing, match="No gateway answers"):
         await client.threads()
 

@@ -80,7 +80,7 @@ async def test_a_turn_of_one_answer_is_three_commits_the_message_the_beginning_a
     tmp_path, make, parts
 ):
     async with opened(tmp_path, make) as client:
-        store = client._gateway.store
+        store = client.store
         assert isinstance(store, SqliteStore)
         thread = (await client.create_thread()).id
         await turn(client, thread, SAYING)  # the first one also makes the thread and its team
@@ -142,7 +142,7 @@ async def test_chunks_are_never_rows(tmp_path):
             before = (await client.thread(thread)).last_seq
             await client.send(thread, "go")
         events = seen.result()
-        store = client._gateway.store
+        store = client.store
         assert isinstance(store, SqliteStore)
         stored = await store.events(thread, after=before)
         assert store.commits < 20

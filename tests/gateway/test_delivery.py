@@ -7,7 +7,6 @@ from pathlib import Path
 
 from gateway.access.authority import OperatorsOnly
 from gateway.client import Answer
-from gateway.control.local_client import LocalClient
 from gateway.conversation import ConversationKey
 from gateway.delivery.view import View
 from gateway.events import (
@@ -481,7 +480,7 @@ async def test_what_was_written_elsewhere_is_shown_here(tmp_path: Path) -> None:
     async with served(tmp_path, Surface(board), lambda: solo("Hello.", "Again.")) as gateway:
         thread = await say(gateway, "hi")
         await all_told(gateway)
-        await LocalClient(gateway).send(thread, "And you\nthere?")
+        await gateway.send(thread, "And you\nthere?")
         await board.until(lambda b: len(b.posted) == 3)
         await all_told(gateway)
     assert board.texts == ["solo: Hello.", "-- you wrote elsewhere: And you there?", "solo: Again."]

@@ -3,7 +3,6 @@
 import pytest
 
 from gateway.access.authority import Allowed, OperatorsOnly
-from gateway.control.local_client import LocalClient
 from gateway.conversation import Attachment, Author, AwaitedFile, ConversationKey, InboundMessage
 from gateway.events import (
     MessageFinished,
@@ -39,7 +38,7 @@ class Platform:
         self.client = model(calls("wait"), *answers)
         self.teams = ScriptedTeams(lambda: solo(self.client, tools=[self.wait]))
         self.gateway = Gateway(SqliteStore(folder), self.teams, access=Everybody())
-        self.person = LocalClient(self.gateway)
+        self.person = self.gateway
         self._edits = 0
 
     async def wait(self) -> str:

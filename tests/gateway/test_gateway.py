@@ -3,7 +3,6 @@ from contextlib import aclosing
 
 import pytest
 
-from gateway.control.local_client import LocalClient
 from gateway.conversation import Author, ConversationKey, InboundMessage
 from gateway.errors import Closing, NotFound, StoreFull
 from gateway.events import (
@@ -267,11 +266,11 @@ async def test_on_a_platform_new_gives_the_conversation_another_thread(tmp_path)
     teams = ScriptedTeams(lambda: solo("one", "two"))
     async with Gateway(SqliteStore(tmp_path), teams) as gateway:
         first = await gateway.accept(say("hello", "1"))
-        await until(LocalClient(gateway), first.thread, ends)
+        await until(gateway, first.thread, ends)
         same = await gateway.accept(say("again", "2"))
         fresh = await gateway.accept(say("/new", "3"))
         later = await gateway.accept(say("anew", "4"))
-        await until(LocalClient(gateway), later.thread, ends)
+        await until(gateway, later.thread, ends)
     assert same.thread == first.thread
     assert fresh.thread == later.thread != first.thread
 
@@ -308,7 +307,7 @@ async def test_a_full_disk_takes_nothing_and_the_same_message_goes_through_later
             await gateway.accept(message)
         await limit(1_000_000)
         receipt = await gateway.accept(message)
-        events = await until(LocalClient(gateway), receipt.thread, ends)
+        events = await until(gateway, receipt.thread, ends)
     assert [event.text for event in of(MessageFinished, events)] == ["taken"]
 
 
@@ -325,17 +324,16 @@ async def test_a_disk_that_fills_up_in_a_turn_delays_it(tmp_path):
 
     teams = ScriptedTeams(lambda: solo(calls("wait"), "done", tools=[wait]))
     async with Gateway(store, teams) as gateway:
-        client = LocalClient(gateway)
-        thread = (await client.create_thread()).id
-        await client.send(thread, "go")
+        thread = (await gateway.create_thread()).id
+        await gateway.send(thread, "go")
         await door.reached.wait()
         await limit(await store.write(lambda c: c.fetch("PRAGMA page_count")[0][0]) + 4)
         door.open()
         while gateway._sessions.running:  # noqa: ASYNC110 (nothing tells of it)
             await asyncio.sleep(0)
-        assert (await client.thread(thread)).state == "working"
+        assert (await gateway.thread(thread)).state == "working"
         await limit(1_000_000)
-        events = await until(client, thread, ends)
+        events = await until(gateway, thread, ends)
     assert events[-1].outcome == "done"
     assert events[-1].reason
 
@@ -415,7 +413,7 @@ async def test_a_cancelled_caller_does_not_lose_the_turn_of_its_message(tmp_path
         message = InboundMessage(
             key=thread.key, thread=thread.id, author=Author(id="local:operator"), text="hi"
         )
-        sending = asyncio.ensure_future(client._gateway.accept(message))
+        sending = asyncio.ensure_future(client.accept(message))
         await asyncio.sleep(0)
         sending.cancel()
         events = await until(client, thread.id, ends)

@@ -17,7 +17,6 @@ from gateway.base.exit_codes import ExitCode
 from gateway.base.logging import JsonFormatter, WorkingOn
 from gateway.base.metrics import STALE, Vitals
 from gateway.control.health import METRICS_TYPE, PortTaken, serve_health
-from gateway.control.local_client import LocalClient
 from gateway.gateway import Gateway, Limits
 from gateway.store.sqlite.store import SqliteStore
 from tests.fakes.scripted_platform import Platform, installed
@@ -84,10 +83,9 @@ async def test_a_platform_that_falls_silent_is_told_from_one_that_is_heard():
 
 async def test_figures_are_in_prometheus_format_and_have_neither_ids_nor_texts(tmp_path):
     async with watched(tmp_path) as (gateway, get):
-        client = LocalClient(gateway)
-        thread = (await client.create_thread(title=SECRET)).id
-        await turn(client, thread, f"say {SECRET}")
-        await client.send(thread, "/status")
+        thread = (await gateway.create_thread(title=SECRET)).id
+        await turn(gateway, thread, f"say {SECRET}")
+        await gateway.send(thread, "/status")
         for n, good in enumerate((True, True, False)):
             await gateway.store.rate(thread, "part", f"chat:person {n}", good=good)
         gateway.vitals.frame("scripted")
@@ -144,9 +142,8 @@ def lines(monkeypatch, caplog):
 
 async def test_the_log_has_the_ids_of_a_turn_and_not_its_words(tmp_path, lines):
     async with watched(tmp_path) as (gateway, _):
-        client = LocalClient(gateway)
-        thread = (await client.create_thread(title=SECRET)).id
-        events = await turn(client, thread, f"say {SECRET}")
+        thread = (await gateway.create_thread(title=SECRET)).id
+        events = await turn(gateway, thread, f"say {SECRET}")
     [accepted] = [line for line in lines if line["message"].startswith("accepted")]
     assert (accepted["message"], accepted["thread"]) == ("accepted as turn", thread)
     told = [line for line in lines if line["logger"] == "gateway.events"]
@@ -203,9 +200,8 @@ async def test_told_twice_it_ends_without_waiting_for_safe_points(tmp_path):
     teams = ScriptedTeams(lambda: solo(shared, tools=[wait]))
     gateway = Gateway(SqliteStore(tmp_path), teams, limits=limits)
     async with gateway:
-        client = LocalClient(gateway)
-        thread = (await client.create_thread()).id
-        await client.send(thread, "go")
+        thread = (await gateway.create_thread()).id
+        await gateway.send(thread, "go")
         await door.reached.wait()
         gateway.hurry()
     assert (await SqliteStore(tmp_path).thread(thread)).state == "working"

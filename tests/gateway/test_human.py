@@ -5,7 +5,6 @@ import pytest
 
 from gateway.access.authority import Allowed, OperatorsOnly
 from gateway.client import Answer
-from gateway.control.local_client import LocalClient
 from gateway.conversation import Author, Click, ConversationKey, InboundMessage
 from gateway.events import (
     HandedOff,
@@ -76,7 +75,7 @@ def deleting(tools: Tools, *answers, **rules: ToolRule) -> ScriptedTeams:
     )
 
 
-async def asked(client: LocalClient, text: str = "go") -> tuple[str, InputRequested]:
+async def asked(client: Gateway, text: str = "go") -> tuple[str, InputRequested]:
     thread = (await client.create_thread()).id
     await client.send(thread, text)
     events = await until(client, thread, waits)
@@ -372,13 +371,12 @@ async def test_only_operators_approve_and_only_they_or_the_asker_answer(tmp_path
     async with Gateway(
         SqliteStore(tmp_path), deleting(tools, "done"), access=Everybody()
     ) as gateway:
-        client = LocalClient(gateway)
         receipt = await gateway.accept(InboundMessage(key=key, author=ann, text="go"))
-        events = await until(client, receipt.thread, waits)
+        events = await until(gateway, receipt.thread, waits)
         request = of(InputRequested, events)[0].request
         replies = [await gateway.accept(click(author, request, APPROVE)) for author in (ann, bob)]
         assert {reply.reply for reply in replies} == {"This is not yours to answer."}
         assert tools.done == []
-        await client.answer(request, APPROVE)
-        await until(client, receipt.thread, lambda e: ends(e) and not waits(e))
+        await gateway.answer(request, APPROVE)
+        await until(gateway, receipt.thread, lambda e: ends(e) and not waits(e))
     assert tools.done == ["delete a"]

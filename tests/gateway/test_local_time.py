@@ -9,7 +9,6 @@ from gateway.app.operator import owner_status
 from gateway.app.threads import audit_table
 from gateway.base.calendar import local_time
 from gateway.config.budgets import Budget
-from gateway.control.local_client import LocalClient
 from gateway.conversation import Author, ConversationKey, InboundMessage
 from gateway.events import TurnStarted
 from gateway.gateway import Gateway, Limits
@@ -62,14 +61,13 @@ async def test_a_budget_says_when_it_is_whole_again_in_the_zone(tmp_path):
     store = SqliteStore(tmp_path, clock=lambda: NOON)
     teams = ScriptedTeams(lambda: solo("one", "two"))
     async with Gateway(store, teams, limits=limits, clock=lambda: NOON) as gateway:
-        client = LocalClient(gateway)
-        thread = (await client.create_thread()).id
-        await client.send(thread, "go")
-        await until(client, thread, ends)
-        seq = (await client.thread(thread)).last_seq
-        await client.send(thread, "on")
-        events = await until(client, thread, ends, seq)
-        usage = (await client.send(thread, "/usage")).reply
+        thread = (await gateway.create_thread()).id
+        await gateway.send(thread, "go")
+        await until(gateway, thread, ends)
+        seq = (await gateway.thread(thread)).last_seq
+        await gateway.send(thread, "on")
+        events = await until(gateway, thread, ends, seq)
+        usage = (await gateway.send(thread, "/usage")).reply
     assert any("at 05:30 IST" in getattr(event, "text", "") for event in events)
     assert "at 05:30 IST" in usage
 

@@ -10,7 +10,6 @@ import pytest
 from gateway.app.load import load_config
 from gateway.base.redaction import secrets_of
 from gateway.config.problems import ConfigError
-from gateway.control.local_client import LocalClient
 from gateway.events import MessageFinished
 from gateway.factory.teams import TeamFactory
 from gateway.gateway import Gateway
@@ -64,8 +63,7 @@ async def test_an_agent_has_the_tools_of_a_server_beside_its_own(
         teams = TeamFactory(loaded.config, loaded.imports, start_folder=tmp_path)
         # The server ends with the gateway: a task of it that is left would fail the test.
         async with Gateway(SqliteStore(tmp_path / "store"), teams) as gateway:
-            client = LocalClient(gateway)
-            events = await turn(client, (await client.create_thread()).id, "add one and two")
+            events = await turn(gateway, (await gateway.create_thread()).id, "add one and two")
         await teams.aclose()
     assert [event.text for event in of(MessageFinished, events)] == ["3"]
     assert notes.read_text() == "add 1 2\n"

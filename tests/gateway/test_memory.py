@@ -4,7 +4,6 @@ import gc
 import tracemalloc
 
 from gateway.access.authority import Allowed, OperatorsOnly
-from gateway.control.local_client import LocalClient
 from gateway.conversation import Author, ConversationKey, InboundMessage
 from gateway.gateway import Gateway, Limits
 from gateway.store.decisions import PersonLimits
@@ -38,7 +37,7 @@ class Crowd:
                     text="hello",
                 )
             )
-            await until(LocalClient(self._gateway), receipt.thread, ends)
+            await until(self._gateway, receipt.thread, ends)
         self._said += threads
 
 

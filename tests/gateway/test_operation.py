@@ -15,7 +15,6 @@ from gateway.base.logging import log_to
 from gateway.client import Answer
 from gateway.config.budgets import Budget
 from gateway.config.routes import Route
-from gateway.control.local_client import LocalClient
 from gateway.control.socket_client import SocketClient
 from gateway.conversation import (
     LOCAL_OPERATOR,
@@ -151,11 +150,10 @@ def everything_on_disk(folder: Path) -> bytes:
     return b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
 
 
-async def a_thread_with_traces(client: LocalClient, folder: Path) -> str:
+async def a_thread_with_traces(gateway: Gateway, folder: Path) -> str:
     """A thread that has left a secret everywhere a thread can leave one."""
-    gateway = client._gateway
-    thread = (await client.create_thread(title=f"About {SECRET}")).id
-    seq = (await client.thread(thread)).last_seq
+    thread = (await gateway.create_thread(title=f"About {SECRET}")).id
+    seq = (await gateway.thread(thread)).last_seq
     await gateway.accept(
         InboundMessage(
             key=ConversationKey.local(thread),
@@ -169,9 +167,9 @@ async def a_thread_with_traces(client: LocalClient, folder: Path) -> str:
             ),
         )
     )
-    asked = of(InputRequested, await until(client, thread, ends, seq))[0]
-    await client.send(thread, f"/deny {asked.request} because of {SECRET}")
-    await until(client, thread, lambda e: ends(e) and e.outcome == "done", seq)
+    asked = of(InputRequested, await until(gateway, thread, ends, seq))[0]
+    await gateway.send(thread, f"/deny {asked.request} because of {SECRET}")
+    await until(gateway, thread, lambda e: ends(e) and e.outcome == "done", seq)
     (folder / "work" / thread / "note.txt").write_text(SECRET)
     assert everything_on_disk(folder).count(SECRET.encode()) > 1000
     return thread
@@ -203,7 +201,7 @@ async def test_what_is_deleted_leaves_no_trace_on_the_disk(tmp_path, own_log, ho
             case "thread":
                 await client.delete_thread(thread)
             case "person":
-                assert await client._gateway.delete_person(LOCAL_OPERATOR.id) == [thread]
+                assert await client.delete_person(LOCAL_OPERATOR.id) == [thread]
             case "command":
                 receipt = await client.send(thread, "/forget")
                 assert receipt.outcome == "command"
@@ -214,7 +212,7 @@ async def test_what_is_deleted_leaves_no_trace_on_the_disk(tmp_path, own_log, ho
     if how == "age":
         now[0] = 1e11
     async with opened(tmp_path, teams, limits=limits, clock=lambda: now[0]) as client:
-        await client._gateway._life.tidy()
+        await client._life.tidy()
         assert SECRET.encode() not in everything_on_disk(tmp_path)
         assert [each.id for each in await client.threads()] != [thread]
     assert SECRET.encode() not in everything_on_disk(tmp_path)
@@ -241,12 +239,11 @@ async def dora_has_left_traces(gateway: Gateway, board: Board) -> str:
     said = await gateway.accept(
         InboundMessage(key=PLACE, author=DORA, text=f"tell {SECRET}", dedupe=("said",))
     )
-    client = LocalClient(gateway)
-    asked = of(InputRequested, await until(client, said.thread, ends))[0]
+    asked = of(InputRequested, await until(gateway, said.thread, ends))[0]
     for author in (DORA, EMIL):
         click = Click(request=asked.request, answer=Answer(kind="approve_always"))
         await gateway.accept(InboundMessage(key=PLACE, author=author, event="click", click=click))
-    await until(client, said.thread, lambda e: ends(e) and e.outcome == "done")
+    await until(gateway, said.thread, lambda e: ends(e) and e.outcome == "done")
     await all_told(gateway, platform="scripted")
     assert SECRET in str(board.texts)
     await gateway.store.rate(said.thread, "part", DORA.id, good=True)
@@ -321,7 +318,7 @@ async def test_threads_that_are_used_or_wait_are_kept(tmp_path):
     async with opened(tmp_path, lambda: solo("one")) as client:
         thread = (await client.create_thread()).id
         await turn(client, thread, "go")
-        assert await client._gateway.store.expire(0.0) == []
+        assert await client.store.expire(0.0) == []
         assert await client.threads()
 
 
@@ -357,7 +354,7 @@ async def test_a_person_may_forget_a_thread_of_their_own_and_none_that_others_wr
 async def test_idle_teams_are_let_go_and_loaded_again(tmp_path):
     teams = ScriptedTeams(lambda: solo(model("one", "two")))
     async with opened(tmp_path, teams) as client:
-        sessions = client._gateway._sessions
+        sessions = client._sessions
         thread = (await client.create_thread()).id
         await turn(client, thread, "go")
         while not sessions.live:

@@ -15,7 +15,6 @@ from gateway.app.serve import NotServable, served, until_signal
 from gateway.base.exit_codes import ExitCode
 from gateway.config.problems import ConfigError
 from gateway.config.root import Config
-from gateway.control.local_client import LocalClient
 from gateway.control.socket_client import SocketClient
 from gateway.conversation import Author, ConversationKey, InboundMessage
 from gateway.errors import Closing, GatewayError
@@ -130,9 +129,8 @@ def said(text: str) -> InboundMessage:
 
 async def test_the_next_turn_has_the_new_team_and_the_next_message_the_new_rules(folder):
     async with served(load(folder), SqliteStore(folder / "store")) as (gateway, _):
-        client = LocalClient(gateway)
         thread = (await gateway.accept(said("hello"))).thread
-        assert of(MessageFinished, await until(client, thread, ends))[0].text == "old"
+        assert of(MessageFinished, await until(gateway, thread, ends))[0].text == "old"
         write(folder, model="new", about="Better", users="ben")
         text = await gateway.reload(dry_run=False)
         assert text.splitlines() == [
@@ -142,7 +140,7 @@ async def test_the_next_turn_has_the_new_team_and_the_next_message_the_new_rules
             "threads whose team goes on: 1",
         ]
         assert (await gateway.accept(said("hello?"))).outcome == "refused"
-        events = await turn(client, thread, "and you?")
+        events = await turn(gateway, thread, "and you?")
         assert [notice.text for notice in of(Notice, events)] == [GOES_ON]
         assert of(MessageFinished, events)[0].text == "new"
         import parts  # pyright: ignore[reportMissingImports]
@@ -155,15 +153,14 @@ async def test_a_turn_that_runs_ends_with_the_team_it_has(folder):
     async with served(load(folder), SqliteStore(folder / "store")) as (gateway, _):
         import parts  # pyright: ignore[reportMissingImports]
 
-        client = LocalClient(gateway)
         thread = (await gateway.accept(said("hello"))).thread
         await parts.CALLED.wait()
         write(folder, model="new")
         await gateway.reload(dry_run=False)
         assert "held" not in parts.CLOSED
         parts.DOOR.set()
-        assert of(MessageFinished, await until(client, thread, ends))[0].text == "held"
-        assert of(MessageFinished, await turn(client, thread, "now?"))[0].text == "new"
+        assert of(MessageFinished, await until(gateway, thread, ends))[0].text == "held"
+        assert of(MessageFinished, await turn(gateway, thread, "now?"))[0].text == "new"
         assert "held" in parts.CLOSED
 
 
@@ -175,9 +172,8 @@ async def test_a_dry_run_changes_nothing(folder):
         text = await reload(remote, dry_run=True)
         assert text.splitlines()[-1] == "Nothing was changed: this was a dry run."
         assert '-> "parts:new"' in text
-        client = LocalClient(gateway)
-        thread = (await client.create_thread()).id
-        assert of(MessageFinished, await turn(client, thread, "hi"))[0].text == "old"
+        thread = (await gateway.create_thread()).id
+        assert of(MessageFinished, await turn(gateway, thread, "hi"))[0].text == "old"
 
 
 @pytest.mark.parametrize(
@@ -198,9 +194,8 @@ async def test_a_config_that_can_not_be_used_leaves_the_last_good_one(folder, wr
         )
         with pytest.raises(error):
             await gateway.reload(dry_run=False)
-        client = LocalClient(gateway)
         thread = (await gateway.accept(said("hi"))).thread
-        assert of(MessageFinished, await until(client, thread, ends))[0].text == "old"
+        assert of(MessageFinished, await until(gateway, thread, ends))[0].text == "old"
 
 
 async def test_a_process_that_reads_its_config_once_says_so(tmp_path):

@@ -9,7 +9,6 @@ import pytest
 from gateway.access.authority import Allowed, OperatorsOnly, RoutedAccess
 from gateway.app.threads import audit_table
 from gateway.client import Answer
-from gateway.control.local_client import LocalClient
 from gateway.control.socket_client import SocketClient
 from gateway.control.socket_server import serve_control
 from gateway.conversation import Author, Click, ConversationKey, InboundMessage
@@ -86,7 +85,7 @@ class Office:
             clock=self.clock.time,
             steady=self.clock.time,
         )
-        self.person = LocalClient(self.gateway)
+        self.person = self.gateway
         return self.gateway
 
     async def ask(self, text: str = "go") -> InputRequested:

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from gateway.control.local_client import LocalClient
 from gateway.errors import Fenced, StoreFull
 from gateway.events import (
     MessageFinished,
@@ -49,7 +48,7 @@ class Crash:
 
     async def __aenter__(self):
         await self._gateway.__aenter__()
-        return self, LocalClient(self._gateway)
+        return self, self._gateway
 
     def kill(self) -> None:
         async def refused(lease, record):
@@ -320,16 +319,15 @@ async def test_a_turn_whose_lease_is_lost_writes_nothing_more(tmp_path):
     store = SqliteStore(tmp_path)
     teams = ScriptedTeams(lambda: solo(calls("wait"), "too late", tools=[wait]))
     async with Gateway(store, teams) as gateway:
-        client = LocalClient(gateway)
-        thread = (await client.create_thread()).id
-        await client.send(thread, "go")
+        thread = (await gateway.create_thread()).id
+        await gateway.send(thread, "go")
         await door.reached.wait()
         work = await store.begin(thread, "another boot")
         assert isinstance(work, Work)
         door.open()
         while gateway._sessions.running:  # noqa: ASYNC110 (nothing tells of it)
             await asyncio.sleep(0)
-        seq = (await client.thread(thread)).last_seq
+        seq = (await gateway.thread(thread)).last_seq
         await store.record(work.lease, Record())
         with pytest.raises(Fenced):
             await store.record(
@@ -372,10 +370,9 @@ async def test_a_message_that_found_no_room_while_the_next_agent_was_asked_is_sa
 
     store = FullOnce(tmp_path)
     async with Gateway(store, ScriptedTeams(make), limits=AT_ONCE) as gateway:
-        client = LocalClient(gateway)
-        thread = (await client.create_thread()).id
+        thread = (await gateway.create_thread()).id
         async with asyncio.timeout(5):
-            events = await turn(client, thread, "go")
+            events = await turn(gateway, thread, "go")
     assert store.refused
     assert [event.text for event in of(MessageFinished, events)] == ["one", "two"]
     assert len(of(TurnStarted, events)) == 2

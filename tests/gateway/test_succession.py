@@ -92,7 +92,7 @@ async def test_other_participants_begin_anew_with_what_was_said(tmp_path):
         again = await turn(client, thread, "and now?")
         assert of(Notice, again) == []
         assert "I am one." in heard(new)
-        [old] = await client._gateway.store.old_states(thread)
+        [old] = await client.store.old_states(thread)
     assert old.definition == "1"
     assert b"I am one." in b"".join(each.data for each in old.checkpoints)
 

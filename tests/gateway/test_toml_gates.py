@@ -11,7 +11,6 @@ import pytest
 
 from gateway.app.load import load_config
 from gateway.client import Answer
-from gateway.control.local_client import LocalClient
 from gateway.events import InputRequested, MessageFinished, ToolFinished
 from gateway.factory.teams import TeamFactory
 from gateway.gateway import Gateway
@@ -97,8 +96,7 @@ def ran() -> list[str]:
 async def first_turn(folder: Path, text: str) -> list[Any]:
     teams = source(folder, text)
     async with Gateway(SqliteStore(folder / "store"), teams) as gateway:
-        client = LocalClient(gateway)
-        return await turn(client, (await client.create_thread()).id, "go")
+        return await turn(gateway, (await gateway.create_thread()).id, "go")
 
 
 async def test_code_of_a_team_inside_is_denied_unless_the_policy_says_otherwise(folder):
@@ -126,18 +124,16 @@ async def test_code_of_a_team_inside_waits_for_an_approver(folder):
 
 async def test_a_person_inside_of_an_agent_in_a_graph_is_asked_and_answers_after_a_restart(folder):
     async with Gateway(SqliteStore(folder / "store"), source(folder, PERSON)) as gateway:
-        client = LocalClient(gateway)
-        thread = (await client.create_thread()).id
-        events = await turn(client, thread, "go")
+        thread = (await gateway.create_thread()).id
+        events = await turn(gateway, thread, "go")
     [asked] = of(InputRequested, events)
     assert (asked.agent, events[-1].outcome) == ("chief", "waiting")
 
     later = PERSON.replace('"clerk", "Shall it rain?"', '"The office says: yes.", "Printed."')
     async with Gateway(SqliteStore(folder / "store"), source(folder, later)) as gateway:
-        client = LocalClient(gateway)
-        after = (await client.thread(thread)).last_seq
-        await client.answer(asked.request, Answer(kind="text", text="Yes"))
-        events = await until(client, thread, ends, after)
+        after = (await gateway.thread(thread)).last_seq
+        await gateway.answer(asked.request, Answer(kind="text", text="Yes"))
+        events = await until(gateway, thread, ends, after)
     said = [(event.agent, event.text) for event in of(MessageFinished, events)]
     assert said[-2:] == [("office", "The office says: yes."), ("printer", "Printed.")]
     assert events[-1].outcome == "done"

@@ -1,0 +1,164 @@
+"""The operations of the control socket: one row for each, which its server and its client share.
+
+A row names a method of `Operator`, which says what it takes and gives, and how values that are not
+JSON by themselves are written as JSON. `events`, which goes on, and `hello` are in no row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from functools import wraps
+from inspect import Signature, signature
+from pathlib import Path
+from typing import Any, Protocol, TypeVar, cast
+
+from gateway.client import Answer, Client, Receipt, ThreadInfo
+from gateway.runtime.status import Status
+from gateway.store.records import Counts, Person
+from gateway.values import value
+
+M = TypeVar("M", bound=Callable[..., Coroutine[Any, Any, Any]])
+
+
+class Operator(Client, Protocol):
+    """The gateway as its operator sees it, here or behind its Unix socket."""
+
+    async def delete_person(self, person: str) -> list[str]:
+        """Remove whatever is known of a person, with all threads they had a part in; their ids."""
+        ...
+
+    async def pair(self, code: str) -> Person | None:
+        """Let in the person who was told this code; None if it is wrong, used or late."""
+        ...
+
+    async def unpair(self, person: str) -> bool:
+        """Shut somebody out again who was let in with a code; False if they were not."""
+        ...
+
+    async def reload(self, *, dry_run: bool) -> str:
+        """Read the config anew, or only say what that would change. Raises GatewayError."""
+        ...
+
+    async def backup(self, path: Path) -> None:
+        """Write a copy of the store to a file. Raises StoreUnwritable or StoreFull."""
+        ...
+
+    async def restore(self, path: Path) -> None:
+        """Put a backup in the place of the store, for which the gateway begins anew.
+
+        Raises NotFound, StoreError or StoreFull for a backup that can't be used, and GatewayError
+        if the owner does not begin anew by itself.
+        """
+        ...
+
+    async def status(self) -> Status:
+        """Figures for the operator."""
+        ...
+
+
+class Caller(Protocol):
+    """A connection over which operations are called."""
+
+    async def call(self, operation: str, params: Mapping[str, Any]) -> Any:
+        """The result, as JSON. Raises GatewayError."""
+        ...
+
+
+@value
+class Json:
+    """How a type goes to JSON and back."""
+
+    dump: Callable[[Any], Any]
+    load: Callable[[Any], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """A method of `Operator`, and how its result and its parameters are written as JSON."""
+
+    name: str
+    signature: Signature
+    result: Json
+    params: Mapping[str, Json]
+
+    async def serve(self, operator: Operator, params: Mapping[str, Any]) -> Any:
+        """Call it here; parameters and result are JSON. Raises TypeError for other parameters."""
+        loaded = {name: self._json(name).load(param) for name, param in params.items()}
+        _, *arguments = self.signature.bind(operator, **loaded).arguments.items()
+        return self.result.dump(await getattr(operator, self.name)(**dict(arguments)))
+
+    async def call(self, caller: Caller, *args: Any, **kwargs: Any) -> Any:
+        """Call it over a connection."""
+        given = self.signature.bind(caller, *args, **kwargs)
+        given.apply_defaults()
+        _, *params = given.arguments.items()
+        dumped = {name: self._json(name).dump(param) for name, param in params}
+        return self.result.load(await caller.call(self.name, dumped))
+
+    def _json(self, param: str) -> Json:
+        return self.params.get(param, PLAIN)
+
+
+PLAIN = Json(dump=lambda plain: plain, load=lambda plain: plain)
+
+
+def _each(item: Json) -> Json:
+    return Json(
+        dump=lambda items: [item.dump(each) for each in items],
+        load=lambda items: [item.load(each) for each in items],
+    )
+
+
+THREAD = Json(
+    dump=lambda thread: {field.name: getattr(thread, field.name) for field in fields(ThreadInfo)},
+    load=lambda thread: ThreadInfo(**thread),
+)
+RECEIPT = Json(dump=asdict, load=lambda receipt: Receipt(**receipt))
+ANSWER = Json(dump=asdict, load=lambda answer: Answer(**answer))
+PERSON = Json(
+    dump=lambda person: None if person is None else asdict(person),
+    load=lambda person: None if person is None else Person(**person),
+)
+PATH = Json(dump=str, load=Path)
+STATUS = Json(
+    dump=asdict, load=lambda status: replace(Status(**status), counts=Counts(**status["counts"]))
+)
+
+
+OPERATIONS: dict[str, Operation] = {}
+"""The rows of the table below, by their names."""
+
+
+def _operation(method: M, result: Json = PLAIN, **params: Json) -> M:
+    """A row for the method of `Operator`; answers that method, called over its connection."""
+    row = Operation(method.__name__, signature(method), result, params)
+    OPERATIONS[row.name] = row
+
+    @wraps(method)
+    def call(caller: Caller, *args: Any, **kwargs: Any) -> Any:
+        return row.call(caller, *args, **kwargs)
+
+    return cast("M", call)
+
+
+class Operations:
+    """The table: the methods of an `Operator`, on a caller."""
+
+    threads = _operation(Client.threads, _each(THREAD))
+    thread = _operation(Client.thread, THREAD)
+    create_thread = _operation(Client.create_thread, THREAD)
+    rename_thread = _operation(Client.rename_thread)
+    delete_thread = _operation(Client.delete_thread)
+    send = _operation(Client.send, RECEIPT)
+    withdraw = _operation(Client.withdraw)
+    answer = _operation(Client.answer, answer=ANSWER)
+    stop = _operation(Client.stop)
+    agents = _operation(Client.agents)
+    delete_person = _operation(Operator.delete_person)
+    pair = _operation(Operator.pair, PERSON)
+    unpair = _operation(Operator.unpair)
+    reload = _operation(Operator.reload)
+    backup = _operation(Operator.backup, path=PATH)
+    restore = _operation(Operator.restore, path=PATH)
+    status = _operation(Operator.status, STATUS)
