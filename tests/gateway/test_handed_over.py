@@ -4,12 +4,12 @@ import threading
 from functools import partial
 
 import pytest
+from gateway.control.local_client import LocalClient
 
 from gateway.access.authority import RoutedAccess
 from gateway.client import Answer
 from gateway.config.budgets import Budget
 from gateway.config.routes import Route
-from gateway.control.local_client import LocalClient
 from gateway.conversation import (
     LOCAL_OPERATOR,
     Attachment,
