@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import sys
-import threading
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 
-from adapters.discord.console.console import HELP, Console
+from adapters.discord.console.console import Console
 from adapters.discord.testing.simulator import DiscordSimulator
+from adapters.simulation.terminal import Terminal
 
 REFRESH = 0.1
 PATIENCE = 3.0
@@ -42,14 +42,12 @@ class Simulation:
 
     async def talk(self) -> None:
         """Let whoever is at the terminal be the people, until they end it."""
-        _write(f"{HELP}\n")
-        console = Console(self._discord, _write)
-        async with asyncio.TaskGroup() as group:
-            watching = group.create_task(_watch(console), name="discord screen")
-            with suppress(TimeoutError):
-                await self._discord.connected(seconds=PATIENCE)
-            await console.run(_typed(console))
-            watching.cancel()
+        terminal = Terminal()
+        terminal.write(f"{Console.HELP}\n")
+        console = Console(self._discord, terminal.write)
+        with suppress(TimeoutError):
+            await self._discord.connected(seconds=PATIENCE)
+        await terminal.talk(console, partial(asyncio.sleep, REFRESH))
 
 
 @asynccontextmanager
@@ -60,33 +58,3 @@ async def simulate(port: int = 0) -> AsyncGenerator[Simulation]:
             discord.person(name)
         discord.channel("general")
         yield Simulation(discord)
-
-
-async def _watch(console: Console) -> None:
-    while True:
-        await asyncio.sleep(REFRESH)
-        console.screen.refresh()
-
-
-def _write(line: str) -> None:
-    print(line, flush=True)  # noqa: T201
-
-
-async def _typed(console: Console) -> AsyncIterator[str]:
-    """The lines of standard input. They are read in a thread that does not hold the process."""
-    loop = asyncio.get_running_loop()
-    lines: asyncio.Queue[str] = asyncio.Queue()
-
-    def read() -> None:
-        for line in sys.stdin:
-            loop.call_soon_threadsafe(lines.put_nowait, line)
-        loop.call_soon_threadsafe(lines.put_nowait, "")
-
-    threading.Thread(target=read, name="stdin", daemon=True).start()
-    while True:
-        if sys.stdin.isatty():
-            print(console.prompt, end="", flush=True)  # noqa: T201
-        line = await lines.get()
-        if not line:
-            return
-        yield line

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import mimetypes
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Callable
 from pathlib import Path
 
 from adapters.discord.console.screen import Screen
@@ -12,6 +12,7 @@ from adapters.discord.simulator import components
 from adapters.discord.simulator.model import Channel, ChannelType, Interaction
 from adapters.discord.testing.inputs import File, Impossible
 from adapters.discord.testing.simulator import DiscordSimulator
+from adapters.simulation import console as simulation
 
 HELP = """\
 What you type is written by whoever you are, where you are. @parley mentions the application.
@@ -31,23 +32,24 @@ NAME = re.compile(r"@([\w-]+)")
 OPTION = re.compile(r"(?:^|\s)(\w+):(\S+)")
 
 
-class Console:
+class Console(simulation.Console):
     """Takes lines, and does what they say as one of the people."""
+
+    HELP = HELP
+    refusals = (*simulation.Console.refusals, Impossible)
 
     def __init__(self, discord: DiscordSimulator, write: Callable[[str], None]) -> None:
         self._discord = discord
-        self._write = write
-        self.screen = Screen(discord, write)
+        self._screen = Screen(discord, write)
         self._who = discord.person("alice")
         self._where = discord.channel("general")
         self._filled: dict[str, str] = {}
-        self._commands: dict[str, Callable[[str], Awaitable[object]]] = {
+        commands: dict[str, simulation.Command] = {
             "as": self._as,
             "click": self._click,
             "delete": self._delete,
             "edit": self._edit,
             "fill": self._fill,
-            "help": self._help,
             "in": self._in,
             "menu": self._menu,
             "react": self._react,
@@ -57,44 +59,29 @@ class Console:
             "thread": self._thread,
             "upload": self._upload,
         }
+        super().__init__(write, commands)
+
+    @property
+    def screen(self) -> Screen:
+        """What people see."""
+        return self._screen
 
     @property
     def prompt(self) -> str:
         """Who and where one is."""
-        return f"{self._who.name} {self.screen.place(self._where)}> "
-
-    async def run(self, lines: AsyncIterator[str]) -> None:
-        """Do what the lines say until they end, or one is /quit."""
-        async for line in lines:
-            if line.strip() == "/quit":
-                return
-            await self.take(line.strip())
+        return f"{self._who.name} {self._screen.place(self._where)}> "
 
     async def take(self, line: str) -> None:
-        """Do what one line says; what does not work is said."""
-        try:
-            if line.startswith("//"):
-                await self._slash(line[2:])
-            elif line.startswith("/"):
-                name, _, rest = line[1:].partition(" ")
-                if (do := self._commands.get(name)) is None:
-                    raise LookupError(f"there is no /{name}; /help says what there is")  # noqa: TRY301
-                await do(rest.strip())
-            elif line:
-                await self._who.says(self._where, self._mentioning(line))
-        except (Impossible, LookupError, OSError, ValueError) as error:
-            self._write(f"  ({error})")
-        self.screen.refresh()
+        """Do what one line says, and say so where nobody hears it."""
+        await super().take(line)
         if not self._discord.gateway.open_sessions:
             self._write("  (the application is not connected)")
 
-    async def _help(self, _: str) -> None:
-        self._write(HELP)
+    async def _says(self, text: str) -> None:
+        await self._who.says(self._where, self._mentioning(text))
 
     async def _as(self, name: str) -> None:
-        cleaned = name.removeprefix("@")
-        if not cleaned.replace("-", "").isalnum():
-            raise ValueError("a name is made of letters, digits and -")
+        cleaned = simulation.person_name(name)
         direct = self._where.type is ChannelType.DM
         self._who = self._discord.person(cleaned)
         self._where = self._who.direct if direct else self._where
@@ -106,7 +93,7 @@ class Console:
         if not number:
             self._where = self._where.home
             return
-        message = self.screen.message(number)
+        message = self._screen.message(number)
         if message.channel.is_thread:
             self._where = message.channel
         elif message.thread is not None:
@@ -116,7 +103,7 @@ class Console:
 
     async def _reply(self, rest: str) -> None:
         number, _, text = rest.partition(" ")
-        message = self.screen.message(number)
+        message = self._screen.message(number)
         await self._who.says(message.channel, self._mentioning(text), reply_to=message)
 
     async def _slash(self, line: str) -> None:
@@ -135,15 +122,15 @@ class Console:
 
     async def _menu(self, rest: str) -> None:
         number, _, command = rest.partition(" ")
-        await self._who.menu(self.screen.message(number), command)
+        await self._who.menu(self._screen.message(number), command)
 
     async def _click(self, rest: str) -> None:
         number, _, button = rest.partition(" ")
-        await self._who.clicks(self.screen.message(number), button)
+        await self._who.clicks(self._screen.message(number), button)
 
     async def _select(self, rest: str) -> None:
         number, _, choice = rest.partition(" ")
-        message = self.screen.message(number)
+        message = self._screen.message(number)
         for each in components.walk(message.components):
             if each["type"] in components.SELECTS:
                 await self._who.selects(message, each["custom_id"], choice)
@@ -169,14 +156,14 @@ class Console:
 
     async def _edit(self, rest: str) -> None:
         number, _, text = rest.partition(" ")
-        await self._who.edits(self.screen.message(number), self._mentioning(text))
+        await self._who.edits(self._screen.message(number), self._mentioning(text))
 
     async def _delete(self, number: str) -> None:
-        await self._who.deletes(self.screen.message(number))
+        await self._who.deletes(self._screen.message(number))
 
     async def _react(self, rest: str) -> None:
         number, _, emoji = rest.partition(" ")
-        await self._who.reacts(self.screen.message(number), emoji.strip())
+        await self._who.reacts(self._screen.message(number), emoji.strip())
 
     async def _upload(self, rest: str) -> None:
         await self._who.says(self._where, files=[_read(Path(rest))])

@@ -4,55 +4,33 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 
 from adapters.discord.simulator import components
 from adapters.discord.simulator.errors import Json
 from adapters.discord.simulator.model import Channel, ChannelType, Interaction, Message, MessageType
 from adapters.discord.testing.simulator import DiscordSimulator
-from gateway.render.sanitize import sanitize
+from adapters.simulation import screen as simulation
+from adapters.simulation.screen import Printed
 
-INDENT = "      "
 MENTION = re.compile(r"<@!?(\d+)>")
 
 
-@dataclass(slots=True)
-class _Printed:
-    """What stands on the terminal of a message."""
-
-    number: int
-    message: Message
-    lines: list[str] = field(default_factory=list[str])
-    gone: bool = False
-
-
-class Screen:
-    """Writes what has changed since the last time. Every message has a number to name it by."""
+class Screen(simulation.Screen[Message]):
+    """Messages, forms and interactions of all channels."""
 
     def __init__(self, discord: DiscordSimulator, write: Callable[[str], None]) -> None:
+        super().__init__(write)
         self._discord = discord
-        self._write = write
-        self._printed: dict[int, _Printed] = {}
-        self._numbered: list[Message] = []
         self._told: set[int] = set()
-        self._last: Message | None = None
 
-    def message(self, number: str) -> Message:
-        """The message with a number. Raises LookupError."""
-        if not number.isdigit() or not 1 <= int(number) <= len(self._numbered):
-            raise LookupError(f"there is no message {number!r}; messages are named by number")
-        return self._numbered[int(number) - 1]
-
-    def refresh(self) -> None:
-        """Write what is new."""
+    def _look(self) -> None:
         for channel in list(self._discord.world.channels.values()):
             for message in list(channel.messages.values()):
                 if message.type is not MessageType.THREAD_STARTER_MESSAGE:
                     self._show(channel, message)
         for printed in self._printed.values():
-            if printed.message.deleted and not printed.gone:
-                printed.gone = True
-                self._line(f"  [{printed.number}] was deleted")
+            if printed.message.deleted:
+                self._strike(printed)
         for interaction in self._discord.interactions:
             self._show_form(interaction)
         for interaction in self._discord.missed_interactions:
@@ -65,19 +43,14 @@ class Screen:
         return f"#{channel.home.name} / {channel.name}" if channel.is_thread else f"#{channel.name}"
 
     def _show(self, channel: Channel, message: Message) -> None:
-        printed = self._printed.get(message.id)
-        if printed is None:
-            self._numbered.append(message)
-            printed = self._printed[message.id] = _Printed(len(self._numbered), message)
+        printed = self._print(message.id, message)
         lines = list(self._lines(message))
         if lines == printed.lines:
             return
         self._head(channel, message, printed)
-        for line in _news(printed.lines, lines):
-            self._write(sanitize(f"{INDENT}{line}"))
-        printed.lines = lines
+        self._grow(printed, lines)
 
-    def _head(self, channel: Channel, message: Message, printed: _Printed) -> None:
+    def _head(self, channel: Channel, message: Message, printed: Printed[Message]) -> None:
         if self._last is message:
             return
         private = f" (only for {message.visible_to.name})" if message.visible_to else ""
@@ -115,10 +88,6 @@ class Screen:
             self._told.add(interaction.id)
             self._line(text)
 
-    def _line(self, text: str) -> None:
-        self._last = None
-        self._write(sanitize(text))
-
 
 def _texts(message: Message) -> Iterator[str]:
     if message.content:
@@ -142,10 +111,3 @@ def _controls(message: Message) -> Iterator[str]:
 
 def _choices(select: Json) -> str:
     return " | ".join(option["label"] for option in select.get("options") or [])
-
-
-def _news(before: list[str], now: list[str]) -> list[str]:
-    """The lines to write: what was added at the end, or what was not there before."""
-    if before and now[: len(before)] == before:
-        return now[len(before) :]
-    return [line for line in now if line not in before] or now

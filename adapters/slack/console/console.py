@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Callable
 from pathlib import Path
 
+from adapters.simulation import console as simulation
 from adapters.slack.console.screen import Screen
 from adapters.slack.simulator.state import Message
-from adapters.slack.testing.people import Person
 from adapters.slack.testing.simulator import SlackSimulator
 
 HELP = """\
@@ -25,25 +25,26 @@ What you type is written by whoever you are, where you are. @parley mentions the
   //command TEXT       a slash command of the app, such as //parley help"""
 
 
-class Console:
+class Console(simulation.Console):
     """Takes lines, and does what they say as one of the people."""
+
+    HELP = HELP
+    UNKNOWN = "there is no such command; /help says what there is"
 
     def __init__(self, slack: SlackSimulator, write: Callable[[str], None]) -> None:
         self._slack = slack
-        self._write = write
-        self.screen = Screen(slack, write)
+        self._screen = Screen(slack, write)
         self._who = slack.person("alice")
         self._where = "general"
         self._thread: Message | None = None
         self._filled: dict[str, str | list[str]] = {}
-        self._commands: dict[str, Callable[[str], Awaitable[object]]] = {
+        commands: dict[str, simulation.Command] = {
             "as": self._as,
             "click": self._click,
             "close": self._close,
             "delete": self._delete,
             "edit": self._edit,
             "fill": self._fill,
-            "help": self._help,
             "in": self._in,
             "react": self._react,
             "stop": self._stop,
@@ -51,45 +52,30 @@ class Console:
             "thread": self._go,
             "upload": self._upload,
         }
+        super().__init__(write, commands)
+
+    @property
+    def screen(self) -> Screen:
+        """What people see."""
+        return self._screen
 
     @property
     def prompt(self) -> str:
         """Who and where one is."""
         place = "direct" if self._where == self._who.direct else f"#{self._where}"
-        thread = f" in {self.screen.number(self._thread)}" if self._thread else ""
+        thread = f" in {self._screen.number(self._thread)}" if self._thread else ""
         return f"{self._who.name} {place}{thread}> "
 
-    async def run(self, lines: AsyncIterator[str]) -> None:
-        """Do what the lines say until they end, or one is /quit."""
-        async for line in lines:
-            if line.strip() == "/quit":
-                return
-            await self.take(line.strip())
+    async def _says(self, text: str) -> None:
+        await self._who.says(self._where, text, thread=self._thread or "")
 
-    async def take(self, line: str) -> None:
-        """Do what one line says; what does not work is said."""
-        try:
-            if line.startswith("//"):
-                command, _, text = line[1:].partition(" ")
-                await self._who.commands(self._where, command, text)
-            elif line.startswith("/"):
-                name, _, rest = line[1:].partition(" ")
-                await self._commands.get(name, self._unknown)(rest.strip())
-            elif line:
-                await self._who.says(self._where, line, thread=self._thread or "")
-        except (LookupError, OSError, ValueError) as error:
-            self._write(f"  ({error})")
-        self.screen.refresh()
-
-    async def _unknown(self, _: str) -> None:
-        raise LookupError("there is no such command; /help says what there is")
-
-    async def _help(self, _: str) -> None:
-        self._write(HELP)
+    async def _slash(self, line: str) -> None:
+        command, _, text = line.partition(" ")
+        await self._who.commands(self._where, f"/{command}", text)
 
     async def _as(self, name: str) -> None:
         direct = self._where == self._who.direct
-        self._who = self._person(name)
+        self._who = self._slack.person(simulation.person_name(name))
         if direct:
             self._where, self._thread = self._who.direct, None
 
@@ -100,13 +86,13 @@ class Console:
     async def _go(self, number: str) -> None:
         self._thread = None
         if number:
-            channel, message = self._slack.find(self.screen.message(number))
+            channel, message = self._slack.find(self._screen.message(number))
             self._where = channel.name or channel.id
             self._thread = channel.messages[message.root]
 
     async def _click(self, rest: str) -> None:
         number, _, button = rest.partition(" ")
-        await self._who.clicks(self.screen.message(number), button)
+        await self._who.clicks(self._screen.message(number), button)
 
     async def _fill(self, rest: str) -> None:
         name, equals, text = rest.partition("=")
@@ -135,23 +121,17 @@ class Console:
 
     async def _react(self, rest: str) -> None:
         number, _, name = rest.partition(" ")
-        await self._who.reacts(self.screen.message(number), name.strip(": "))
+        await self._who.reacts(self._screen.message(number), name.strip(": "))
 
     async def _upload(self, rest: str) -> None:
         name, data = _file(rest)
         await self._who.uploads(self._where, name, data, thread=self._thread or "")
 
     def _own(self, number: str) -> Message:
-        message = self.screen.message(number)
+        message = self._screen.message(number)
         if message.user != self._who.id:
             raise LookupError(f"message {number} is not {self._who.name}'s")
         return message
-
-    def _person(self, name: str) -> Person:
-        cleaned = name.removeprefix("@")
-        if not cleaned.replace("-", "").isalnum():
-            raise ValueError("a name is made of letters, digits and -")
-        return self._slack.person(cleaned)
 
 
 def _file(written: str) -> tuple[str, bytes]:

@@ -3,52 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 
+from adapters.simulation import screen as simulation
+from adapters.simulation.screen import Printed
 from adapters.slack.simulator.state import Channel, Message, View
 from adapters.slack.testing.people import Person
 from adapters.slack.testing.record import Record
 from adapters.slack.testing.shown import Shown, show
-from gateway.render.sanitize import sanitize
-
-INDENT = "      "
 
 
-@dataclass
-class _Printed:
-    """What stands on the terminal of a message."""
-
-    number: int
-    lines: list[str] = field(default_factory=list)
-    gone: bool = False
-
-
-class Screen:
-    """Writes what has changed since the last time. Every message has a number to name it by."""
+class Screen(simulation.Screen[Message]):
+    """Messages, the work of the app and the modals of all workspaces."""
 
     def __init__(self, slack: Record, write: Callable[[str], None]) -> None:
+        super().__init__(write)
         self._slack = slack
-        self._write = write
-        self._printed: dict[str, _Printed] = {}
-        self._numbers: dict[int, Message] = {}
-        self._last = ""
-        self._wrote = False
         self._working: set[tuple[str, str]] = set()
         self._modals: dict[str, tuple[str, str]] = {}
-
-    def message(self, number: str) -> Message:
-        """The message with a number. Raises LookupError."""
-        if not number.isdigit() or int(number) not in self._numbers:
-            raise LookupError(f"there is no message {number!r}; messages are named by number")
-        return self._numbers[int(number)]
 
     def number(self, message: Message) -> int:
         """The number of a message that was shown."""
         return self._printed[message.ts].number
 
-    def refresh(self) -> bool:
-        """Write what is new; tells whether something was."""
-        self._wrote = False
+    def _look(self) -> None:
         for workspace in self._slack.world.workspaces.values():
             for channel in workspace.channels.values():
                 for message in sorted(channel.messages.values(), key=lambda each: float(each.ts)):
@@ -56,31 +33,24 @@ class Screen:
         self._show_work()
         for person in self._slack.people:
             self._show_modal(person)
-        return self._wrote
 
     def _show(self, channel: Channel, message: Message) -> None:
-        printed = self._printed.get(message.ts)
-        if printed is None:
-            if message.hidden:
-                return
-            printed = self._printed[message.ts] = _Printed(len(self._printed) + 1)
-            self._numbers[printed.number] = message
         if message.hidden:
-            if not printed.gone:
-                printed.gone = True
-                self._line(f"  [{printed.number}] was deleted")
+            if message.ts in self._printed:
+                self._strike(self._printed[message.ts])
             return
+        printed = self._print(message.ts, message)
         shown = show(message, self._slack.world.user(message.user).name)
         lines = list(_lines(shown, self._slack.names))
         if lines == printed.lines:
             return
         self._head(channel, message, shown, printed)
-        for line in _news(printed.lines, lines):
-            self._put(f"{INDENT}{line}")
-        printed.lines = lines
+        self._grow(printed, lines)
 
-    def _head(self, channel: Channel, message: Message, shown: Shown, printed: _Printed) -> None:
-        if self._last == message.ts and shown.stream:
+    def _head(
+        self, channel: Channel, message: Message, shown: Shown, printed: Printed[Message]
+    ) -> None:
+        if self._last is message and shown.stream:
             return
         place = f"#{channel.name}" if channel.name else "direct"
         root = self._printed.get(message.thread_ts)
@@ -88,7 +58,7 @@ class Screen:
         private = " (only for you)" if message.ephemeral else ""
         again = " (changed)" if printed.lines and not shown.stream else ""
         self._line(f"{place} [{printed.number}]{thread} {shown.name}{private}{again}")
-        self._last = message.ts
+        self._last = message
 
     def _show_work(self) -> None:
         working = {(each.channel, each.thread_ts) for each in self._slack.busy}
@@ -112,14 +82,6 @@ class Screen:
         else:
             self._line("  (the modal is closed)")
 
-    def _line(self, text: str) -> None:
-        self._last = ""
-        self._put(text)
-
-    def _put(self, text: str) -> None:
-        self._wrote = True
-        self._write(sanitize(text))
-
 
 def _lines(shown: Shown, names: dict[str, str]) -> Iterable[str]:
     text = shown.text
@@ -135,13 +97,6 @@ def _lines(shown: Shown, names: dict[str, str]) -> Iterable[str]:
         yield " ".join(f"<{each}>" for each in shown.buttons)
     if shown.reactions:
         yield " ".join(f":{each}:" for each in shown.reactions)
-
-
-def _news(before: list[str], now: list[str]) -> Iterable[str]:
-    """The lines to write: what was added at the end, or what was not there before."""
-    if now[: len(before)] == before:
-        return now[len(before) :]
-    return [line for line in now if line not in before] or now
 
 
 def _modal_lines(view: View) -> Iterable[str]:

@@ -1,0 +1,85 @@
+"""Being the people of a simulated platform from a terminal, line by line."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from typing import ClassVar, Protocol, TypeAlias
+
+Command: TypeAlias = Callable[[str], Awaitable[object]]
+
+
+class Refreshed(Protocol):
+    """The screen of a console."""
+
+    def refresh(self) -> bool:
+        """Write what is new; tells whether something was."""
+        ...
+
+
+class Console(ABC):
+    """Takes lines, and does what they say as one of the people."""
+
+    HELP: ClassVar[str]
+    UNKNOWN: ClassVar[str] = "there is no /{name}; /help says what there is"
+    refusals: ClassVar[tuple[type[Exception], ...]] = (LookupError, OSError, ValueError)
+    """What does not work, and is said."""
+
+    def __init__(self, write: Callable[[str], None], commands: Mapping[str, Command]) -> None:
+        self._write = write
+        self._commands = {"help": self._help, **commands}
+
+    @property
+    @abstractmethod
+    def screen(self) -> Refreshed:
+        """What people see."""
+
+    @property
+    @abstractmethod
+    def prompt(self) -> str:
+        """Who and where one is."""
+
+    @abstractmethod
+    async def _says(self, text: str) -> object:
+        """Write a message."""
+
+    @abstractmethod
+    async def _slash(self, line: str) -> object:
+        """Use a slash command of the application."""
+
+    async def run(self, lines: AsyncIterator[str]) -> None:
+        """Do what the lines say until they end, or one is /quit."""
+        async for line in lines:
+            if line.strip() == "/quit":
+                return
+            await self.take(line.strip())
+
+    async def take(self, line: str) -> None:
+        """Do what one line says; what does not work is said."""
+        try:
+            await self._do(line)
+        except self.refusals as error:
+            self._write(f"  ({error})")
+        self.screen.refresh()
+
+    async def _do(self, line: str) -> None:
+        if line.startswith("//"):
+            await self._slash(line[2:])
+        elif line.startswith("/"):
+            name, _, rest = line[1:].partition(" ")
+            if (do := self._commands.get(name)) is None:
+                raise LookupError(self.UNKNOWN.format(name=name))
+            await do(rest.strip())
+        elif line:
+            await self._says(line)
+
+    async def _help(self, _: str) -> None:
+        self._write(self.HELP)
+
+
+def person_name(written: str) -> str:
+    """The name of somebody as it was typed. Raises ValueError where it can't be one."""
+    name = written.removeprefix("@")
+    if not name.replace("-", "").isalnum():
+        raise ValueError("a name is made of letters, digits and -")
+    return name

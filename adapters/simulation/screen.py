@@ -1,0 +1,86 @@
+"""A simulated platform as lines in a terminal: what is new, as it comes."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from gateway.render.sanitize import sanitize
+
+INDENT = "      "
+Message = TypeVar("Message")
+
+
+@dataclass(slots=True)
+class Printed(Generic[Message]):
+    """What stands on the terminal of a message."""
+
+    number: int
+    message: Message
+    lines: list[str] = field(default_factory=list[str])
+    gone: bool = False
+
+
+class Screen(ABC, Generic[Message]):
+    """Writes what has changed since the last time. Every message has a number to name it by."""
+
+    def __init__(self, write: Callable[[str], None]) -> None:
+        self._write = write
+        self._printed: dict[Hashable, Printed[Message]] = {}
+        self._numbered: list[Message] = []
+        self._last: Message | None = None
+        """The message whose lines were written last, with nothing after them."""
+        self._wrote = False
+
+    def message(self, number: str) -> Message:
+        """The message with a number. Raises LookupError."""
+        if not number.isdigit() or not 1 <= int(number) <= len(self._numbered):
+            raise LookupError(f"there is no message {number!r}; messages are named by number")
+        return self._numbered[int(number) - 1]
+
+    def refresh(self) -> bool:
+        """Write what is new; tells whether something was."""
+        self._wrote = False
+        self._look()
+        return self._wrote
+
+    @abstractmethod
+    def _look(self) -> None:
+        """Write what is new."""
+
+    def _print(self, key: Hashable, message: Message) -> Printed[Message]:
+        """What stands there of a message; it gets its number at first sight."""
+        if key not in self._printed:
+            self._numbered.append(message)
+            self._printed[key] = Printed(len(self._numbered), message)
+        return self._printed[key]
+
+    def _grow(self, printed: Printed[Message], lines: list[str]) -> None:
+        """Write the lines of a message that are new."""
+        for line in _news(printed.lines, lines):
+            self._put(f"{INDENT}{line}")
+        printed.lines = lines
+
+    def _strike(self, printed: Printed[Message]) -> None:
+        """Say once that a message was deleted."""
+        if not printed.gone:
+            printed.gone = True
+            self._line(f"  [{printed.number}] was deleted")
+
+    def _line(self, text: str) -> None:
+        """Write a line that belongs to no message, or begins one."""
+        self._last = None
+        self._put(text)
+
+    def _put(self, text: str) -> None:
+        self._wrote = True
+        self._write(sanitize(text))
+
+
+def _news(before: list[str], now: list[str]) -> list[str]:
+    """The lines to write: what was added at the end, or what was not there before."""
+    if now[: len(before)] == before:
+        return now[len(before) :]
+    return [line for line in now if line not in before] or now

@@ -1,0 +1,59 @@
+"""Standard input and output of somebody who is the people of a simulated platform."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable
+
+import click
+
+from adapters.simulation.console import Console
+
+CLEAR_LINE = "\r\x1b[K"
+
+
+class Terminal:
+    """Lines to and from a console. Where a person sits there, the prompt stays below them."""
+
+    def __init__(self) -> None:
+        self._prompts = sys.stdin.isatty() and sys.stdout.isatty()
+
+    def write(self, line: str) -> None:
+        """Write a line, in place of the prompt."""
+        click.echo(f"{CLEAR_LINE}{line}" if self._prompts else line)
+
+    async def talk(self, console: Console, change: Callable[[], Awaitable[object]]) -> None:
+        """Let the console do what is typed, and show what is new after every `change`."""
+        async with asyncio.TaskGroup() as group:
+            watching = group.create_task(self._watch(console, change), name="simulator screen")
+            await console.run(self._typed(console))
+            watching.cancel()
+
+    async def _watch(self, console: Console, change: Callable[[], Awaitable[object]]) -> None:
+        while True:
+            await change()
+            if console.screen.refresh():
+                self._prompt(console)
+
+    def _prompt(self, console: Console) -> None:
+        if self._prompts:
+            click.echo(f"{CLEAR_LINE}{console.prompt}", nl=False)
+
+    async def _typed(self, console: Console) -> AsyncIterator[str]:
+        """The lines of standard input, read in a thread that does not hold the process."""
+        loop = asyncio.get_running_loop()
+        lines: asyncio.Queue[str] = asyncio.Queue()
+
+        def read() -> None:
+            for line in sys.stdin:
+                loop.call_soon_threadsafe(lines.put_nowait, line)
+            loop.call_soon_threadsafe(lines.put_nowait, "")
+
+        threading.Thread(target=read, name="stdin", daemon=True).start()
+        while True:
+            self._prompt(console)
+            if not (line := await lines.get()):
+                return
+            yield line
