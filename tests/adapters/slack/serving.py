@@ -15,6 +15,7 @@ from adapters.slack.testing import SlackSimulator
 from gateway.access.authority import RoutedAccess
 from gateway.config.routes import Route
 from gateway.config.settings import Limits
+from gateway.control.socket_server import serve_control
 from gateway.gateway import Gateway
 from gateway.gateway import Limits as Bounds
 from gateway.registry import ToolRule
@@ -113,7 +114,8 @@ async def served(
     config = config_of(slack, **(settings or {}))
     tokens = TokenStore(store, keys or {})
     bounds = Bounds(parallel_turns=parallel)
-    async with Gateway(store, teams, access=access, limits=bounds, tokens=tokens) as gateway:
+    gateway = Gateway(store, teams, access=access, limits=bounds, tokens=tokens)
+    async with gateway, serve_control(gateway):
         running = SlackAdapter(config, clock=slack.world.clock.time).run(gateway)
         task = asyncio.get_running_loop().create_task(running, name="adapter slack")
         try:
