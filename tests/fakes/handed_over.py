@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from functools import partial
+from inspect import getclosurevars
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
+from gateway.store.sqlite.connection import SqliteConnection
 from gateway.store.sqlite.store import SqliteStore
 
 T = TypeVar("T")
@@ -24,10 +25,10 @@ class HandingStore(SqliteStore):
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        self.handed: list[Callable[[sqlite3.Connection], Any]] = []
+        self.handed: list[Callable[[SqliteConnection], Any]] = []
 
     async def write(
-        self, unit: Callable[[sqlite3.Connection], T], then: Callable[[T], None] | None = None
+        self, unit: Callable[[SqliteConnection], T], then: Callable[[T], None] | None = None
     ) -> T:
         """Run a unit of work."""
         self.handed.append(unit)
@@ -35,8 +36,13 @@ class HandingStore(SqliteStore):
 
     @property
     def units(self) -> set[str]:
-        """The methods of the store by which work was handed over."""
-        return {unit.__qualname__.split(".")[1] for unit in self.handed}
+        """The names of the units of work, or of the operations, that were handed over."""
+        return set(map(_named, self.handed))
+
+
+def _named(unit: Callable[..., Any]) -> str:
+    within = getclosurevars(unit).nonlocals.get("unit", unit)
+    return within.__qualname__.removesuffix(".<locals>.<lambda>").rpartition(".")[2]
 
 
 def live_objects(handed: Any, path: str = "") -> list[str]:

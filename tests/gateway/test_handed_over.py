@@ -4,7 +4,6 @@ import threading
 from functools import partial
 
 import pytest
-from gateway.control.local_client import LocalClient
 
 from gateway.access.authority import RoutedAccess
 from gateway.client import Answer
@@ -69,7 +68,7 @@ async def work_a_day(gateway: Gateway) -> None:
         message = InboundMessage(key=key, author=author, text=text, **more)
         return await gateway.accept(message)
 
-    watched = LocalClient(gateway)
+    watched = gateway
     thread = (await say("go", message_id="1", dedupe=("1",))).thread
     events = await until(watched, thread, ends)
     asked = of(InputRequested, events)[-1].request
