@@ -54,11 +54,10 @@ from gateway.sessions.dispatcher import LocalDispatcher
 from gateway.sessions.event_bus import LocalBus, listening, watch
 from gateway.sessions.human_requests import asking
 from gateway.sessions.lanes import Sessions
-from gateway.sessions.team_change import Fate, affected
 from gateway.store.decisions import Accepted, Stop
 from gateway.store.ids import new_id
 from gateway.store.protocols import SessionStore
-from gateway.store.records import Person, Thread
+from gateway.store.records import Person
 
 LOG = logging.getLogger("gateway")
 
@@ -249,10 +248,6 @@ class Gateway:
         process's own until the gateway is left, which closes it first.
         """
         await self._work.aclose()
-
-    async def affected(self) -> list[tuple[Thread, Fate]]:
-        """The threads whose team has another definition than when they last used it."""
-        return await affected(self._store, self._using.teams)
 
     async def _shut_down(self, lanes: asyncio.Task[None]) -> None:
         self._open = False

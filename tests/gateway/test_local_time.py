@@ -14,7 +14,7 @@ from gateway.events import TurnStarted
 from gateway.gateway import Gateway, Limits
 from gateway.store.records import AuditRow
 from gateway.store.sqlite.store import SqliteStore
-from tests.gateway.scripted import ScriptedTeams, ends, solo, until
+from tests.gateway.scripted import ScriptedTeams, ends, opened, solo, until
 
 NOON = datetime(2026, 7, 1, 12, 0, tzinfo=UTC).timestamp()
 KOLKATA = "Asia/Kolkata"  # half an hour off: no machine's zone by chance
@@ -52,7 +52,7 @@ def test_a_replay_and_an_audit_are_told_in_the_zone():
 
 async def test_the_status_is_told_in_the_zone(tmp_path):
     store = SqliteStore(tmp_path)
-    async with Gateway(store, ScriptedTeams(lambda: solo("one")), clock=lambda: NOON):
+    async with opened(tmp_path, lambda: solo("one"), clock=lambda: NOON):
         assert "since 2026-07-01 17:30" in (await owner_status(store, KOLKATA))[1]
 
 
