@@ -9,10 +9,16 @@ from fnmatch import fnmatchcase
 from gateway.config.settings import Attachments
 from gateway.content.images import image_head
 from gateway.conversation import Attachment, AwaitedFile, MissingFile
+from gateway.store.rulebook import MissingFileWords
 from gateway.values import value
 
 MB = 1_000_000
 NOT_TAKEN = "Your message was not taken: "
+MISSING = MissingFileWords(
+    to_team="(The file {name!r} did not get here: {why}.)",
+    to_people="The file {name!r} did not get to the team: {why}.",
+    too_late="its platform did not deliver it in time; send it again",
+)
 UNKNOWN_TYPES = ("", "application/octet-stream")
 """Types of which only a file's contents show whether it is an image."""
 
@@ -49,6 +55,7 @@ class FetchedFiles:
     files: tuple[Attachment, ...]
     missing: tuple[MissingFile, ...]
     limits: Attachments
+    words: MissingFileWords = MISSING
 
     def sort(self, held: int) -> tuple[list[Attachment], list[MissingFile]]:
         """Those that are taken in a thread with so many bytes of files, one after the other, and

@@ -15,7 +15,7 @@ from gateway.content.attachments import refusal
 from gateway.conversation import InboundMessage
 from gateway.inbound.answers import answer_in_words, decide_answer, is_approver, is_over
 from gateway.inbound.commands import Command, parse_command
-from gateway.inbound.replies import reply_to
+from gateway.inbound.replies import offer_after, reply_to
 from gateway.sessions.dispatcher import Crowd
 from gateway.store.decisions import (
     Again,
@@ -36,7 +36,7 @@ from gateway.store.decisions import (
     TellUsage,
 )
 from gateway.store.records import crowds_of
-from gateway.store.rulebook import Fact
+from gateway.store.rulebook import Fact, MessageMissed, Offer
 from gateway.values import value
 
 PAIR = (
@@ -119,6 +119,10 @@ class MessageRules:
     def reply(self, fact: Fact) -> str:
         """Say in words what a command has found."""
         return reply_to(fact, self.usage)
+
+    def offer(self, missed: MessageMissed) -> Offer:
+        """Offer people what may be done about a message that was changed too late."""
+        return offer_after(missed)
 
     def decide(self, situation: Situation) -> Decision:
         """Decide what becomes of the message in this situation."""

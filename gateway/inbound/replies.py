@@ -3,7 +3,17 @@
 from __future__ import annotations
 
 from gateway.budgets.usage import UsageRules
-from gateway.store.rulebook import Fact, UsageFound
+from gateway.store.rulebook import (
+    Fact,
+    GrantRevoked,
+    MessageFound,
+    MessageMissed,
+    Offer,
+    UsageFound,
+)
+
+REVOKED = "{tool} is asked for again before it runs."
+NOT_GRANTED = "{tool} was not approved for this thread by you or for you; /grants lists what was."
 
 
 def reply_to(fact: Fact, usage: UsageRules) -> str:
@@ -11,3 +21,38 @@ def reply_to(fact: Fact, usage: UsageRules) -> str:
     match fact:
         case UsageFound(thread=thread, used=used):
             return usage.text(thread, used)
+        case MessageFound():
+            return _about(fact)
+        case GrantRevoked(tool=tool, revoked=revoked):
+            return (REVOKED if revoked else NOT_GRANTED).format(tool=tool)
+
+
+def _about(found: MessageFound) -> str:
+    match found.outcome:
+        case "not yours":
+            return "That message is not yours."
+        case "not waiting":
+            return f"No message with the number {found.inbox} waits here; /queue lists them."
+        case "taken back":
+            return f"Message {found.inbox} is taken back."
+        case "comes first":
+            return f"Message {found.inbox} comes next."
+        case "nothing to repeat":
+            return "There is nothing to run again: it was done already, or taken back."
+
+
+def offer_after(missed: MessageMissed) -> Offer:
+    """The command that is offered after a change which came too late."""
+    match missed.event:
+        case "edited":
+            return Offer(
+                text="A message was edited after the team had got it.",
+                command=f"/again {missed.inbox}",
+                label="Run it again",
+            )
+        case "deleted":
+            return Offer(
+                text="The message that the team works on was deleted.",
+                command="/stop",
+                label="Stop",
+            )

@@ -13,12 +13,20 @@ from gateway.runtime.housekeeping import Upkeep
 from gateway.runtime.settings import InUse
 from gateway.sessions.dispatcher import LocalDispatcher
 from gateway.sessions.event_bus import EventBus
-from gateway.sessions.expiry import Deadlines
+from gateway.sessions.expiry import Deadlines, RequestTimes
 from gateway.sessions.lanes import Sessions
-from gateway.sessions.team_change import affected
+from gateway.sessions.team_change import REASON, WITHDRAWN, affected
 from gateway.store.protocols import SessionStore
+from gateway.store.rulebook import RecoveryWords
+from gateway.store.turn_records import MAX_RESUMES
 
 LOG = logging.getLogger("gateway")
+
+RECOVERY = RecoveryWords(
+    interrupted="The answer was interrupted; it goes on where it stood.",
+    parked=f"The answer was interrupted {MAX_RESUMES + 1} times, so it is not tried again. "
+    "Your next message goes on from there.",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +61,7 @@ class Life:
 
     async def recover(self) -> None:
         """Go on with what an earlier process left."""
-        for left in await self._store.recover(self._boot):
+        for left in await self._store.recover(self._boot, RECOVERY):
             for message in left.open_messages:
                 shown = TextDelta(
                     thread=left.thread,
@@ -71,7 +79,7 @@ class Life:
         changed = await affected(self._store, self._using.teams)
         gone = [thread.id for thread, fate in changed if fate == "begins anew"]
         if gone:
-            added = await self._store.withdraw_questions(gone)
+            added = await self._store.withdraw_questions(gone, reason=REASON, notice=WITHDRAWN)
             for thread, events in added.items():
                 self._bus.publish(thread, events)
 
@@ -95,7 +103,9 @@ class Life:
     async def _settle_due(self) -> float | None:
         """Let requests expire, and remind of them; when that is to be done next."""
         settled = await self._store.settle_due(
-            self._using.access.operators, self._trust.now(), jumped=self._trust.jumped
+            RequestTimes(operators=self._using.access.operators),
+            self._trust.now(),
+            jumped=self._trust.jumped,
         )
         for thread, events in settled.events.items():
             self._bus.publish(thread, events)

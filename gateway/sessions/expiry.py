@@ -7,12 +7,49 @@ import logging
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
+from gateway.access.operators import Operators
+from gateway.client import Answer
 from gateway.errors import GatewayError
+from gateway.store.records import Request
+from gateway.values import value
 
 LOG = logging.getLogger("gateway")
 
 SHORTEST, LONGEST = 0.05, 30.0
 """Seconds between two looks: clocks are set, machines sleep, and new requests come up."""
+
+
+EXPIRED = "expired: nobody decided in time"
+EXPIRED_QUESTION = "expired: nobody answered in time"
+UNANSWERED = "(Nobody has answered in time. Go on without the answer, or say that you can't.)"
+
+
+@value
+class RequestTimes:
+    """The rules about requests whose time has come, in words for people and for the team."""
+
+    operators: Operators
+
+    def who_may_answer(self, request: Request) -> tuple[str, ...]:
+        """The people (Author.id) to turn to with this request, as far as they are named."""
+        return self.operators.who_may_answer(request)
+
+    def reminder(self, request: Request, age: float) -> str:
+        """A reminder of a request that has been open for so many seconds."""
+        return f"Waiting for {_span(age)}: {request.prompt}"
+
+    def expired(self, request: Request) -> tuple[str, Answer]:
+        """An approval is denied, and a question has a sentence for an answer."""
+        if request.kind == "approval":
+            return EXPIRED, Answer(kind="deny")
+        return EXPIRED_QUESTION, Answer(kind="text", text=UNANSWERED)
+
+
+def _span(seconds: float) -> str:
+    hours = round(seconds / 3600)
+    if hours < 1:
+        return "less than an hour"
+    return f"{hours} hours" if hours > 1 else "an hour"
 
 
 class Deadlines:

@@ -12,6 +12,7 @@ from typing import TypeGuard
 from gateway.base.logging import WorkingOn
 from gateway.base.metrics import Vitals
 from gateway.budgets.ledger import Ledger
+from gateway.content.attachments import MISSING
 from gateway.errors import Fenced, GatewayError, TeamUnusable
 from gateway.registry import Holdings, TeamInfo, TeamSource
 from gateway.sessions.dispatcher import Dispatcher
@@ -83,7 +84,9 @@ class Sessions:
     async def drain(self, thread: str) -> bool:
         """Run the thread's next turn, if it has one; True if there is more to do."""
         try:
-            work = await self._store.begin(thread, self._boot, quiet=self.terms.quiet)
+            work = await self._store.begin(
+                thread, self._boot, words=MISSING, quiet=self.terms.quiet
+            )
             if isinstance(work, Later):
                 self._dispatcher.put_off(thread, work.seconds)
                 return False

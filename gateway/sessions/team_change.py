@@ -28,6 +28,11 @@ BEGINS_ANEW = (
     "The team was changed and can't go on with what the earlier one remembered. A new one begins, "
     "and is told what was said here."
 )
+REASON = "the team was changed"
+WITHDRAWN = (
+    "The team was changed, and its question is withdrawn. Your next message goes to the new team, "
+    "which knows what was said here."
+)
 LONGEST = 100_000
 """Characters of what was said that a new team is told: the last ones."""
 
@@ -100,6 +105,7 @@ class Successor:
             participants=info.participants,
             notice=BEGINS_ANEW,
             replaces=thread.definition,
+            reason=REASON,
             stands=await live.checkpoint(),
         )
         self._log.show(await self._store.succeed(self._log.lease, begins))

@@ -30,7 +30,14 @@ from gateway.store.records import (
     Thread,
     Used,
 )
-from gateway.store.rulebook import CodeCheck, FileRules, Respondents, Rulebook
+from gateway.store.rulebook import (
+    CodeCheck,
+    FileRules,
+    MissingFileWords,
+    RecoveryWords,
+    RequestRules,
+    Rulebook,
+)
 from gateway.store.turn_records import (
     Joined,
     Later,
@@ -244,11 +251,13 @@ class SessionStore(SessionReader, Outbox, Protocol):
         """
         ...
 
-    async def recover(self, boot: str) -> list[Recovered]:
+    async def recover(self, boot: str, words: RecoveryWords) -> list[Recovered]:
         """Judge what earlier boots left behind; call once, before anything is run."""
         ...
 
-    async def begin(self, thread: str, boot: str, *, quiet: float = 0.0) -> Work | Later | None:
+    async def begin(
+        self, thread: str, boot: str, *, words: MissingFileWords, quiet: float = 0.0
+    ) -> Work | Later | None:
         """Claim the thread and its next turn: one that goes on, or that of the first waiting
         message, once nobody has written for `quiet` seconds where the thread collects.
         """
@@ -258,11 +267,9 @@ class SessionStore(SessionReader, Outbox, Protocol):
         """Take what waits into the turn, if the thread's mode says so. Raises Fenced."""
         ...
 
-    async def settle_due(
-        self, respondents: Respondents, by: float, *, jumped: float = 0.0
-    ) -> Settled:
-        """Let requests expire whose time is over, and remind `respondents` of those that are open
-        for long.
+    async def settle_due(self, rules: RequestRules, by: float, *, jumped: float = 0.0) -> Settled:
+        """Let requests expire whose time is over, and remind of those that are open for long, as
+        the rules say.
 
         `by` is the time of day as if no clock had been set since this boot, and `jumped` by how
         many seconds it was: the next boot's `recover` reckons with that.
@@ -274,7 +281,7 @@ class SessionStore(SessionReader, Outbox, Protocol):
         ...
 
     async def withdraw_questions(
-        self, threads: Collection[str]
+        self, threads: Collection[str], *, reason: str, notice: str
     ) -> Mapping[str, tuple[SessionEvent, ...]]:
         """End the turns of these threads that wait for answers; what this adds to each."""
         ...

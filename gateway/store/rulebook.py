@@ -7,8 +7,9 @@ The thread that writes runs them, so they hold nothing that changes, and reach n
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 
+from gateway.client import Answer
 from gateway.conversation import Attachment, MissingFile
 from gateway.store.decisions import Decision, Situation, UsageQuery
 from gateway.store.records import Request, Thread, Used
@@ -23,8 +24,41 @@ class UsageFound:
     used: Mapping[UsageQuery, Used]
 
 
-Fact: TypeAlias = UsageFound
+@value
+class MessageFound:
+    """The outcome of a command about one message, which it names by its number."""
+
+    outcome: Literal["not yours", "not waiting", "taken back", "comes first", "nothing to repeat"]
+    inbox: int
+
+
+@value
+class GrantRevoked:
+    """The outcome of a command that takes grants of a tool back: whether there were any."""
+
+    tool: str
+    revoked: bool
+
+
+Fact: TypeAlias = UsageFound | MessageFound | GrantRevoked
 """Results of commands that only the store knows, and that their senders are told of."""
+
+
+@value
+class MessageMissed:
+    """A message that was edited or deleted on its platform once the team had it."""
+
+    event: Literal["edited", "deleted"]
+    inbox: int
+
+
+@value
+class Offer:
+    """A sentence for people with the command that they may answer it by, and its button."""
+
+    text: str
+    command: str
+    label: str
 
 
 class Rulebook(Protocol):
@@ -38,21 +72,60 @@ class Rulebook(Protocol):
         """Say in words what a command has found; the words are kept with its row."""
         ...
 
+    def offer(self, missed: MessageMissed) -> Offer:
+        """Offer people what may be done about a message that was changed too late."""
+        ...
+
+
+@value
+class MissingFileWords:
+    """Sentences about a file that did not get here, with places for its `name` and for `why`."""
+
+    to_team: str
+    to_people: str
+    too_late: str
+    """The reason where nobody fetched it in time."""
+
 
 class FileRules(Protocol):
     """The files that were fetched for a message, and which of them a thread may have."""
+
+    @property
+    def words(self) -> MissingFileWords:
+        """Sentences about those that are missing."""
+        ...
 
     def sort(self, held: int) -> tuple[Sequence[Attachment], Sequence[MissingFile]]:
         """Those that are kept in a thread that has so many bytes of files, and those left out."""
         ...
 
 
-class Respondents(Protocol):
-    """The people who may answer requests."""
+class RequestRules(Protocol):
+    """The rules about requests whose time has come."""
 
     def who_may_answer(self, request: Request) -> tuple[str, ...]:
         """The people (Author.id) to turn to with this request, as far as they are named."""
         ...
+
+    def reminder(self, request: Request, age: float) -> str:
+        """A reminder of a request that has been open for so many seconds."""
+        ...
+
+    def expired(self, request: Request) -> tuple[str, Answer]:
+        """The outcome, for people, of a request that nobody answered, and what stands for the
+        answer.
+        """
+        ...
+
+
+@value
+class RecoveryWords:
+    """Sentences about a turn that a crash interrupted."""
+
+    interrupted: str
+    """It goes on."""
+    parked: str
+    """It is not tried again."""
 
 
 class CodeCheck(Protocol):

@@ -168,13 +168,14 @@ class Succession:
     """The definition under which a thread's team goes on, and what the thread is told of that.
 
     `replaces`: a new team begins instead of one with this definition, whose state is put away and
-    whose questions are closed.
+    whose questions are closed for this `reason`.
     """
 
     definition: str
     participants: tuple[str, ...]
     notice: str = ""
     replaces: str = ""
+    reason: str = ""
     stands: Checkpoint | None = None
     """How the new team begins, which was told what was said."""
 

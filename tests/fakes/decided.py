@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gateway.store.decisions import Decision, Enqueue, Situation
-from gateway.store.rulebook import Fact
+from gateway.store.rulebook import Fact, MessageMissed, Offer
 from gateway.values import value
 
 
@@ -20,3 +20,7 @@ class Decided:
     def reply(self, fact: Fact) -> str:
         """Nothing: no test of a store asks for words."""
         return ""
+
+    def offer(self, missed: MessageMissed) -> Offer:
+        """Nothing in words, either."""
+        return Offer(text="", command="", label="")

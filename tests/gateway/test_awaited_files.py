@@ -7,6 +7,7 @@ import pytest
 
 from gateway.access.authority import Allowed, OperatorsOnly
 from gateway.config.settings import Attachments
+from gateway.content.attachments import MISSING
 from gateway.conversation import (
     AWAITED_SECONDS,
     Attachment,
@@ -182,11 +183,11 @@ async def test_a_turn_begins_without_files_that_do_not_come_in_time(tmp_path, mo
     async with opened(tmp_path, mode=mode, clock=lambda: now[0]) as gateway:
         receipt = await gateway.accept(said("look", PLAN))
     async with store.own():
-        wait = await store.begin(receipt.thread, "boot")
+        wait = await store.begin(receipt.thread, "boot", words=MISSING)
         assert isinstance(wait, Later)
         assert 0 < wait.seconds <= AWAITED_SECONDS
         now[0] += wait.seconds
-        work = await store.begin(receipt.thread, "boot")
+        work = await store.begin(receipt.thread, "boot", words=MISSING)
     assert isinstance(work, Work)
     late = "its platform did not deliver it in time; send it again"
     assert work.messages[0].text == f"look\n(The file 'plan.txt' did not get here: {late}.)"

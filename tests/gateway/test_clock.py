@@ -18,9 +18,9 @@ from gateway.gateway import Gateway, Limits
 from gateway.inbound.policy import BOT_MESSAGES
 from gateway.registry import ToolRule
 from gateway.sessions import expiry as deadlines
+from gateway.sessions.expiry import EXPIRED, EXPIRED_QUESTION
 from gateway.store.sqlite.store import SqliteStore
 from gateway.store.turn_records import Settled
-from gateway.store.units.expiry import EXPIRED, EXPIRED_QUESTION
 from teams import RoundRobinGroupChat
 from teams.agents import AssistantAgent, UserProxyAgent
 from teams.conditions import MaxMessageTermination

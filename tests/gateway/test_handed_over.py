@@ -68,9 +68,8 @@ async def work_a_day(gateway: Gateway) -> None:
         message = InboundMessage(key=key, author=author, text=text, **more)
         return await gateway.accept(message)
 
-    watched = gateway
     thread = (await say("go", message_id="1", dedupe=("1",))).thread
-    events = await until(watched, thread, ends)
+    events = await until(gateway, thread, ends)
     asked = of(InputRequested, events)[-1].request
     await say("wait", message_id="2", dedupe=("2",))
     await say("wait a bit", message_id="2", dedupe=("2/e",), event="edit")
@@ -81,7 +80,7 @@ async def work_a_day(gateway: Gateway) -> None:
         await say(command, LOCAL_OPERATOR)
     click = Click(request=asked, answer=Answer(kind="approve_always"))
     await say("", LOCAL_OPERATOR, event="click", click=click)
-    await until(watched, thread, ends, events[-1].seq)
+    await until(gateway, thread, ends, events[-1].seq)
     await gateway._life._settle_due()
     told = await say("hello", BOB, DIRECT, direct=True)
     code = told.reply.split("parley pair ")[1].split("`")[0]

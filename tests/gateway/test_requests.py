@@ -23,8 +23,8 @@ from gateway.events import (
 from gateway.gateway import Gateway, Limits
 from gateway.registry import ToolRule
 from gateway.sessions import expiry as deadlines
+from gateway.sessions.expiry import EXPIRED, EXPIRED_QUESTION, UNANSWERED
 from gateway.store.sqlite.store import SqliteStore
-from gateway.store.units.expiry import EXPIRED, EXPIRED_QUESTION, UNANSWERED
 from teams import RoundRobinGroupChat
 from teams.agents import AssistantAgent, UserProxyAgent
 from teams.conditions import TextMentionTermination

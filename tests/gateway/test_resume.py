@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from gateway.content.attachments import MISSING
 from gateway.errors import Fenced, StoreFull
 from gateway.events import (
     MessageFinished,
@@ -17,9 +18,9 @@ from gateway.events import (
 )
 from gateway.gateway import Gateway, Limits
 from gateway.registry import ToolRule
+from gateway.runtime.lifecycle import RECOVERY
 from gateway.store.sqlite.store import SqliteStore
 from gateway.store.turn_records import MAX_RESUMES, Record, Work
-from gateway.store.units.recovery import INTERRUPTED, PARKED
 from teams import RoundRobinGroupChat
 from teams.agents import AssistantAgent
 from tests.gateway.scripted import (
@@ -120,7 +121,7 @@ async def test_finished_calls_are_not_run_again_and_unfinished_ones_are_said_to_
     assert {name for name, event in results.items() if event.unknown} == {"second", "third"}
     assert all(results[name].failed for name in ("second", "third"))
     notices = [notice.text for notice in of(Notice, events)]
-    assert notices[0] == INTERRUPTED
+    assert notices[0] == RECOVERY.interrupted
     assert sorted(notices[1:]) == [
         f"Whether {name} took effect before the interruption is unknown."
         for name in ("second", "third")
@@ -254,7 +255,9 @@ async def test_a_turn_that_keeps_crashing_is_parked_and_the_next_message_goes_on
         went_on = await turn(client, thread, "try something else")
         assert (await client.thread(thread)).state == "idle"
     assert parked[-1].outcome == "interrupted"
-    assert [notice.text for notice in of(Notice, parked)] == [INTERRUPTED] * MAX_RESUMES + [PARKED]
+    assert [notice.text for notice in of(Notice, parked)] == [
+        RECOVERY.interrupted
+    ] * MAX_RESUMES + [RECOVERY.parked]
     assert [event.text for event in of(MessageFinished, went_on)] == ["Better now."]
 
 
@@ -322,7 +325,7 @@ async def test_a_turn_whose_lease_is_lost_writes_nothing_more(tmp_path):
         thread = (await gateway.create_thread()).id
         await gateway.send(thread, "go")
         await door.reached.wait()
-        work = await store.begin(thread, "another boot")
+        work = await store.begin(thread, "another boot", words=MISSING)
         assert isinstance(work, Work)
         door.open()
         while gateway._sessions.running:  # noqa: ASYNC110 (nothing tells of it)

@@ -57,7 +57,7 @@ class Acceptance:
         self.message = message
         self.met = situation
         self.decision = rulebook.decide(situation)
-        self._rulebook = rulebook
+        self.rulebook = rulebook
         self.new = new
         self.kind = kind
         self.now = now
@@ -112,7 +112,7 @@ class Acceptance:
 
     def told(self, fact: Fact) -> Accepted:
         """The message is done with once its sender is told a fact."""
-        return self.closed("command", reply=self._rulebook.reply(fact))
+        return self.closed("command", reply=self.rulebook.reply(fact))
 
     def request_stop(self, thread: str, reason: str = "") -> str:
         """Ask the thread's turn to end; its id, "" if there is none."""

@@ -19,15 +19,11 @@ from gateway.events import Notice, SessionEvent
 from gateway.store.connection import Connection, Row, first, scalar
 from gateway.store.decisions import Brought
 from gateway.store.records import Thread
-from gateway.store.rulebook import FileRules
+from gateway.store.rulebook import FileRules, MissingFileWords
 from gateway.store.units.attachments import attach
 from gateway.store.units.events import add_events
 from gateway.store.units.queue import open_turn
 from gateway.store.units.rows import MessageRow, find_thread
-
-LEFT_OUT = "(The file {name!r} did not get here: {why}.)"
-TOLD = "The file {name!r} did not get to the team: {why}."
-NOT_IN_TIME = "its platform did not deliver it in time; send it again"
 
 
 def expect(connection: Connection, inbox: int, files: Sequence[AwaitedFile], now: float) -> None:
@@ -89,34 +85,40 @@ def bring(connection: Connection, now: float, inbox: int, files: FileRules) -> B
     thread = find_thread(connection, row["thread"])
     taken, missing = files.sort(thread.attached)
     attach(connection, inbox, taken)
-    events = _complete(connection, row, missing, now)
+    events = _complete(connection, row, missing, files.words, now)
     steer = open_turn(connection, thread.id) if thread.mode == "steer" else ""
     return Brought(thread=thread.id, events=events, steer=steer)
 
 
-def give_up(connection: Connection, turn: str, now: float) -> tuple[SessionEvent, ...]:
+def give_up(
+    connection: Connection, turn: str, words: MissingFileWords, now: float
+) -> tuple[SessionEvent, ...]:
     """Let a turn begin without what did not come in time."""
     rows = connection.fetch(
         "SELECT * FROM inbox WHERE turn = :turn AND awaits IS NOT NULL", {"turn": turn}
     )
     told: list[SessionEvent] = []
     for row in rows:
-        late = [MissingFile(name=file.name, why=NOT_IN_TIME) for file in _files(row)]
-        told += _complete(connection, row, late, now)
+        late = [MissingFile(name=file.name, why=words.too_late) for file in _files(row)]
+        told += _complete(connection, row, late, words, now)
     return tuple(told)
 
 
 def _complete(
-    connection: Connection, row: Row, missing: Sequence[MissingFile], now: float
+    connection: Connection,
+    row: Row,
+    missing: Sequence[MissingFile],
+    words: MissingFileWords,
+    now: float,
 ) -> tuple[SessionEvent, ...]:
     """Let a message wait for nothing, and say what is missing: to the team and to its author."""
-    lines = [LEFT_OUT.format(name=each.name, why=each.why) for each in missing]
+    lines = [words.to_team.format(name=each.name, why=each.why) for each in missing]
     connection.execute(
         "UPDATE inbox SET awaits = NULL, text = :text, untrusted = quotes <> '[]'"
         " OR EXISTS (SELECT 1 FROM attachments WHERE inbox = inbox.id) WHERE id = :inbox",
         {"inbox": row["id"], "text": "\n".join(filter(None, [row["text"], *lines]))},
     )
-    told = "\n".join(TOLD.format(name=each.name, why=each.why) for each in missing)
+    told = "\n".join(words.to_people.format(name=each.name, why=each.why) for each in missing)
     notices = [Notice(thread=row["thread"], text=told, level="warning")] if told else []
     return add_events(connection, row["thread"], notices, now)
 

@@ -9,6 +9,7 @@ from gateway.events import HumanText, SessionEvent, TurnStarted
 from gateway.store.connection import Connection, first, scalar
 from gateway.store.ids import next_id
 from gateway.store.records import NOTHING_USED, Thread, TurnStatus
+from gateway.store.rulebook import MissingFileWords
 from gateway.store.turn_records import Later, Lease, QueuedMessage, Work
 from gateway.store.units import awaited_files as awaited
 from gateway.store.units import usage, work
@@ -76,7 +77,13 @@ class _Turn:
 
 
 def begin(
-    connection: Connection, now: float, thread: str, boot: str, *, quiet: float = 0.0
+    connection: Connection,
+    now: float,
+    thread: str,
+    boot: str,
+    *,
+    words: MissingFileWords,
+    quiet: float = 0.0,
 ) -> Work | Later | None:
     """Claim the thread's next turn: the open one if it can go on, else the first message's."""
     row = first(connection, _STANDS, {"thread": thread})
@@ -94,7 +101,7 @@ def begin(
     wait = max(wait, awaited.wait(connection, message, begun, now))
     if wait > 0:
         return Later(seconds=wait)
-    return _start(connection, begun, stands, message, boot, now)
+    return _start(connection, begun, stands, message, boot, words, now)
 
 
 def _resume(connection: Connection, thread: Thread, stands: _Stands, boot: str, now: float) -> Work:
@@ -133,6 +140,7 @@ def _start(
     stands: _Stands,
     message: MessageRow,
     boot: str,
+    words: MissingFileWords,
     now: float,
 ) -> Work:
     turn = _open(connection, thread, stands, message, now)
@@ -141,7 +149,7 @@ def _start(
         messages, asked_at = (work.queued(connection, message),), message.received_at
         told: tuple[HumanText, ...] = (work.human_text(messages[0]),)
     else:
-        late = awaited.give_up(connection, turn.id, now)
+        late = awaited.give_up(connection, turn.id, words, now)
         messages = work.messages_of(connection, thread.id, turn.id)
         told = work.shown_of(connection, turn.id)
         asked_at = work.asked_at(connection, turn.id) or now

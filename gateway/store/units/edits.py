@@ -10,18 +10,11 @@ from typing import TypeAlias
 from gateway.conversation import Author
 from gateway.events import SessionEvent
 from gateway.store.decisions import Accepted, Again, Cancel, Change, Drop, First, Revoke, SetMode
+from gateway.store.rulebook import GrantRevoked, MessageFound, MessageMissed
 from gateway.store.units import grants, queue, targets
 from gateway.store.units.acceptance import Acceptance, is_untrusted, quotes_as_json
 from gateway.store.units.attachments import attach
 from gateway.store.units.rows import author_of, quotes_of
-
-NOT_YOURS = "That message is not yours."
-NOT_WAITING = "No message with the number {inbox} waits here; /queue lists them."
-TAKEN_BACK = "Message {inbox} is taken back."
-COMES_FIRST = "Message {inbox} comes next."
-NOTHING_TO_REPEAT = "There is nothing to run again: it was done already, or taken back."
-REVOKED = "{tool} is asked for again before it runs."
-NOT_GRANTED = "{tool} was not approved for this thread by you or for you; /grants lists what was."
 
 IGNORED = Accepted(inbox=0, thread="", lane="", outcome="refused", reply="", decision=None)
 
@@ -58,7 +51,8 @@ def _change(acceptance: Acceptance, decision: Change) -> Accepted:
         else:
             attach(acceptance.connection, inbox, message.attachments)
         targets.forget_edits(acceptance.connection, target.inbox, but=inbox)
-        events = targets.offer(acceptance.connection, target, acceptance.now)
+        offer = acceptance.rulebook.offer(MessageMissed(event="edited", inbox=target.inbox))
+        events = targets.offer_again(acceptance.connection, target, offer, acceptance.now)
     else:
         inbox = acceptance.insert(target.thread, "merged", edits=target.inbox, keep=False)
         if not message.keeps_files:
@@ -92,7 +86,8 @@ def _cancel(acceptance: Acceptance, decision: Cancel) -> Accepted:
     if taken is not None:
         events = tuple(taken[1])
     elif target.is_worked_on:
-        events = targets.missed(acceptance.connection, target, acceptance.now)
+        offer = acceptance.rulebook.offer(MessageMissed(event="deleted", inbox=target.inbox))
+        events = targets.make_offer(acceptance.connection, target, offer, acceptance.now)
     return replace(acceptance.accepted(inbox, target.thread, "merged"), events=events)
 
 
@@ -108,12 +103,12 @@ def _again(acceptance: Acceptance, decision: Again) -> Accepted:
     thread = acceptance.met.thread
     edit = targets.newest_edit(acceptance.connection, decision.inbox)
     if edit is None or thread is None or edit["thread"] != thread.id:
-        return acceptance.closed("command", reply=NOTHING_TO_REPEAT)
+        return acceptance.told(MessageFound(outcome="nothing to repeat", inbox=decision.inbox))
     query = "SELECT * FROM inbox WHERE id = :inbox"
     (target,) = acceptance.connection.fetch(query, {"inbox": decision.inbox})
     author = author_of(target)
     if not decision.anybody and acceptance.message.author.id != author.id:
-        return acceptance.closed("command", reply=NOT_YOURS)
+        return acceptance.told(MessageFound(outcome="not yours", inbox=decision.inbox))
     acceptance.message = replace(
         acceptance.message,
         author=author,
@@ -132,14 +127,14 @@ def _rearrange(acceptance: Acceptance, decision: Drop | First) -> Accepted:
     thread = acceptance.met.thread
     author = thread and queue.author_of_waiting(acceptance.connection, thread.id, decision.inbox)
     if thread is None or author is None:
-        return acceptance.closed("command", reply=NOT_WAITING.format(inbox=decision.inbox))
+        return acceptance.told(MessageFound(outcome="not waiting", inbox=decision.inbox))
     if not decision.anybody and author != acceptance.message.author.id:
-        return acceptance.closed("command", reply=NOT_YOURS)
+        return acceptance.told(MessageFound(outcome="not yours", inbox=decision.inbox))
     if isinstance(decision, First):
         queue.put_first(acceptance.connection, thread.id, decision.inbox)
-        return acceptance.closed("command", reply=COMES_FIRST.format(inbox=decision.inbox))
+        return acceptance.told(MessageFound(outcome="comes first", inbox=decision.inbox))
     taken = queue.withdraw(acceptance.connection, acceptance.now, thread.id, decision.inbox)
-    accepted = acceptance.closed("command", reply=TAKEN_BACK.format(inbox=decision.inbox))
+    accepted = acceptance.told(MessageFound(outcome="taken back", inbox=decision.inbox))
     return replace(accepted, events=tuple(taken[1]) if taken else ())
 
 
@@ -170,6 +165,5 @@ def _revoke(acceptance: Acceptance, decision: Revoke) -> Accepted:
         acceptance.now,
         anybody=decision.anybody,
     )
-    text = REVOKED if revoked else NOT_GRANTED
-    accepted = acceptance.closed("command", reply=text.format(tool=decision.tool))
+    accepted = acceptance.told(GrantRevoked(tool=decision.tool, revoked=revoked))
     return replace(accepted, revoked=decision.tool if revoked else "")

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from gateway.client import Answer
 from gateway.events import InputReminded, SessionEvent
 from gateway.store.connection import Connection, scalar
 from gateway.store.records import Request
-from gateway.store.rulebook import Respondents
+from gateway.store.rulebook import RequestRules
 from gateway.store.turn_records import Settled
 from gateway.store.units.events import add_events
 from gateway.store.units.requests import (
@@ -24,15 +23,11 @@ from gateway.store.units.requests import (
 AT_ONCE = 100
 """Requests that are settled in one transaction."""
 
-EXPIRED = "expired: nobody decided in time"
-EXPIRED_QUESTION = "expired: nobody answered in time"
-UNANSWERED = "(Nobody has answered in time. Go on without the answer, or say that you can't.)"
-
 
 def settle_due(
     connection: Connection,
     now: float,
-    respondents: Respondents,
+    rules: RequestRules,
     by: float,
     *,
     jumped: float = 0.0,
@@ -53,13 +48,11 @@ def settle_due(
     for row in rows:
         request = existing_request(connection, row["id"])
         if request.expires_at is not None and request.expires_at <= by:
-            event = _expire(connection, request, now)
+            event = _expire(connection, request, rules, now)
             if mark_ready(connection, request.turn):
                 ready[request.thread] = request.asker
         else:
-            event = _remind(
-                connection, request, row["created_at"], respondents.who_may_answer(request), by
-            )
+            event = _remind(connection, request, row["created_at"], rules, by)
         events[request.thread] += add_events(connection, request.thread, [event], now)
     next_at = scalar(
         connection,
@@ -72,7 +65,7 @@ def _remind(
     connection: Connection,
     request: Request,
     created: float,
-    mentions: tuple[str, ...],
+    rules: RequestRules,
     by: float,
 ) -> SessionEvent:
     age = by - created
@@ -85,15 +78,15 @@ def _remind(
         thread=request.thread,
         turn=request.turn,
         request=request.id,
-        text=f"Waiting for {_span(age)}: {request.prompt}",
-        mentions=mentions,
+        text=rules.reminder(request, age),
+        mentions=rules.who_may_answer(request),
     )
 
 
-def _expire(connection: Connection, request: Request, now: float) -> SessionEvent:
-    approval = request.kind == "approval"
-    outcome = EXPIRED if approval else EXPIRED_QUESTION
-    answer = Answer(kind="deny") if approval else Answer(kind="text", text=UNANSWERED)
+def _expire(
+    connection: Connection, request: Request, rules: RequestRules, now: float
+) -> SessionEvent:
+    outcome, answer = rules.expired(request)
     settle(connection, request, "expired", outcome, now, answer)
     note(connection, request, "expired", now, outcome=outcome)
     return resolved(request, outcome)
@@ -131,10 +124,3 @@ def _note_jump(connection: Connection, seconds: float) -> None:
             " ON CONFLICT (platform, name) DO UPDATE SET value = excluded.value",
             {**_JUMP, "value": str(seconds)},
         )
-
-
-def _span(seconds: float) -> str:
-    hours = round(seconds / 3600)
-    if hours < 1:
-        return "less than an hour"
-    return f"{hours} hours" if hours > 1 else "an hour"

@@ -6,6 +6,7 @@ from gateway.conversation import ConversationKey
 from gateway.events import MessageFinished, Notice, SessionEvent, TurnFinished
 from gateway.store.connection import Connection
 from gateway.store.records import crowds_of
+from gateway.store.rulebook import RecoveryWords
 from gateway.store.turn_records import MAX_RESUMES, Lease, Recovered
 from gateway.store.units.awaited_files import expect_anew
 from gateway.store.units.events import add_events
@@ -13,14 +14,8 @@ from gateway.store.units.expiry import date_anew
 from gateway.store.units.rows import OPEN_STATUSES, find_thread, open_messages
 from gateway.store.units.turns import close_requests
 
-INTERRUPTED = "The answer was interrupted; it goes on where it stood."
-PARKED = (
-    f"The answer was interrupted {MAX_RESUMES + 1} times, so it is not tried again. "
-    "Your next message goes on from there."
-)
 
-
-def recover(connection: Connection, now: float, boot: str) -> list[Recovered]:
+def recover(connection: Connection, now: float, boot: str, words: RecoveryWords) -> list[Recovered]:
     """Count the attempt of each turn that an earlier boot left running, and park what failed too
     often.
     """
@@ -32,10 +27,12 @@ def recover(connection: Connection, now: float, boot: str) -> list[Recovered]:
             connection.execute(
                 "UPDATE turns SET attempts = attempts + 1 WHERE id = :turn", {"turn": lease.turn}
             )
-            notice = Notice(thread=lease.thread, turn=lease.turn, text=INTERRUPTED, level="warning")
+            notice = Notice(
+                thread=lease.thread, turn=lease.turn, text=words.interrupted, level="warning"
+            )
             add_events(connection, lease.thread, [notice], now)
         else:
-            _park(connection, lease, now)
+            _park(connection, lease, words.parked, now)
     expect_anew(connection, now)
     date_anew(connection, now)
     return _to_do(connection)
@@ -69,7 +66,7 @@ def _fence(connection: Connection, thread: str, boot: str) -> int:
     return find_thread(connection, thread).epoch
 
 
-def _park(connection: Connection, lease: Lease, now: float) -> None:
+def _park(connection: Connection, lease: Lease, notice: str, now: float) -> None:
     """End the turn as it stands: what was shown of its open messages is all there will be."""
     events: list[SessionEvent] = [
         MessageFinished(
@@ -81,7 +78,7 @@ def _park(connection: Connection, lease: Lease, now: float) -> None:
         )
         for shown in open_messages(connection, lease.thread)
     ]
-    events.append(Notice(thread=lease.thread, turn=lease.turn, text=PARKED, level="error"))
+    events.append(Notice(thread=lease.thread, turn=lease.turn, text=notice, level="error"))
     of_thread = {"thread": lease.thread}
     connection.execute("DELETE FROM open_messages WHERE thread = :thread", of_thread)
     connection.execute(

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gateway.conversation import Attachment, ConversationKey, InboundMessage
 from gateway.events import HumanText, MessageQueued, Notice, SessionEvent
 from gateway.store.connection import Connection, Row, first
 from gateway.store.records import InboxKind, InboxOutcome, TurnStatus
+from gateway.store.rulebook import Offer
 from gateway.store.units.attachments import attach
 from gateway.store.units.events import add_events
-
-EDITED = "A message was edited after the team had got it."
-RUN_AGAIN = "Run it again"
-DELETED = "The message that the team works on was deleted."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,28 +153,28 @@ def forget_edits(connection: Connection, target: int, *, but: int = 0) -> None:
     connection.execute(f"UPDATE inbox SET text = NULL, quotes = '[]' WHERE id IN {old}", which)
 
 
-def offer(connection: Connection, target: Target, now: float) -> tuple[SessionEvent, ...]:
+def offer_again(
+    connection: Connection, target: Target, offer: Offer, now: float
+) -> tuple[SessionEvent, ...]:
     """Offer, once, to run the target again as it is now."""
     offered = connection.execute(
         "UPDATE inbox SET reason = 'offered' WHERE id = :inbox AND reason = ''"
         " AND thread IN (SELECT id FROM threads WHERE current)",
         {"inbox": target.inbox},
     )
-    if not offered:
-        return ()
+    return make_offer(connection, replace(target, turn=""), offer, now) if offered else ()
+
+
+def make_offer(
+    connection: Connection, target: Target, offer: Offer, now: float
+) -> tuple[SessionEvent, ...]:
+    """Offer people in the target's thread what may be done about it."""
     notice = Notice(
         thread=target.thread,
-        text=EDITED,
-        command=f"/again {target.inbox}",
-        label=RUN_AGAIN,
-    )
-    return add_events(connection, target.thread, [notice], now)
-
-
-def missed(connection: Connection, target: Target, now: float) -> tuple[SessionEvent, ...]:
-    """Tell that the message which the team works on is gone."""
-    notice = Notice(
-        thread=target.thread, turn=target.turn, text=DELETED, command="/stop", label="Stop"
+        turn=target.turn,
+        text=offer.text,
+        command=offer.command,
+        label=offer.label,
     )
     return add_events(connection, target.thread, [notice], now)
 

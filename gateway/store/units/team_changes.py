@@ -15,12 +15,6 @@ from gateway.store.units.events import add_events
 from gateway.store.units.requests import close
 from gateway.store.units.turns import add_checkpoint
 
-WITHDRAWN = (
-    "The team was changed, and its question is withdrawn. Your next message goes to the new team, "
-    "which knows what was said here."
-)
-REASON = "the team was changed"
-
 
 def succeed(
     connection: Connection, now: float, lease: Lease, succession: Succession
@@ -50,18 +44,18 @@ def succeed(
         connection.execute("UPDATE turns SET delivered = FALSE WHERE id = :turn", of_turn)
         # The new team knows nothing of what this turn is about.
         connection.execute("UPDATE inbox SET joined = FALSE WHERE turn = :turn", of_turn)
-        events += close(connection, lease.turn, f"closed: {REASON}", now)
+        events += close(connection, lease.turn, f"closed: {succession.reason}", now)
     if succession.notice:
         events.append(Notice(thread=lease.thread, turn=lease.turn, text=succession.notice))
     return add_events(connection, lease.thread, events, now)
 
 
 def withdraw_questions(
-    connection: Connection, now: float, threads: Collection[str]
+    connection: Connection, now: float, threads: Collection[str], *, reason: str, notice: str
 ) -> Mapping[str, tuple[SessionEvent, ...]]:
     """End the turns of these threads that wait for answers, whose team is no more.
 
-    Returns what this adds to each.
+    `reason` is why they end, `notice` what each thread is told. Returns what this adds to each.
     """
     added: dict[str, tuple[SessionEvent, ...]] = {}
     for thread in threads:
@@ -71,26 +65,26 @@ def withdraw_questions(
             {"thread": thread},
         )
         if row is not None:
-            added[thread] = _withdraw(connection, thread, row["id"], now)
+            added[thread] = _withdraw(connection, thread, row["id"], reason, notice, now)
     return added
 
 
 def _withdraw(
-    connection: Connection, thread: str, turn: str, now: float
+    connection: Connection, thread: str, turn: str, reason: str, notice: str, now: float
 ) -> tuple[SessionEvent, ...]:
     connection.execute(
         "UPDATE turns SET status = 'stopped', reason = :reason, finished_at = :now"
         " WHERE id = :turn",
-        {"reason": REASON, "now": now, "turn": turn},
+        {"reason": reason, "now": now, "turn": turn},
     )
     connection.execute(
         "UPDATE threads SET state = 'idle', epoch = epoch + 1 WHERE id = :thread",
         {"thread": thread},
     )
     events = [
-        *close(connection, turn, f"closed: {REASON}", now),
-        Notice(thread=thread, turn=turn, text=WITHDRAWN, level="warning"),
-        TurnFinished(thread=thread, turn=turn, outcome="stopped", reason=REASON),
+        *close(connection, turn, f"closed: {reason}", now),
+        Notice(thread=thread, turn=turn, text=notice, level="warning"),
+        TurnFinished(thread=thread, turn=turn, outcome="stopped", reason=reason),
     ]
     return add_events(connection, thread, events, now)
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from gateway.content.attachments import MISSING
 from gateway.conversation import Attachment, Author, ConversationKey, InboundMessage, order_key
 from gateway.errors import NotFound
 from gateway.events import Notice
@@ -50,7 +51,7 @@ async def send(store, text="hi", *dedupe, author=ANN, mark="", decision=None, **
 async def work_off(store):
     """Run all turns of the thread; the texts they began with."""
     texts = []
-    while (work := await store.begin("t", "boot")) is not None:
+    while (work := await store.begin("t", "boot", words=MISSING)) is not None:
         texts.append(work.messages[-1].text)
         await store.record(work.lease, Record(end=TurnEnd(status="done")))
     return texts
@@ -107,7 +108,7 @@ async def test_messages_run_in_the_platforms_order_and_a_straggler_is_flagged():
 
 
 async def begin(store) -> Work:
-    work = await store.begin("t", "boot")
+    work = await store.begin("t", "boot", words=MISSING)
     assert isinstance(work, Work)
     return work
 
@@ -226,7 +227,7 @@ async def test_what_was_said_lately_is_the_newest_of_the_threads_used_last() -> 
             for root, number in [("old", "1"), ("a", "2"), ("a", "4"), ("a", "3"), ("b", "5")]:
                 await say(kept, "w", root, number)
             await say(kept, "w2", "a", "6")
-            work = await kept.begin("wold", "boot")
+            work = await kept.begin("wold", "boot", words=MISSING)
             assert isinstance(work, Work)
             now = 5000.0
             await say(kept, "w", "b", "7")

@@ -1,5 +1,6 @@
 """What a store of an older format knows once it was brought up to date."""
 
+from gateway.content.attachments import MISSING
 from gateway.store.connection import Connection
 from gateway.store.sqlite.migrate import migrations
 from gateway.store.sqlite.store import SqliteStore
@@ -58,7 +59,7 @@ async def test_what_a_team_had_been_told_under_an_older_format_is_not_told_again
         await old.write(fill)
     new = SqliteStore(tmp_path)
     async with new.own():
-        work = await new.begin("t", "boot")
+        work = await new.begin("t", "boot", words=MISSING)
     assert isinstance(work, Work)
     assert [message.text for message in work.messages] == ["message 2", "next"]
     assert work.untrusted
