@@ -67,7 +67,7 @@ class ComponentFromConfig(Generic[FromConfigT]):
         """A new instance; by default the config's fields are the constructor's arguments."""
         return cls(
             **{
-                name: _load_nested(getattr(config, name), _expected(field))
+                name: _load_nested(getattr(config, name), _expected_type(field))
                 for name, field in type(config).model_fields.items()
             }
         )
@@ -304,7 +304,7 @@ def _is_local(cls: type) -> bool:
     return "." in cls.__qualname__
 
 
-def _expected(field: FieldInfo) -> type:
+def _expected_type(field: FieldInfo) -> type:
     metadata = [*field.metadata, *_metadata_within(field.annotation)]
     return next((entry for entry in metadata if isinstance(entry, type)), ComponentLoader)
 

@@ -96,7 +96,7 @@ class _Reader:
         annotation: Any = Any
         match schema:
             case {"$ref": str(reference)}:
-                annotation = self._referenced(_definition_name(reference))
+                annotation = self._resolve_reference(_definition_name(reference))
             case {"const": value}:
                 annotation = Literal[value]
             case {"enum": values}:
@@ -104,7 +104,7 @@ class _Reader:
             case {"anyOf": options} | {"oneOf": options}:
                 annotation = _union([self._type(option, name) for option in options])
             case {"allOf": parts}:
-                annotation = self._type(_merged(schema, parts), name)
+                annotation = self._type(_merge_all_of(schema, parts), name)
             case {"type": [*kinds]}:
                 annotation = _union([self._type({**schema, "type": kind}, name) for kind in kinds])
             case {"properties": _}:
@@ -115,9 +115,9 @@ class _Reader:
                 annotation = self._array(schema, name)
             case {"type": "string"}:
                 text = _FORMATS.get(schema.get("format", ""), str)
-                annotation = _constrained(text, schema)
+                annotation = _apply_limits(text, schema)
             case {"type": str(kind)} if kind in _SCALARS:
-                annotation = _constrained(_SCALARS[kind], schema)
+                annotation = _apply_limits(_SCALARS[kind], schema)
             case _:
                 pass
         return annotation
@@ -127,9 +127,9 @@ class _Reader:
             parts = tuple(self._type(item, name) for item in schema["prefixItems"])
             return tuple[parts]
         items = self._type(schema.get("items", True), f"{name}_item")
-        return _constrained(set[items] if schema.get("uniqueItems") else list[items], schema)
+        return _apply_limits(set[items] if schema.get("uniqueItems") else list[items], schema)
 
-    def _referenced(self, name: str) -> Any:
+    def _resolve_reference(self, name: str) -> Any:
         if name not in self._types:
             schema = self._definition(name)
             self._types[name] = ForwardRef(name)  # for references met while it is being built
@@ -156,7 +156,7 @@ def _field_name(key: str, taken: Mapping[str, Any]) -> str:
     return name
 
 
-def _merged(schema: Schema, parts: list[Schema]) -> Schema:
+def _merge_all_of(schema: Schema, parts: list[Schema]) -> Schema:
     """`allOf` as pydantic writes it: one reference with annotations beside it, or objects to be
     joined.
     """
@@ -170,7 +170,7 @@ def _merged(schema: Schema, parts: list[Schema]) -> Schema:
     return merged
 
 
-def _constrained(annotation: Any, schema: Schema) -> Any:
+def _apply_limits(annotation: Any, schema: Schema) -> Any:
     limits = {ours: schema[theirs] for theirs, ours in _CONSTRAINTS.items() if theirs in schema}
     return Annotated[annotation, Field(**limits)] if limits else annotation
 

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from teams._base.cancellation import CancellationToken
 from teams._components.component import ComponentBase, ComponentType
 from teams._contract.team import TaskRunner
-from teams._contract.turn_record import Suspended
+from teams._contract.turn_record import Suspension
 from teams._messages.base import BaseAgentEvent, BaseChatMessage
 
 
@@ -56,7 +56,7 @@ class ChatAgent(ABC, TaskRunner, ComponentBase[BaseModel]):
     @abstractmethod
     def on_messages_stream(
         self, messages: Sequence[BaseChatMessage], cancellation_token: CancellationToken
-    ) -> AsyncGenerator[BaseAgentEvent | BaseChatMessage | Response | Suspended, None]:
+    ) -> AsyncGenerator[BaseAgentEvent | BaseChatMessage | Response | Suspension, None]:
         """As `on_messages`, but yields what is produced on the way, and the Response last."""
 
     @abstractmethod

@@ -27,7 +27,7 @@ Phase = Literal["model", "tools", "reflect", "done"]
 
 
 @dataclass(frozen=True, slots=True)
-class Suspended:
+class Suspension:
     """A speaker's result when it waits for humans: its turn goes on when the answers are there."""
 
     requests: tuple[PendingInput, ...]
@@ -39,7 +39,7 @@ class Suspended:
 
 
 @dataclass(slots=True)
-class Turn:
+class TurnRecord:
     """The record.
 
     `produced` holds what is ready but not yet handed out, `inner` what was handed out.
@@ -100,7 +100,7 @@ class Turn:
         }
 
     @classmethod
-    def load(cls, data: Mapping[str, Any], decode: Callable[[Any], Item]) -> Turn:
+    def load(cls, data: Mapping[str, Any], decode: Callable[[Any], Item]) -> TurnRecord:
         """The inverse of `dump`. Raises KeyError, TypeError or ValueError for anything else."""
         final = None if data["final"] is None else decode(data["final"])
         if final is not None and not isinstance(final, BaseChatMessage):

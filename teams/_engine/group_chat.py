@@ -23,8 +23,8 @@ from teams._base.tool_call import AGENT_PATH, PendingInput
 from teams._base.tracing import trace_team
 from teams._contract.agent import ChatAgent
 from teams._contract.team import Task, TaskResult, task_messages, task_result
-from teams._contract.turn_record import Item, Suspended
-from teams._engine.participant import Participant, Spoken
+from teams._contract.turn_record import Item, Suspension
+from teams._engine.participant import Participant, SpeakerDone
 from teams._engine.team_state import StatefulTeam
 from teams._messages.base import BaseAgentEvent, BaseChatMessage
 from teams._messages.chat import StopMessage
@@ -40,7 +40,7 @@ SPEAKER_GRACE = 0.9
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class SelectionDone:
     """The end of a selection that had something to say."""
 
     choice: Choice
@@ -61,20 +61,20 @@ class BaseGroupChat(StatefulTeam, ABC):
         """The next speaker, several that speak side by side, or a StopMessage that ends the run."""
         ...
 
-    def selecting(
+    def stream_selection(
         self, thread: Sequence[BaseAgentEvent | BaseChatMessage]
-    ) -> AsyncGenerator[Item | Chosen, None] | None:
-        """A selection that says something in the run's stream; `Chosen` comes last.
+    ) -> AsyncGenerator[Item | SelectionDone, None] | None:
+        """A selection that says something in the run's stream; `SelectionDone` comes last.
 
         Used in place of `select_speaker` unless it is None. It may be closed at any item and begun
         again later, in another process, too.
         """
         return None
 
-    def turn_ended(self, speaker: str, messages: Sequence[BaseChatMessage]) -> None:
+    def on_turn_end(self, speaker: str, messages: Sequence[BaseChatMessage]) -> None:
         """A participant has finished its turn with these messages for the others."""
 
-    def completed(self) -> StopMessage | None:
+    def forced_stop(self) -> StopMessage | None:
         """Why the run ends here, whatever condition and turn limit say; asked after each step."""
         return None
 
@@ -88,8 +88,8 @@ class BaseGroupChat(StatefulTeam, ABC):
         Where a condition has a say nobody knows before it was asked.
         """
         last = self._max_turns is not None and self._turn_count + 1 >= self._max_turns
-        spoken = self._phase == "spoken" and not self._produced
-        return last and spoken and self._termination_condition is None
+        done = self._phase == "spoken" and not self._produced
+        return last and done and self._termination_condition is None
 
     def check_start(self, messages: Sequence[BaseChatMessage]) -> None:
         """Raise ValueError if whoever runs this team can't go on with these messages, as
@@ -140,7 +140,7 @@ class BaseGroupChat(StatefulTeam, ABC):
         messages = task_messages(task)
 
         async def opening() -> None:
-            await self._open(messages, output_task_messages)
+            await self._open_run(messages, output_task_messages)
 
         stream = self.drive(cancellation_token or CancellationToken(), outermost=True)
         return RunStream(
@@ -154,7 +154,7 @@ class BaseGroupChat(StatefulTeam, ABC):
     def _consumer_left(self) -> None:
         self._left = True
 
-    async def _open(self, messages: list[BaseChatMessage], output_task_messages: bool) -> None:
+    async def _open_run(self, messages: list[BaseChatMessage], output_task_messages: bool) -> None:
         if not await self._stands_still():
             raise ValueError(
                 f"Team {self.name!r} is already running, it cannot run again until it is stopped."
@@ -198,9 +198,9 @@ class BaseGroupChat(StatefulTeam, ABC):
 
         Cancellation is the outermost run's business.
         """
-        return trace_team(self.name, self._driven(token, outermost))
+        return trace_team(self.name, self._run_phases(token, outermost))
 
-    async def _driven(
+    async def _run_phases(
         self, token: CancellationToken, outermost: bool
     ) -> AsyncGenerator[Output, None]:
         result: list[Item] = []
@@ -208,26 +208,26 @@ class BaseGroupChat(StatefulTeam, ABC):
         stop: str | None = None
         if self._termination_condition is not None:
             self._termination_condition.on_run_start()
-        with UnderWay(token, partial(self._rest, outermost)):
+        with UnderWay(token, partial(self._close_run, outermost)):
             while stop is None and not waiting:
                 while self._produced:
                     item = self._produced.pop(0)
                     result.append(item)
                     yield item
-                if (activity := self._activity(token)) is None:
-                    stop = await self._between_turns()
+                if (activity := self._phase_stream(token)) is None:
+                    stop = await self._advance_phase()
                     if outermost and self._phase == "select" and stop is None:
-                        await self._take_up()
+                        await self._add_steering()
                     continue
                 async with aclosing(activity):
                     async for item in activity:
                         if type(item) is ModelClientStreamingChunkEvent:
                             yield item
-                        elif isinstance(item, Chosen):
-                            stop = self._take(item.choice)
-                        elif isinstance(item, Suspended):
+                        elif isinstance(item, SelectionDone):
+                            stop = self._apply_choice(item.choice)
+                        elif isinstance(item, Suspension):
                             waiting += item.requests
-                        elif isinstance(item, Spoken):
+                        elif isinstance(item, SpeakerDone):
                             self._finish(self._speakers[0], item)
                         else:
                             self._check_types([item])
@@ -235,12 +235,12 @@ class BaseGroupChat(StatefulTeam, ABC):
                             yield item
             yield await self._result(result, stop, waiting)
 
-    def _rest(self, outermost: bool) -> None:
+    def _close_run(self, outermost: bool) -> None:
         """No run is under way any more."""
         if self._termination_condition is not None:
             self._termination_condition.on_run_end()
         for place in self._places.values():
-            place.come_to_rest()
+            place.release_run()
         if outermost and self._stopped is not None:
             self._stopped.set()
             self._stopped = None
@@ -251,41 +251,41 @@ class BaseGroupChat(StatefulTeam, ABC):
         if stop is not None:
             await self._end_run()
             return task_result(items, stop)
-        suspended = Suspended(tuple(waiting))
+        suspended = Suspension(tuple(waiting))
         return task_result(items, suspended.stop_reason, suspended.requests)
 
-    async def _between_turns(self) -> str | None:
+    async def _advance_phase(self) -> str | None:
         """One step from one phase to the next; if the run ends here, why."""
         match self._phase:
             case "start":
                 condition = self._termination_condition
                 if condition is not None and condition.terminated:
                     return "The group chat has already terminated."
-                if (stop := await self._judge()) is not None:
+                if (stop := await self._check_condition()) is not None:
                     return stop.content
                 self._phase = "select"
             case "spoken":
-                if (stop := self.completed() or await self._judge()) is not None:
+                if (stop := self.forced_stop() or await self._check_condition()) is not None:
                     return stop.content
                 self._turn_count += 1
                 self._phase = "select"
                 if self._max_turns is not None and self._turn_count >= self._max_turns:
                     return f"Maximum number of turns {self._max_turns} reached."
             case _:
-                return self._take(await self.select_speaker(self._thread))
+                return self._apply_choice(await self.select_speaker(self._thread))
         return None
 
-    async def _take_up(self) -> None:
+    async def _add_steering(self) -> None:
         """Add what the run's caller has for the participants, unless a tool runs this team."""
         between = current_hooks().between
         if between is not None and not AGENT_PATH.get():
             self.add_messages(await between())
 
-    def _take(self, choice: Choice) -> str | None:
+    def _apply_choice(self, choice: Choice) -> str | None:
         if isinstance(choice, StopMessage):
             return choice.content
         speakers = [choice] if isinstance(choice, str) else list(dict.fromkeys(choice))
-        self._speakers = self._checked(speakers)
+        self._speakers = self._check_speakers(speakers)
         self._phase = "speak"
         if self._emit_team_events:
             self._produced.append(
@@ -293,7 +293,7 @@ class BaseGroupChat(StatefulTeam, ABC):
             )
         return None
 
-    async def _judge(self) -> StopMessage | None:
+    async def _check_condition(self) -> StopMessage | None:
         """Show the condition everything it has not seen yet."""
         condition, stop = self._termination_condition, None
         if condition is not None and (delta := self._thread[self._judged :]):
@@ -301,37 +301,39 @@ class BaseGroupChat(StatefulTeam, ABC):
         self._judged = len(self._thread)
         return stop
 
-    def _activity(
+    def _phase_stream(
         self, token: CancellationToken
-    ) -> AsyncGenerator[Item | Chosen | Spoken | Suspended, None] | None:
+    ) -> AsyncGenerator[Item | SelectionDone | SpeakerDone | Suspension, None] | None:
         """What the current phase says while it lasts, if anything."""
         match self._phase:
             case "speak":
                 return self._speak(token)
             case "select":
-                return self.selecting(self._thread)
+                return self.stream_selection(self._thread)
             case _:
                 return None
 
-    def _speak(self, token: CancellationToken) -> AsyncGenerator[Item | Spoken | Suspended, None]:
+    def _speak(
+        self, token: CancellationToken
+    ) -> AsyncGenerator[Item | SpeakerDone | Suspension, None]:
         places = [self._places[name] for name in self._speakers]
         return places[0].speak(token) if len(places) == 1 else self._speak_together(places, token)
 
     async def _speak_together(
         self, places: Sequence[Participant], token: CancellationToken
-    ) -> AsyncGenerator[Item | Suspended, None]:
+    ) -> AsyncGenerator[Item | Suspension, None]:
         # What one speaker has produced while the consumer still holds another's item waits in
         # `_produced`.
-        def job_of(place: Participant) -> Job[Item | Suspended]:
-            async def job(emit: Emit[Item | Suspended]) -> None:
+        def job_of(place: Participant) -> Job[Item | Suspension]:
+            async def job(emit: Emit[Item | Suspension]) -> None:
                 async with aclosing(place.speak(token)) as speech:
                     async for item in speech:
-                        if isinstance(item, Spoken):
+                        if isinstance(item, SpeakerDone):
                             self._finish(place.name, item)
                             if item.last is not None:
                                 await emit(item.last)
                             return
-                        if not isinstance(item, Suspended | ModelClientStreamingChunkEvent):
+                        if not isinstance(item, Suspension | ModelClientStreamingChunkEvent):
                             self._check_types([item])
                             self._produced.append(item)
                         await emit(item)
@@ -341,31 +343,31 @@ class BaseGroupChat(StatefulTeam, ABC):
         jobs = [job_of(place) for place in places]
         async with aclosing(merge(jobs, grace=SPEAKER_GRACE)) as items:
             async for item in items:
-                self._take_out(item)
+                self._remove_produced(item)
                 yield item
 
-    def _take_out(self, item: Item | Suspended) -> None:
+    def _remove_produced(self, item: Item | Suspension) -> None:
         self._produced = [other for other in self._produced if other is not item]
 
-    def _finish(self, name: str, spoken: Spoken) -> None:
+    def _finish(self, name: str, done: SpeakerDone) -> None:
         """A speaker is done: everyone learns what was said."""
-        self._check_types(spoken.delta)
+        self._check_types(done.delta)
         self._places[name].finish_turn()
-        self._thread.extend(spoken.delta)
-        log_messages(self.name, spoken.delta)
+        self._thread.extend(done.delta)
+        log_messages(self.name, done.delta)
         self._speakers.remove(name)
         for other in self._places.values():
             if other.name in self._speakers:
-                other.hold(spoken.published)
+                other.hold(done.published)
             elif other.name != name:
-                other.inbox.extend(spoken.published)
-        if spoken.last is not None:
-            self._produced.append(spoken.last)
+                other.inbox.extend(done.published)
+        if done.last is not None:
+            self._produced.append(done.last)
         if not self._speakers:
             self._phase = "spoken"
-        self.turn_ended(name, spoken.published)
+        self.on_turn_end(name, done.published)
 
-    def _checked(self, speakers: list[str]) -> list[str]:
+    def _check_speakers(self, speakers: list[str]) -> list[str]:
         for name in speakers:
             if name not in self._places:
                 raise ValueError(
@@ -376,7 +378,7 @@ class BaseGroupChat(StatefulTeam, ABC):
             raise ValueError(f"The speaker selection of team {self.name!r} chose nobody.")
         return speakers
 
-    def _knows(self, item: Item) -> bool:
+    def _is_known_type(self, item: Item) -> bool:
         kind = type(item)
         if kind in self._known_types:
             return True
@@ -387,7 +389,7 @@ class BaseGroupChat(StatefulTeam, ABC):
 
     def _check_types(self, items: Sequence[Item]) -> None:
         for item in items:
-            if type(item) not in self._known_types and not self._knows(item):
+            if type(item) not in self._known_types and not self._is_known_type(item):
                 raise ValueError(
                     f"Message type {type(item).__name__} is not registered: "
                     "pass it to the team in custom_message_types."
@@ -422,13 +424,13 @@ class BaseGroupChat(StatefulTeam, ABC):
 
         Raises RuntimeError before the first run.
         """
-        await self._tell("paused", "pause", "on_pause")
+        await self._call_participants("paused", "pause", "on_pause")
 
     async def resume(self) -> None:
         """Call `on_resume` of every participant. Raises RuntimeError before the first run."""
-        await self._tell("resumed", "resume", "on_resume")
+        await self._call_participants("resumed", "resume", "on_resume")
 
-    async def _tell(self, done: str, team_method: str, agent_method: str) -> None:
+    async def _call_participants(self, done: str, team_method: str, agent_method: str) -> None:
         if not self._started:
             raise RuntimeError(f"Team {self.name!r} has not run yet, it cannot be {done}.")
         for participant in self._participants:

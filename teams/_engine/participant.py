@@ -15,7 +15,7 @@ from teams._base.tracing import trace_agent
 from teams._contract.agent import ChatAgent, Response
 from teams._contract.state import ChatAgentContainerState
 from teams._contract.team import TaskResult, Team
-from teams._contract.turn_record import MESSAGE_TYPES, Item, Suspended
+from teams._contract.turn_record import MESSAGE_TYPES, Item, Suspension
 from teams._messages.base import BaseChatMessage
 from teams._messages.batch import dump_items
 from teams._messages.events import ModelClientStreamingChunkEvent
@@ -30,7 +30,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Spoken:
+class SpeakerDone:
     """A finished turn: `delta` goes to the thread and the termination condition, `published` to the
     others' inboxes.
 
@@ -95,7 +95,9 @@ class Participant:
             self.inbox.extend(self._held)
             self._held = ()
 
-    def speak(self, token: CancellationToken) -> AsyncGenerator[Item | Spoken | Suspended, None]:
+    def speak(
+        self, token: CancellationToken
+    ) -> AsyncGenerator[Item | SpeakerDone | Suspension, None]:
         """The member's turn, or the rest of it: what it produces, then the end of the turn or what
         it waits for.
         """
@@ -106,11 +108,11 @@ class Participant:
 
     async def _speak_agent(
         self, agent: ChatAgent, token: CancellationToken
-    ) -> AsyncGenerator[Item | Spoken | Suspended, None]:
+    ) -> AsyncGenerator[Item | SpeakerDone | Suspension, None]:
         # Only an agent with a turn record can tell later what it took; any other gets a list that
         # does not change.
         messages: Sequence[BaseChatMessage] = self.inbox
-        if self._absorbed is None:
+        if self._absorbed_ids is None:
             messages = list(self.inbox)
             self._delivered = len(messages)
         try:
@@ -119,21 +121,23 @@ class Participant:
                 async for item in stream:
                     if isinstance(item, Response):
                         message = item.chat_message
-                        yield Spoken([*(item.inner_messages or ()), message], [message], message)
+                        yield SpeakerDone(
+                            [*(item.inner_messages or ()), message], [message], message
+                        )
                         return
                     yield item
-                    if isinstance(item, Suspended):
+                    if isinstance(item, Suspension):
                         return
         except InputRequired as required:
             self._question = self._question or new_id()
             agent_path = (*AGENT_PATH.get(), self.name)
-            yield Suspended(tuple(required.pending(agent=agent_path, request_id=self._question)))
+            yield Suspension(tuple(required.pending(agent=agent_path, request_id=self._question)))
             return
         raise RuntimeError(f"Agent {self.name!r} ended its turn without a response.")
 
     @property
-    def _absorbed(self) -> Mapping[str, None] | None:
-        return self._agent.absorbed if self._agent is not None else None
+    def _absorbed_ids(self) -> Mapping[str, None] | None:
+        return self._agent.absorbed_ids if self._agent is not None else None
 
     def finish_turn(self) -> None:
         """The turn is over and what it said was accepted: what the member took is out of the
@@ -146,17 +150,19 @@ class Participant:
         self._release()
 
     def _drop_taken(self) -> None:
-        absorbed = self._absorbed
-        if absorbed is None:
+        absorbed_ids = self._absorbed_ids
+        if absorbed_ids is None:
             self.inbox.replace(self.inbox[self._delivered :])
-        elif all(message.id in absorbed for message in self.inbox):
+        elif all(message.id in absorbed_ids for message in self.inbox):
             self.inbox.clear()
         else:
-            self.inbox.replace([message for message in self.inbox if message.id not in absorbed])
+            self.inbox.replace(
+                [message for message in self.inbox if message.id not in absorbed_ids]
+            )
 
     async def _speak_team(
         self, team: Team, token: CancellationToken
-    ) -> AsyncGenerator[Item | Spoken | Suspended, None]:
+    ) -> AsyncGenerator[Item | SpeakerDone | Suspension, None]:
         if self._team is not None:
             self._team.begin(list(self.inbox))
             self.inbox.clear()
@@ -171,10 +177,10 @@ class Participant:
             async for item in items:
                 match item:
                     case TaskResult(pending=pending) if pending:
-                        yield Suspended(tuple(pending))
+                        yield Suspension(tuple(pending))
                         return
                     case TaskResult():
-                        yield Spoken(
+                        yield SpeakerDone(
                             list(inner),
                             [item for item in inner if isinstance(item, BaseChatMessage)],
                         )
@@ -202,18 +208,18 @@ class Participant:
         self._question = ""
         if self._agent is not None:
             await self._agent.abandon_turn()
-            if (absorbed := self._absorbed) is not None:
+            if (absorbed_ids := self._absorbed_ids) is not None:
                 self.inbox.replace(
-                    [message for message in self.inbox if message.id not in absorbed]
+                    [message for message in self.inbox if message.id not in absorbed_ids]
                 )
         elif self._team is not None:
             await self._team.abandon_turn()
         self._release()
 
-    def come_to_rest(self) -> None:
+    def release_run(self) -> None:
         """The team's run is over, for now or for good."""
         if self._agent is not None:
-            self._agent.come_to_rest()
+            self._agent.release_run()
 
     async def reset(self, token: CancellationToken) -> None:
         """Back to the beginning."""

@@ -193,12 +193,12 @@ class DiGraphBuilder:
     ) -> Self:
         """Let the target speak after the source, always or under a condition; see `DiGraphEdge`."""
         edge = DiGraphEdge(
-            target=self._known("Target", target),
+            target=self._known_name("Target", target),
             condition=condition,
             activation_group=activation_group or "",
             activation_condition=activation_condition or "all",
         )
-        self._nodes[self._known("Source", source)].edges.append(edge)
+        self._nodes[self._known_name("Source", source)].edges.append(edge)
         return self
 
     def add_conditional_edges(
@@ -211,7 +211,7 @@ class DiGraphBuilder:
 
     def set_entry_point(self, name: str | ChatAgent) -> Self:
         """Begin each run here."""
-        self._entry_point = self._known("Start", name)
+        self._entry_point = self._known_name("Start", name)
         return self
 
     def build(self) -> DiGraph:
@@ -225,7 +225,7 @@ class DiGraphBuilder:
         """The agents, in the order they were added."""
         return list(self._agents.values())
 
-    def _known(self, role: str, node: str | ChatAgent) -> str:
+    def _known_name(self, role: str, node: str | ChatAgent) -> str:
         name = node if isinstance(node, str) else node.name
         if name not in self._nodes:
             raise ValueError(f"{role} node {name!r} must be added to the graph first.")

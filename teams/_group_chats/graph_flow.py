@@ -108,9 +108,9 @@ class GraphFlow(BaseGroupChat, Component[GraphFlowConfig]):
         self, thread: Sequence[BaseAgentEvent | BaseChatMessage]
     ) -> list[str] | StopMessage:
         """Whoever is ready."""
-        return self.completed() or self._walk.take()
+        return self.forced_stop() or self._walk.take_ready()
 
-    def completed(self) -> StopMessage | None:
+    def forced_stop(self) -> StopMessage | None:
         """When nobody is ready the run ends, and the next one begins anew."""
         self._follow()
         if self._walk.ready:
@@ -118,7 +118,7 @@ class GraphFlow(BaseGroupChat, Component[GraphFlowConfig]):
         self._walk.restart()
         return StopMessage(content="Digraph execution is complete", source=self.manager_name)
 
-    def turn_ended(self, speaker: str, messages: Sequence[BaseChatMessage]) -> None:
+    def on_turn_end(self, speaker: str, messages: Sequence[BaseChatMessage]) -> None:
         self._spoken[speaker] = len(self._thread) - 1
         self._follow()
 
@@ -127,7 +127,7 @@ class GraphFlow(BaseGroupChat, Component[GraphFlowConfig]):
         goes on.
         """
         messages = ((speaker, self._thread[place]) for speaker, place in self._spoken.items())
-        self._walk.follow(
+        self._walk.follow_edges(
             [
                 (speaker, message)
                 for speaker, message in messages

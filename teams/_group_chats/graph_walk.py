@@ -38,7 +38,7 @@ class GraphWalk:
             node: dict.fromkeys(groups, False) for node, groups in self._full.items()
         }
 
-    def follow(self, spoken: Sequence[tuple[str, BaseChatMessage]]) -> None:
+    def follow_edges(self, spoken: Sequence[tuple[str, BaseChatMessage]]) -> None:
         """Take the edges that these nodes' messages open.
 
         What a condition raises is raised before any edge was taken.
@@ -62,7 +62,7 @@ class GraphWalk:
         if fires:
             self.ready.append(node)
 
-    def take(self) -> list[str]:
+    def take_ready(self) -> list[str]:
         """The nodes that speak now, each once; what is ready more than once stays for the next
         step.
         """

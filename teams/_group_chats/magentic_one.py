@@ -22,7 +22,7 @@ from teams._components.component import Component, ComponentModel
 from teams._contract.agent import ChatAgent
 from teams._contract.state import MagenticOneOrchestratorState
 from teams._contract.termination import TerminationCondition
-from teams._engine.group_chat import BaseGroupChat, Choice, Chosen
+from teams._engine.group_chat import BaseGroupChat, Choice, SelectionDone
 from teams._engine.participant import check_agents
 from teams._group_chats import magentic_prompts as prompts
 from teams._group_chats.magentic_ledger import ProgressLedger, read_ledger
@@ -153,12 +153,12 @@ class MagenticOneGroupChat(BaseGroupChat, Component[MagenticOneGroupChatConfig])
             self._task = f"{self._task}\n\n{_texts(messages)}"
 
     async def select_speaker(self, thread: Sequence[BaseAgentEvent | BaseChatMessage]) -> Choice:
-        """Not used: see `selecting`."""
+        """Not used: see `stream_selection`."""
         raise NotImplementedError
 
-    async def selecting(
+    async def stream_selection(
         self, thread: Sequence[BaseAgentEvent | BaseChatMessage]
-    ) -> AsyncGenerator[BaseAgentEvent | BaseChatMessage | Chosen, None]:
+    ) -> AsyncGenerator[BaseAgentEvent | BaseChatMessage | SelectionDone, None]:
         """Take steps until somebody is to speak or the run is over."""
         while True:
             match self._step:
@@ -170,14 +170,14 @@ class MagenticOneGroupChat(BaseGroupChat, Component[MagenticOneGroupChatConfig])
                     self._step = "begin"
                 case "begin":
                     self._step = "progress"
-                    yield self._say(prompts.LEDGER.format(**self._outline()))
+                    yield self._orchestrator_message(prompts.LEDGER.format(**self._outline()))
                 case "progress":
                     if (instruction := await self._judge_progress()) is not None:
                         self._step = "speak"
-                        yield self._say(instruction)
+                        yield self._orchestrator_message(instruction)
                 case "speak":
                     self._step = "progress"
-                    yield Chosen(self._speaker)
+                    yield SelectionDone(self._speaker)
                     return
                 case "new_facts":
                     self._facts = await self._ask(prompts.NEW_FACTS.format(**self._outline()))
@@ -189,9 +189,9 @@ class MagenticOneGroupChat(BaseGroupChat, Component[MagenticOneGroupChatConfig])
                 case "answer":
                     answer = await self._ask(self._final_answer_prompt.format(task=self._task))
                     self._step = "done"
-                    yield self._say(answer)
+                    yield self._orchestrator_message(answer)
                 case "done":
-                    yield Chosen(StopMessage(content=self._reason, source=self.manager_name))
+                    yield SelectionDone(StopMessage(content=self._reason, source=self.manager_name))
                     return
 
     async def _judge_progress(self) -> str | None:
@@ -243,7 +243,7 @@ class MagenticOneGroupChat(BaseGroupChat, Component[MagenticOneGroupChatConfig])
         self._thread.clear()
         self._judged = 0
 
-    def _say(self, text: str) -> TextMessage:
+    def _orchestrator_message(self, text: str) -> TextMessage:
         """A message of the orchestrator, for everybody."""
         usage, self._usage = self._usage, RequestUsage(prompt_tokens=0, completion_tokens=0)
         message = TextMessage(content=text, source=self.manager_name, models_usage=usage)

@@ -20,7 +20,7 @@ from teams._contract.agent import ChatAgent
 from teams._contract.state import SelectorManagerState
 from teams._contract.team import Team
 from teams._contract.termination import TerminationCondition
-from teams._engine.group_chat import BaseGroupChat, Chosen
+from teams._engine.group_chat import BaseGroupChat, SelectionDone
 from teams._messages.base import BaseAgentEvent, BaseChatMessage
 from teams._messages.events import ModelClientStreamingChunkEvent, SelectorEvent
 from teams._run.merge import bounded
@@ -175,16 +175,18 @@ class SelectorGroupChat(BaseGroupChat, Component[SelectorGroupChatConfig]):
         """The function's or the model's choice."""
         async with aclosing(self._selection()) as selection:
             async for item in selection:
-                if isinstance(item, Chosen) and isinstance(item.choice, str):
+                if isinstance(item, SelectionDone) and isinstance(item.choice, str):
                     return item.choice
         raise RuntimeError("The selection ended without a choice.")
 
-    def selecting(self, thread: Thread) -> AsyncGenerator[BaseAgentEvent | Chosen, None] | None:
+    def stream_selection(
+        self, thread: Thread
+    ) -> AsyncGenerator[BaseAgentEvent | SelectionDone, None] | None:
         """The selection with what the model says, where that is wanted."""
         aloud = self._model_client_streaming and self._emit_team_events
         return self._selection() if aloud else None
 
-    async def _selection(self) -> AsyncGenerator[BaseAgentEvent | Chosen, None]:
+    async def _selection(self) -> AsyncGenerator[BaseAgentEvent | SelectionDone, None]:
         if self._selector_func is not None:
             speaker = await _call(self._selector_func, self._thread.items())
             if speaker is not None:
@@ -202,11 +204,11 @@ class SelectorGroupChat(BaseGroupChat, Component[SelectorGroupChatConfig]):
                     yield event
         yield self._choose(speaker)
 
-    def _choose(self, speaker: str) -> Chosen:
+    def _choose(self, speaker: str) -> SelectionDone:
         self._earlier_speaker, self._previous_speaker = self._previous_speaker, speaker
         self._silent = False
         self._answers = []
-        return Chosen(speaker)
+        return SelectionDone(speaker)
 
     async def _candidates(self) -> list[str]:
         if self._candidate_func is not None:
@@ -217,7 +219,7 @@ class SelectorGroupChat(BaseGroupChat, Component[SelectorGroupChatConfig]):
             return list(dict.fromkeys(named))
         if self._allow_repeated_speaker:
             return list(self._places)
-        last = self._last_heard() if self._silent else self._previous_speaker
+        last = self._last_speaker() if self._silent else self._previous_speaker
         return [name for name in self._places if name != last]
 
     def _require_known(self, names: Sequence[str], function: str) -> None:
@@ -257,7 +259,7 @@ class SelectorGroupChat(BaseGroupChat, Component[SelectorGroupChatConfig]):
         """Whom the model chose by now; None if it is to be asked (again)."""
         if not self._answers:
             return None
-        mentioned = self._names.found_in(self._answers[-1])
+        mentioned = self._names.find_names(self._answers[-1])
         if len(mentioned) == 1 and mentioned[0] in candidates:
             return mentioned[0]
         if len(self._answers) < self._max_selector_attempts:
@@ -282,7 +284,7 @@ class SelectorGroupChat(BaseGroupChat, Component[SelectorGroupChatConfig]):
 
     def _objection(self, answer: str, candidates: Sequence[str]) -> str:
         choice = f"Answer with one of these names: {', '.join(candidates)}."
-        match self._names.found_in(answer):
+        match self._names.find_names(answer):
             case []:
                 return f"There is no participant's name in that. {choice}"
             case [name]:
@@ -340,13 +342,13 @@ class SelectorGroupChat(BaseGroupChat, Component[SelectorGroupChatConfig]):
         self._previous_speaker, self._earlier_speaker = previous, earlier
         # AutoGen's state may be of a run that ended between a choice and the speech.
         from_autogen = "earlier_speaker" not in state
-        self._silent = state.get("silent", from_autogen and self._last_heard() != previous)
+        self._silent = state.get("silent", from_autogen and self._last_speaker() != previous)
         self._answers = list(state.get("answers", ()))
         if not state.get("preloaded", True):
             self._preloaded = ()
         self._stale = True
 
-    def _last_heard(self) -> str | None:
+    def _last_speaker(self) -> str | None:
         """Who of the participants spoke last, as far as the thread tells."""
         if not all(isinstance(member, ChatAgent) for member in self._participants):
             return self._previous_speaker  # a team speaks under the names of those in it
@@ -372,7 +374,7 @@ class _NamePattern:
         written = ("(" + re.escape(name).replace("_", r"(?:\\?_| )") + ")" for name in self._names)
         self._pattern = re.compile(rf"(?<!\w)(?:{'|'.join(written)})(?!\w)")
 
-    def found_in(self, text: str) -> list[str]:
+    def find_names(self, text: str) -> list[str]:
         """The names, each once."""
         found = (match.lastindex for match in self._pattern.finditer(text))
         return list(dict.fromkeys(self._names[index - 1] for index in found if index))
@@ -424,8 +426,8 @@ def _text(answer: CreateResult) -> str:
 async def _call(function: Callable[[Thread], T | Awaitable[T]], thread: Thread) -> T:
     """The result of a user's function, a plain or a coroutine function."""
     result = function(thread)
-    return await bounded(_awaited(result)) if inspect.isawaitable(result) else result
+    return await bounded(_await_result(result)) if inspect.isawaitable(result) else result
 
 
-async def _awaited(result: Awaitable[T]) -> T:
+async def _await_result(result: Awaitable[T]) -> T:
     return await result

@@ -13,7 +13,7 @@ from teams._base.cancellation import CancellationToken
 from teams._base.tool_call import AGENT_PATH, InputRequired, PendingInput
 from teams._components.component import Component, ComponentModel
 from teams._contract.agent import ChatAgent, Response
-from teams._contract.turn_record import Suspended
+from teams._contract.turn_record import Suspension
 from teams._messages.base import BaseAgentEvent, BaseChatMessage
 from teams._messages.chat import StructuredMessage
 from teams._team_tools.task_runner import RunnerCall, TaskRunnerTool
@@ -64,7 +64,7 @@ class AgentTool(TaskRunnerTool, Component[AgentToolConfig]):
         self, call: RunnerCall, token: CancellationToken
     ) -> AsyncGenerator[BaseAgentEvent | BaseChatMessage, None]:
         agent = self._agent
-        if agent.absorbed is None:  # it has no turn record, and starts its turn again
+        if agent.absorbed_ids is None:  # it has no turn record, and starts its turn again
             call.items = [call.task]
         waiting: Sequence[PendingInput] = ()
         try:
@@ -77,7 +77,7 @@ class AgentTool(TaskRunnerTool, Component[AgentToolConfig]):
                             call.done = True
                             yield message
                             return
-                        case Suspended():
+                        case Suspension():
                             waiting = item.requests
                         case _:
                             call.record(item)

@@ -91,46 +91,46 @@ class RunnerCall:
         )
 
 
-class _Runs:
+class _RunnerCalls:
     """The calls on one agent or team, by key. One at a time runs."""
 
     def __init__(self) -> None:
         self.calls: dict[str, RunnerCall] = {}
         self._running: str | None = None
-        self._moved: asyncio.Event | None = None
+        self._changed: asyncio.Event | None = None
 
-    async def enter(self, key: str) -> None:
+    async def acquire(self, key: str) -> None:
         """Wait for the call's turn.
 
         Raises InputRequired if another call waits for a human, RuntimeError if another one stands
         still and nobody takes it up: the run it belongs to was left.
         """
-        while (other := self._unfinished(key)) is not None or self._running is not None:
+        while (other := self._other_unfinished(key)) is not None or self._running is not None:
             if self._running is None and other is not None and other.pending:
                 raise InputRequired(requests=other.pending)
             # It runs, or is about to go on where it stood.
-            self._moved = self._moved or asyncio.Event()
+            self._changed = self._changed or asyncio.Event()
             try:
                 async with asyncio.timeout(PATIENCE if self._running is None else None):
-                    await self._moved.wait()
+                    await self._changed.wait()
             except TimeoutError:
                 raise RuntimeError(
                     "It is in the middle of another call, whose run was left unfinished."
                 ) from None
         self._running = key
 
-    def leave(self) -> None:
+    def release(self) -> None:
         """The next one may run."""
         self._running = None
-        self.move()
+        self.notify()
 
-    def move(self) -> None:
+    def notify(self) -> None:
         """Let those who wait look again."""
-        if self._moved is not None:
-            self._moved.set()
-            self._moved = None
+        if self._changed is not None:
+            self._changed.set()
+            self._changed = None
 
-    def left_over(self, key: str, agent: tuple[str, ...]) -> list[str]:
+    def leftover_calls(self, key: str, agent: tuple[str, ...]) -> list[str]:
         """What this caller called before its present batch: it will not ask for it again."""
         batch = _batch(key)
         return [
@@ -139,12 +139,12 @@ class _Runs:
             if call.agent == agent and _batch(other) != batch and other != self._running
         ]
 
-    def _unfinished(self, key: str) -> RunnerCall | None:
+    def _other_unfinished(self, key: str) -> RunnerCall | None:
         others = (call for other, call in self.calls.items() if other != key and not call.done)
         return next(others, None)
 
 
-_runs: WeakKeyDictionary[Any, _Runs] = WeakKeyDictionary()
+_runs: WeakKeyDictionary[Any, _RunnerCalls] = WeakKeyDictionary()
 """By runner: two tools may have the same one."""
 
 
@@ -165,7 +165,7 @@ class TaskRunnerTool(
     ) -> None:
         super().__init__(TaskRunnerToolArgs, TaskResult, name, description, strict=True)
         self._return_value_as_last_message = return_value_as_last_message
-        self._runs = _runs.setdefault(runner, _Runs())
+        self._runs = _runs.setdefault(runner, _RunnerCalls())
 
     # What a kind of runner adds.
 
@@ -215,7 +215,7 @@ class TaskRunnerTool(
     async def run(
         self, args: TaskRunnerToolArgs, cancellation_token: CancellationToken
     ) -> TaskResult:
-        return await _last(self.run_stream(args, cancellation_token))
+        return await _last_result(self.run_stream(args, cancellation_token))
 
     @override
     def run_stream(
@@ -248,7 +248,7 @@ class TaskRunnerTool(
         cancellation_token: CancellationToken,
         call_id: str | None = None,
     ) -> TaskResult:
-        return await _last(self.run_json_stream(args, cancellation_token, call_id))
+        return await _last_result(self.run_json_stream(args, cancellation_token, call_id))
 
     @override
     async def run_json_stream(
@@ -276,9 +276,9 @@ class TaskRunnerTool(
         key, agent, name = (
             (DIRECT, (), self.name) if caller is None else (caller.key, caller.agent, caller.name)
         )
-        for other in self._runs.left_over(key, agent):
+        for other in self._runs.leftover_calls(key, agent):
             await self.end_call(other)
-        await self._runs.enter(key)
+        await self._runs.acquire(key)
         try:
             call = self._runs.calls.get(key)
             if call is None:
@@ -302,19 +302,19 @@ class TaskRunnerTool(
                 raise error.__cause__ from None  # the model is told what went wrong, not where
             raise
         finally:
-            self._runs.leave()
+            self._runs.release()
 
     async def end_call(self, key: str) -> None:
         """Forget a call whose result was taken; give it up if it has none."""
         call = self._runs.calls.pop(key, None)
         if call is not None and not call.done:
             await self.give_up()
-        self._runs.move()
+        self._runs.notify()
 
     async def reset(self) -> None:
         """Bring the runner back to the beginning, and forget all calls."""
         self._runs.calls.clear()
-        self._runs.move()
+        self._runs.notify()
         await self.reset_runner()
 
     @override
@@ -371,7 +371,7 @@ def _batch(key: str) -> str:
     return key.rpartition(":")[0]
 
 
-async def _last(stream: AsyncGenerator[Any, None]) -> TaskResult:
+async def _last_result(stream: AsyncGenerator[Any, None]) -> TaskResult:
     async with aclosing(stream):
         async for item in stream:
             if isinstance(item, TaskResult):

@@ -24,7 +24,7 @@ from teams._tools.signature import (
     function_name,
     return_annotation,
     takes_cancellation_token,
-    unwrapped,
+    unwrap,
 )
 
 
@@ -69,7 +69,7 @@ class FunctionTool(BaseTool[BaseModel, BaseModel], Component[FunctionToolConfig]
         self.traits = traits
         tool_name = name or function_name(func)
         if description is None:
-            description = inspect.getdoc(unwrapped(func)) or ""
+            description = inspect.getdoc(unwrap(func)) or ""
         super().__init__(
             args_type=arguments_model(tool_name, func),
             return_type=return_annotation(func),
@@ -117,7 +117,7 @@ class FunctionTool(BaseTool[BaseModel, BaseModel], Component[FunctionToolConfig]
 
 
 def _is_async(function: Callable[..., Any]) -> bool:
-    plain = unwrapped(function)
+    plain = unwrap(function)
     return inspect.iscoroutinefunction(plain) or inspect.iscoroutinefunction(
         getattr(plain, "__call__", None)  # noqa: B004 (a callable object's own)
     )
@@ -125,6 +125,6 @@ def _is_async(function: Callable[..., Any]) -> bool:
 
 def _source_code(function: Callable[..., Any]) -> str:
     try:
-        return textwrap.dedent(inspect.getsource(unwrapped(function)))
+        return textwrap.dedent(inspect.getsource(unwrap(function)))
     except (OSError, TypeError):
         return ""

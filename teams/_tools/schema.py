@@ -38,14 +38,14 @@ def tool_schema(
     definitions = model.get("$defs", {})
     parameters = ParametersSchema(
         type="object",
-        properties=_inlined(model.get("properties", {}), definitions, ()),
+        properties=_inline_references(model.get("properties", {}), definitions, ()),
         required=model.get("required", []),
         additionalProperties=model.get("additionalProperties", False),
     )
     if strict:
         _check_strict(name, parameters)
     # A type that contains itself cannot be written out; what is left of it stays a reference.
-    if _refers(parameters):
+    if _has_reference(parameters):
         cast("dict[str, Any]", parameters)["$defs"] = definitions
     return ToolSchema(name=name, description=description, parameters=parameters, strict=strict)
 
@@ -60,29 +60,31 @@ def _check_strict(name: str, parameters: ParametersSchema) -> None:
         raise ValueError(f"Tool {name!r} is strict: it cannot take additional arguments.")
 
 
-def _inlined(schema: Any, definitions: Mapping[str, Any], within: tuple[str, ...]) -> Any:
+def _inline_references(schema: Any, definitions: Mapping[str, Any], within: tuple[str, ...]) -> Any:
     if isinstance(schema, list):
-        return [_inlined(item, definitions, within) for item in cast("list[Any]", schema)]
+        return [_inline_references(item, definitions, within) for item in cast("list[Any]", schema)]
     if not isinstance(schema, dict):
         return schema
     entries = cast("dict[str, Any]", schema)
     reference = entries.get("$ref")
     if not isinstance(reference, str):
-        return {key: _inlined(value, definitions, within) for key, value in entries.items()}
+        return {
+            key: _inline_references(value, definitions, within) for key, value in entries.items()
+        }
     target = reference.removeprefix("#/$defs/")
     if target in within:
         return entries
     beside = {key: value for key, value in entries.items() if key != "$ref"}
-    return {**_inlined(definitions[target], definitions, (*within, target)), **beside}
+    return {**_inline_references(definitions[target], definitions, (*within, target)), **beside}
 
 
-def _refers(schema: Any) -> bool:
+def _has_reference(schema: Any) -> bool:
     match schema:
         case {"$ref": str()}:
             return True
         case dict():
-            return any(_refers(value) for value in cast("dict[str, Any]", schema).values())
+            return any(_has_reference(value) for value in cast("dict[str, Any]", schema).values())
         case list():
-            return any(_refers(item) for item in cast("list[Any]", schema))
+            return any(_has_reference(item) for item in cast("list[Any]", schema))
         case _:
             return False

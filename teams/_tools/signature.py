@@ -15,11 +15,11 @@ CANCELLATION_PARAMETER = "cancellation_token"
 
 def function_name(function: Callable[..., Any]) -> str:
     """The name of the function, also of one behind a partial or of a callable object's class."""
-    plain = unwrapped(function)
+    plain = unwrap(function)
     return getattr(plain, "__name__", type(plain).__name__)
 
 
-def unwrapped(function: Callable[..., Any]) -> Callable[..., Any]:
+def unwrap(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function behind partials."""
     while isinstance(function, functools.partial):
         function = function.func
@@ -102,7 +102,7 @@ def _bound_by_partials(function: Callable[..., Any]) -> set[str]:
 
 
 def _type_hints(function: Callable[..., Any]) -> Mapping[str, Any]:
-    plain = unwrapped(function)
+    plain = unwrap(function)
     if not inspect.isroutine(plain) and not inspect.isclass(plain):
         plain = type(plain).__call__
     return get_type_hints(plain, include_extras=True)

@@ -15,7 +15,7 @@ from teams._base.tool_call import AGENT_PATH
 from teams._components.component import Component
 from teams._contract.agent import Response
 from teams._contract.state import AssistantAgentState
-from teams._contract.turn_record import MESSAGE_TYPES, Item, Suspended, Turn
+from teams._contract.turn_record import MESSAGE_TYPES, Item, Suspension, TurnRecord
 from teams._messages.base import BaseAgentEvent, BaseChatMessage
 from teams._messages.chat import HandoffMessage, ToolCallSummaryMessage
 from teams._messages.events import (
@@ -32,7 +32,7 @@ from teams._snapshot.context import read_context, write_context
 from teams._snapshot.reused_list import HandedList
 from teams._tools.base import BaseTool
 from teams._tools.workbench import Workbench
-from teams.agents._assistant_answers import SummaryFormatter, Words, handoff_message
+from teams.agents._assistant_answers import AnswerFormats, SummaryFormatter, handoff_message
 from teams.agents._assistant_config import AssistantAgentConfig, constructor_arguments
 from teams.agents._assistant_tools import AgentTools, ToolFunction
 from teams.agents._base import BaseChatAgent
@@ -55,7 +55,7 @@ from teams.models._types import CreateResult, FunctionExecutionResultMessage, LL
 if TYPE_CHECKING:
     from teams._snapshot.snapshot import SnapshotReader, SnapshotWriter
 
-Output = BaseAgentEvent | BaseChatMessage | Response | Suspended
+Output = BaseAgentEvent | BaseChatMessage | Response | Suspension
 
 
 class AssistantAgent(BaseChatAgent, Component[AssistantAgentConfig]):
@@ -144,16 +144,16 @@ class AssistantAgent(BaseChatAgent, Component[AssistantAgentConfig]):
         self._reflect_on_tool_use = (
             output_content_type is not None if reflect_on_tool_use is None else reflect_on_tool_use
         )
-        self._words = Words(
+        self._formats = AnswerFormats(
             name,
             output_content_type,
             output_content_type_format,
             tool_call_summary_format,
             tool_call_summary_formatter,
         )
-        self._output = self._words.output
+        self._output = self._formats.output
         self._message_factory: MessageFactory | None = None
-        self._turn: Turn | None = None
+        self._turn: TurnRecord | None = None
         self._taken: Mapping[str, None] = {}
         self._images = ImageWatch()
         self._handed = HandedList()
@@ -163,7 +163,7 @@ class AssistantAgent(BaseChatAgent, Component[AssistantAgentConfig]):
         """Text or structured message, a tool summary if it has tools, a hand-off if it has hand-
         offs.
         """
-        types = [self._words.message_type]
+        types = [self._formats.message_type]
         if self._tools.workbenches:
             types.append(ToolCallSummaryMessage)
         if self._tools.handoffs:
@@ -196,7 +196,7 @@ class AssistantAgent(BaseChatAgent, Component[AssistantAgentConfig]):
     async def on_messages_stream(
         self, messages: Sequence[BaseChatMessage], cancellation_token: CancellationToken
     ) -> AsyncGenerator[Output, None]:
-        """Take the new messages and yield what happens; the Response comes last (or Suspended: see
+        """Take the new messages and yield what happens; the Response comes last (or Suspension: see
         `InputRequired`).
 
         If an earlier turn is unfinished, this call finishes it; messages it has taken already are
@@ -205,7 +205,7 @@ class AssistantAgent(BaseChatAgent, Component[AssistantAgentConfig]):
         """
         turn = self._turn
         if turn is None:
-            turn = self._turn = Turn()
+            turn = self._turn = TurnRecord()
             await self._close_open_calls()
         self._taken = turn.taken
         try:
@@ -218,12 +218,12 @@ class AssistantAgent(BaseChatAgent, Component[AssistantAgentConfig]):
                 step = (
                     self._call_tools(turn, cancellation_token)
                     if turn.phase == "tools"
-                    else self._ask(turn, messages, cancellation_token)
+                    else self._call_model(turn, messages, cancellation_token)
                 )
                 async with aclosing(step) as items:
                     async for item in items:
                         yield item
-                        if type(item) is Suspended:
+                        if type(item) is Suspension:
                             return
         except asyncio.CancelledError:
             if cancellation_token.is_cancelled():
@@ -236,8 +236,8 @@ class AssistantAgent(BaseChatAgent, Component[AssistantAgentConfig]):
         yield Response(chat_message=final, inner_messages=turn.inner)
 
     async def _call_tools(
-        self, turn: Turn, token: CancellationToken
-    ) -> AsyncGenerator[Item | Suspended, None]:
+        self, turn: TurnRecord, token: CancellationToken
+    ) -> AsyncGenerator[Item | Suspension, None]:
         """Run what calls are left of the round, and settle the turn's next phase."""
         path = (*AGENT_PATH.get(), self.name)
         batch = ToolBatch(turn, path, self._tools, token)
@@ -245,15 +245,15 @@ class AssistantAgent(BaseChatAgent, Component[AssistantAgentConfig]):
             async for item in items:
                 yield item
         if batch.waiting:
-            yield Suspended(tuple(batch.waiting))
+            yield Suspension(tuple(batch.waiting))
         else:
             await self._finish_calls(turn)
 
-    async def _ask(
-        self, turn: Turn, messages: Sequence[BaseChatMessage], token: CancellationToken
+    async def _call_model(
+        self, turn: TurnRecord, messages: Sequence[BaseChatMessage], token: CancellationToken
     ) -> AsyncGenerator[ModelClientStreamingChunkEvent, None]:
         """Call the model; yield what it streams, and settle the turn's next phase."""
-        await self._take(turn, messages)
+        await self._absorb_messages(turn, messages)
         if turn.produced:  # memories are told first
             return
         request = await self._request(turn, token)
@@ -268,14 +268,14 @@ class AssistantAgent(BaseChatAgent, Component[AssistantAgentConfig]):
                 if isinstance(piece, str):
                     yield stream_chunk(piece, self._name, turn.message_id)
                 else:
-                    answer = _checked(piece)
+                    answer = _check_answer(piece)
         if answer is None:
             raise RuntimeError(
                 f"The model stream of agent {self.name!r} ended without a final result."
             )
         await self._accept(turn, answer)
 
-    async def _take(self, turn: Turn, messages: Sequence[BaseChatMessage]) -> None:
+    async def _absorb_messages(self, turn: TurnRecord, messages: Sequence[BaseChatMessage]) -> None:
         """Messages and memories into the context, each once."""
         taken = turn.taken
         for message in messages:
@@ -294,7 +294,7 @@ class AssistantAgent(BaseChatAgent, Component[AssistantAgentConfig]):
                     MemoryQueryEvent(content=update.memories.results, source=self.name)
                 )
 
-    async def _request(self, turn: Turn, token: CancellationToken) -> dict[str, Any]:
+    async def _request(self, turn: TurnRecord, token: CancellationToken) -> dict[str, Any]:
         context = self._model_context
         # The usual context sends all it has: no second copy of a long history per call.
         whole = type(context) is UnboundedChatCompletionContext
@@ -303,7 +303,7 @@ class AssistantAgent(BaseChatAgent, Component[AssistantAgentConfig]):
             if whole
             else [*self._system_messages, *await context.get_messages()]
         )
-        if not self._model_client.model_info["vision"] and self._images.found_in(context.history):
+        if not self._model_client.model_info["vision"] and self._images.has_image(context.history):
             messages = remove_images(messages)
         request: dict[str, Any] = {"messages": messages, "cancellation_token": token}
         if self._output is not None:
@@ -314,20 +314,20 @@ class AssistantAgent(BaseChatAgent, Component[AssistantAgentConfig]):
             request["tools"] = await self._tools.schemas()
         return request
 
-    async def _accept(self, turn: Turn, answer: CreateResult) -> None:
+    async def _accept(self, turn: TurnRecord, answer: CreateResult) -> None:
         """What the model answered becomes items to hand out, and the turn's next phase."""
-        answer = _checked(answer)
+        answer = _check_answer(answer)
         calls = answer.content if isinstance(answer.content, list) else []
         if turn.phase == "reflect" and (calls or not answer.content):
             # The model did not keep to its "no tools": the results still are an answer.
-            self._conclude(turn, self._words.summary(turn, self._tools.handoffs))
+            self._conclude(turn, self._formats.summary(turn, self._tools.handoffs))
             return
         thought: ThoughtEvent | None = None
         message_id = turn.message_id
         if answer.thought:
             thought = ThoughtEvent(content=answer.thought, source=self.name, id=message_id)
             message_id = new_id()
-        final = None if calls else self._words.answer(answer, message_id)
+        final = None if calls else self._formats.answer(answer, message_id)
         # An answer that can't be read has left no trace until here.
         await self._model_context.add_message(
             assistant_message(
@@ -346,7 +346,7 @@ class AssistantAgent(BaseChatAgent, Component[AssistantAgentConfig]):
         turn.results = {}
         turn.phase = "tools"
 
-    async def _finish_calls(self, turn: Turn) -> None:
+    async def _finish_calls(self, turn: TurnRecord) -> None:
         """All results of a round are in: hand off, call the model again, reflect, or summarise."""
         results = turn.round_results()
         await self._model_context.add_message(FunctionExecutionResultMessage(content=results))
@@ -361,9 +361,9 @@ class AssistantAgent(BaseChatAgent, Component[AssistantAgentConfig]):
         elif self._reflect_on_tool_use:
             turn.phase = "reflect"
         else:
-            self._conclude(turn, self._words.summary(turn, self._tools.handoffs))
+            self._conclude(turn, self._formats.summary(turn, self._tools.handoffs))
 
-    def _conclude(self, turn: Turn, message: BaseChatMessage) -> None:
+    def _conclude(self, turn: TurnRecord, message: BaseChatMessage) -> None:
         turn.final = message
         turn.phase = "done"
 
@@ -373,7 +373,7 @@ class AssistantAgent(BaseChatAgent, Component[AssistantAgentConfig]):
         await self._model_context.clear()
         await self._tools.states.reset()
 
-    def come_to_rest(self) -> None:
+    def release_run(self) -> None:
         self._handed.let_go()
 
     async def close(self) -> None:
@@ -382,7 +382,7 @@ class AssistantAgent(BaseChatAgent, Component[AssistantAgentConfig]):
             await workbench.stop()
 
     @property
-    def absorbed(self) -> Mapping[str, None] | None:
+    def absorbed_ids(self) -> Mapping[str, None] | None:
         # Who overrides the turn may take something else than it is given.
         own_turn = type(self).on_messages_stream is AssistantAgent.on_messages_stream
         return self._taken if own_turn else None
@@ -394,7 +394,7 @@ class AssistantAgent(BaseChatAgent, Component[AssistantAgentConfig]):
                 await self._tools.states.end_call(turn.key(position))
             await self._close_open_calls(turn)
 
-    async def _close_open_calls(self, turn: Turn | None = None) -> None:
+    async def _close_open_calls(self, turn: TurnRecord | None = None) -> None:
         calls = open_calls(self._model_context.history)
         if not calls:
             return
@@ -426,11 +426,11 @@ class AssistantAgent(BaseChatAgent, Component[AssistantAgentConfig]):
         await self._tools.states.load_state(state.get("tools", {}))
         turn = state.get("turn")
         types = MESSAGE_TYPES.get() or self._factory()
-        self._take_up(None if turn is None else Turn.load(turn, types.create))
+        self._restore_turn(None if turn is None else TurnRecord.load(turn, types.create))
         if turn is None and (closed := close_calls(self._model_context.history)) is not None:
             self._model_context.history.replace(closed)
 
-    def _take_up(self, turn: Turn | None) -> None:
+    def _restore_turn(self, turn: TurnRecord | None) -> None:
         self._turn = turn
         self._taken = {} if turn is None else turn.taken
 
@@ -449,7 +449,7 @@ class AssistantAgent(BaseChatAgent, Component[AssistantAgentConfig]):
         await read_context(self._model_context, path + "context", reader)
         await self._tools.states.read_state(path + "tools/", reader)
         turn = reader.value(path + "turn")
-        self._take_up(None if turn is None else Turn.load(turn, reader.item))
+        self._restore_turn(None if turn is None else TurnRecord.load(turn, reader.item))
 
     def _factory(self) -> MessageFactory:
         if self._message_factory is None:
@@ -474,7 +474,7 @@ class AssistantAgent(BaseChatAgent, Component[AssistantAgentConfig]):
             model_client_stream=self._model_client_stream,
             reflect_on_tool_use=self._reflect_on_tool_use,
             max_tool_iterations=self._max_tool_iterations,
-            tool_call_summary_format=self._words.summary_format,
+            tool_call_summary_format=self._formats.summary_format,
             metadata=self._metadata or None,
             structured_message_factory=self._output.dump_component() if self._output else None,
         )
@@ -484,7 +484,7 @@ class AssistantAgent(BaseChatAgent, Component[AssistantAgentConfig]):
         return cls(**constructor_arguments(config))
 
 
-def _checked(answer: Any) -> CreateResult:
+def _check_answer(answer: Any) -> CreateResult:
     if not isinstance(answer, CreateResult):
         raise RuntimeError(
             f"The model client gave {type(answer).__name__}; expected str or CreateResult."

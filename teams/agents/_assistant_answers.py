@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from pydantic import BaseModel
 
 from teams._base.tool_call import FunctionCall
-from teams._contract.turn_record import Turn
+from teams._contract.turn_record import TurnRecord
 from teams._messages.base import BaseChatMessage
 from teams._messages.chat import HandoffMessage, TextMessage, ToolCallSummaryMessage, answered_text
 from teams._messages.factory import StructuredMessageFactory
@@ -25,7 +25,7 @@ SummaryFormatter = Callable[[FunctionCall, FunctionExecutionResult], str]
 Pairs = list[tuple[FunctionCall, FunctionExecutionResult]]
 
 
-class Words:
+class AnswerFormats:
     """The forms of one agent's answers; see `AssistantAgent` for the settings."""
 
     __slots__ = ("_source", "_summary_formatter", "output", "summary_format")
@@ -66,7 +66,7 @@ class Words:
             id=message_id,
         )
 
-    def summary(self, turn: Turn, handoffs: Mapping[str, Handoff]) -> ToolCallSummaryMessage:
+    def summary(self, turn: TurnRecord, handoffs: Mapping[str, Handoff]) -> ToolCallSummaryMessage:
         """The results of the round."""
         return summary_message(turn, handoffs, self._source, self._line)
 
@@ -82,7 +82,7 @@ class Words:
 
 
 def handoff_message(
-    turn: Turn, handoffs: Mapping[str, Handoff], source: str
+    turn: TurnRecord, handoffs: Mapping[str, Handoff], source: str
 ) -> HandoffMessage | None:
     """The hand-off among the round's calls, if there is one; with the other calls as its context.
 
@@ -110,7 +110,7 @@ def handoff_message(
 
 
 def summary_message(
-    turn: Turn, handoffs: Mapping[str, Handoff], source: str, line: SummaryFormatter
+    turn: TurnRecord, handoffs: Mapping[str, Handoff], source: str, line: SummaryFormatter
 ) -> ToolCallSummaryMessage:
     """The results of the round, one line per call; hand-offs are left out."""
     _, shown = _split(turn, handoffs)
@@ -123,7 +123,7 @@ def summary_message(
     )
 
 
-def _split(turn: Turn, handoffs: Mapping[str, Handoff]) -> tuple[Pairs, Pairs]:
+def _split(turn: TurnRecord, handoffs: Mapping[str, Handoff]) -> tuple[Pairs, Pairs]:
     """The hand-offs, and the other calls; a hand-off that was refused is one of these."""
     made: Pairs = []
     others: Pairs = []
@@ -133,7 +133,7 @@ def _split(turn: Turn, handoffs: Mapping[str, Handoff]) -> tuple[Pairs, Pairs]:
     return made, others
 
 
-def _context(turn: Turn, others: Pairs, source: str) -> list[LLMMessage]:
+def _context(turn: TurnRecord, others: Pairs, source: str) -> list[LLMMessage]:
     if others:
         return [
             AssistantMessage(

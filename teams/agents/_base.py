@@ -17,7 +17,7 @@ from teams._components.component import ComponentBase, ComponentType
 from teams._contract.agent import ChatAgent, Response
 from teams._contract.state import BaseState
 from teams._contract.team import Task, TaskResult, task_messages
-from teams._contract.turn_record import Suspended
+from teams._contract.turn_record import Suspension
 from teams._messages.base import BaseAgentEvent, BaseChatMessage
 from teams._messages.events import ModelClientStreamingChunkEvent
 from teams._run.run_stream import RunStream
@@ -67,8 +67,8 @@ class BaseChatAgent(ChatAgent, ABC, ComponentBase[BaseModel]):
 
     async def on_messages_stream(
         self, messages: Sequence[BaseChatMessage], cancellation_token: CancellationToken
-    ) -> AsyncGenerator[BaseAgentEvent | BaseChatMessage | Response | Suspended, None]:
-        """Handle the new messages and yield what happens; the Response comes last (or `Suspended`,
+    ) -> AsyncGenerator[BaseAgentEvent | BaseChatMessage | Response | Suspension, None]:
+        """Handle the new messages and yield what happens; the Response comes last (or `Suspension`,
         see `InputRequired`).
         """
         response = await self.on_messages(messages, cancellation_token)
@@ -129,7 +129,7 @@ class BaseChatAgent(ChatAgent, ABC, ComponentBase[BaseModel]):
             for message in messages:
                 items.append(message)
                 yield message
-        waiting: Suspended | None = None
+        waiting: Suspension | None = None
         while waiting is None:
             try:
                 turn = self.on_messages_stream(messages, token)
@@ -140,7 +140,7 @@ class BaseChatAgent(ChatAgent, ABC, ComponentBase[BaseModel]):
                                 items.append(item.chat_message)
                                 yield item.chat_message
                                 break
-                            case Suspended():
+                            case Suspension():
                                 waiting = item
                                 break
                             case ModelClientStreamingChunkEvent():
@@ -152,16 +152,18 @@ class BaseChatAgent(ChatAgent, ABC, ComponentBase[BaseModel]):
                         raise RuntimeError(f"Agent {self.name!r} ended without a response.")
             except InputRequired as required:
                 request_id = messages[-1].id if messages else self.name
-                waiting = Suspended(
+                waiting = Suspension(
                     tuple(required.pending(agent=(self.name,), request_id=request_id))
                 )
             # A turn that was unfinished before may have had no use for the new messages any more.
-            messages = [message for message in messages if message.id not in (self.absorbed or {})]
-            if waiting is None and (self.absorbed is None or not messages):
-                self.come_to_rest()
+            messages = [
+                message for message in messages if message.id not in (self.absorbed_ids or {})
+            ]
+            if waiting is None and (self.absorbed_ids is None or not messages):
+                self.release_run()
                 yield TaskResult(messages=items)
                 return
-        self.come_to_rest()
+        self.release_run()
         yield TaskResult(messages=items, stop_reason=waiting.stop_reason, pending=waiting.requests)
 
     async def last_of_stream(
@@ -175,7 +177,7 @@ class BaseChatAgent(ChatAgent, ABC, ComponentBase[BaseModel]):
                     match item:
                         case Response():
                             return item
-                        case Suspended():
+                        case Suspension():
                             raise InputRequired(requests=item.requests)
                         case _:
                             pass
@@ -213,7 +215,7 @@ class BaseChatAgent(ChatAgent, ABC, ComponentBase[BaseModel]):
     # needs none of it.
 
     @property
-    def absorbed(self) -> Mapping[str, None] | None:
+    def absorbed_ids(self) -> Mapping[str, None] | None:
         """Ids of the messages the current or last turn took in for good; None for an agent without
         a turn record.
         """
@@ -224,7 +226,7 @@ class BaseChatAgent(ChatAgent, ABC, ComponentBase[BaseModel]):
         """Types that its stream can hold beside its own, from agents or teams inside of it."""
         return ()
 
-    def come_to_rest(self) -> None:
+    def release_run(self) -> None:
         """The run is over: let go of what only another turn in it could use."""
 
     async def abandon_turn(self) -> None:

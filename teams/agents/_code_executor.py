@@ -15,7 +15,7 @@ from teams._base.tool_call import AGENT_PATH, InputRequired
 from teams._components.component import Component, ComponentModel
 from teams._contract.agent import Response
 from teams._contract.state import BaseState
-from teams._contract.turn_record import Suspended
+from teams._contract.turn_record import Suspension
 from teams._messages.base import BaseAgentEvent, BaseChatMessage
 from teams._messages.chat import HandoffMessage, TextMessage
 from teams._messages.events import (
@@ -33,10 +33,10 @@ from teams._snapshot.context import read_context, write_context
 from teams.agents._base import BaseChatAgent
 from teams.agents._code_run import (
     CodeRun,
-    CodeTurn,
+    CodeTurnRecord,
     RetryDecision,
-    account,
     consider_prompt,
+    describe_result,
     find_code_blocks,
     read_decision,
 )
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 
 INTERRUPTED = "The execution of the code was interrupted; whether it took effect is not known."
 
-Output = BaseAgentEvent | BaseChatMessage | Response | Suspended
+Output = BaseAgentEvent | BaseChatMessage | Response | Suspension
 
 
 class CodeExecutorAgentConfig(BaseModel, defer_build=True):
@@ -172,7 +172,7 @@ class CodeExecutorAgent(BaseChatAgent, Component[CodeExecutorAgentConfig]):
             self.DEFAULT_SUPPORTED_LANGUAGES if supported_languages is None else supported_languages
         )
         self._approval_func = approval_func
-        self._turn: CodeTurn | None = None
+        self._turn: CodeTurnRecord | None = None
         self._taken: Mapping[str, None] = {}
 
     @property
@@ -197,7 +197,7 @@ class CodeExecutorAgent(BaseChatAgent, Component[CodeExecutorAgentConfig]):
     async def on_messages_stream(
         self, messages: Sequence[BaseChatMessage], cancellation_token: CancellationToken
     ) -> AsyncGenerator[Output, None]:
-        """Take the new messages and yield what happens; the Response comes last (or Suspended: see
+        """Take the new messages and yield what happens; the Response comes last (or Suspension: see
         `InputRequired`).
 
         If an earlier turn is unfinished, this call finishes it; messages it has taken already are
@@ -205,7 +205,7 @@ class CodeExecutorAgent(BaseChatAgent, Component[CodeExecutorAgentConfig]):
         """
         turn = self._turn
         if turn is None:
-            turn = self._turn = CodeTurn()
+            turn = self._turn = CodeTurnRecord()
         self._taken = turn.taken
         while True:
             while turn.produced:
@@ -216,27 +216,27 @@ class CodeExecutorAgent(BaseChatAgent, Component[CodeExecutorAgentConfig]):
                 case "done":
                     break
                 case "write" if self._model_client is None:
-                    self._find_code(turn, await self._take(turn, messages))
+                    self._find_code(turn, await self._absorb_messages(turn, messages))
                 case "write" | "reflect":
-                    await self._take(turn, messages)
-                    async with aclosing(self._ask(turn, self._model_client)) as pieces:
+                    await self._absorb_messages(turn, messages)
+                    async with aclosing(self._call_model(turn, self._model_client)) as pieces:
                         async for piece in pieces:
                             yield piece
                 case "run":
                     outcome = await self._run_code(turn, cancellation_token)
-                    if isinstance(outcome, Suspended):
+                    if isinstance(outcome, Suspension):
                         yield outcome
                         return
                     await self._settle(turn, outcome)
                 case "consider":
-                    await self._consider(turn, self._model_client)
+                    await self._consider_retry(turn, self._model_client)
         self._turn = None
         if turn.final is None:
             raise RuntimeError(f"Agent {self.name!r} ended its turn without a response.")
         yield Response(chat_message=turn.final, inner_messages=turn.inner)
 
-    async def _take(
-        self, turn: CodeTurn, messages: Sequence[BaseChatMessage]
+    async def _absorb_messages(
+        self, turn: CodeTurnRecord, messages: Sequence[BaseChatMessage]
     ) -> list[BaseChatMessage]:
         """New messages into the context, each once."""
         new = [message for message in messages if message.id not in turn.taken]
@@ -248,7 +248,7 @@ class CodeExecutorAgent(BaseChatAgent, Component[CodeExecutorAgentConfig]):
             turn.taken[message.id] = None
         return new
 
-    def _find_code(self, turn: CodeTurn, new: Sequence[BaseChatMessage]) -> None:
+    def _find_code(self, turn: CodeTurnRecord, new: Sequence[BaseChatMessage]) -> None:
         turn.blocks = [
             block
             for message in new
@@ -261,8 +261,8 @@ class CodeExecutorAgent(BaseChatAgent, Component[CodeExecutorAgentConfig]):
         else:
             self._conclude(turn, self.NO_CODE_BLOCKS_FOUND_MESSAGE)
 
-    async def _ask(
-        self, turn: CodeTurn, model: ChatCompletionClient | None
+    async def _call_model(
+        self, turn: CodeTurnRecord, model: ChatCompletionClient | None
     ) -> AsyncGenerator[ModelClientStreamingChunkEvent, None]:
         """Call the model; yield what it streams, and settle the turn's next phase."""
         assert model is not None, "only a model reflects"
@@ -292,7 +292,7 @@ class CodeExecutorAgent(BaseChatAgent, Component[CodeExecutorAgentConfig]):
             return messages
         return [SystemMessage(content=self._system_message), *messages]
 
-    async def _accept(self, turn: CodeTurn, answer: CreateResult) -> None:
+    async def _accept(self, turn: CodeTurnRecord, answer: CreateResult) -> None:
         """What the model answered becomes items to hand out, and the turn's next phase."""
         text = _text(answer, self.name)
         if answer.thought:
@@ -322,23 +322,25 @@ class CodeExecutorAgent(BaseChatAgent, Component[CodeExecutorAgentConfig]):
         turn.message_id = new_id()
         turn.phase = "run"
 
-    async def _run_code(self, turn: CodeTurn, token: CancellationToken) -> CodeResult | Suspended:
+    async def _run_code(
+        self, turn: CodeTurnRecord, token: CancellationToken
+    ) -> CodeResult | Suspension:
         path = (*AGENT_PATH.get(), self.name)
         run = CodeRun(turn, path, self._code_executor, self._approval_func, self._model_context)
         try:
             return await bounded(run.result(token))
         except InputRequired as required:
-            return Suspended(
+            return Suspension(
                 tuple(required.pending(agent=path, request_id=turn.key, call_id=turn.key))
             )
 
-    async def _settle(self, turn: CodeTurn, result: CodeResult) -> None:
+    async def _settle(self, turn: CodeTurnRecord, result: CodeResult) -> None:
         """The code has run, or was refused."""
         if self._model_client is None:
-            self._conclude(turn, account(result))
+            self._conclude(turn, describe_result(result))
             return
         await self._model_context.add_message(
-            UserMessage(content=account(result), source=self.name)
+            UserMessage(content=describe_result(result), source=self.name)
         )
         turn.produced.append(
             CodeExecutionEvent(retry_attempt=turn.attempt, result=result, source=self.name)
@@ -346,7 +348,9 @@ class CodeExecutorAgent(BaseChatAgent, Component[CodeExecutorAgentConfig]):
         failed = result.exit_code != 0 and turn.attempt < self._max_retries_on_error
         turn.phase = "consider" if failed else "reflect"
 
-    async def _consider(self, turn: CodeTurn, model: ChatCompletionClient | None) -> None:
+    async def _consider_retry(
+        self, turn: CodeTurnRecord, model: ChatCompletionClient | None
+    ) -> None:
         """Ask the model whether to try again."""
         assert model is not None, "only a model tries again"
         prompt = consider_prompt(self._max_retries_on_error - turn.attempt)
@@ -365,7 +369,7 @@ class CodeExecutorAgent(BaseChatAgent, Component[CodeExecutorAgentConfig]):
         else:
             turn.phase = "reflect"
 
-    def _conclude(self, turn: CodeTurn, text: str, usage: RequestUsage | None = None) -> None:
+    def _conclude(self, turn: CodeTurnRecord, text: str, usage: RequestUsage | None = None) -> None:
         turn.final = TextMessage(
             content=text, source=self.name, models_usage=usage, id=turn.message_id
         )
@@ -381,7 +385,7 @@ class CodeExecutorAgent(BaseChatAgent, Component[CodeExecutorAgentConfig]):
         await self._code_executor.stop()
 
     @property
-    def absorbed(self) -> Mapping[str, None]:
+    def absorbed_ids(self) -> Mapping[str, None]:
         return self._taken
 
     async def abandon_turn(self) -> None:
@@ -406,7 +410,7 @@ class CodeExecutorAgent(BaseChatAgent, Component[CodeExecutorAgentConfig]):
         if (context := state.get("llm_context")) is not None:
             await self._model_context.load_state(context)
         turn = state.get("turn")
-        self._turn = None if turn is None else CodeTurn.load(turn, MessageFactory().create)
+        self._turn = None if turn is None else CodeTurnRecord.load(turn, MessageFactory().create)
 
     async def write_state(self, path: str, writer: SnapshotWriter) -> None:
         await write_context(self._model_context, path + "context", writer)
@@ -415,7 +419,7 @@ class CodeExecutorAgent(BaseChatAgent, Component[CodeExecutorAgentConfig]):
     async def read_state(self, path: str, reader: SnapshotReader) -> None:
         await read_context(self._model_context, path + "context", reader)
         turn = reader.value(path + "turn")
-        self._turn = None if turn is None else CodeTurn.load(turn, reader.item)
+        self._turn = None if turn is None else CodeTurnRecord.load(turn, reader.item)
 
     def _to_config(self) -> CodeExecutorAgentConfig:
         if self._approval_func is not None:

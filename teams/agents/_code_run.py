@@ -47,7 +47,7 @@ _FENCED = re.compile(
 
 
 @dataclass(slots=True)
-class CodeTurn:
+class CodeTurnRecord:
     """The record of a turn: what it has taken, written and run.
 
     Code is written (or found in the messages), run, and reflected on. If it failed, the model
@@ -87,7 +87,7 @@ class CodeTurn:
         }
 
     @classmethod
-    def load(cls, data: Mapping[str, Any], decode: Callable[[Any], Item]) -> CodeTurn:
+    def load(cls, data: Mapping[str, Any], decode: Callable[[Any], Item]) -> CodeTurnRecord:
         """The inverse of `dump`. Raises KeyError, TypeError or ValueError for anything else."""
         final = None if data["final"] is None else decode(data["final"])
         if final is not None and not isinstance(final, BaseChatMessage):
@@ -126,7 +126,7 @@ class CodeRun:
     of objects with `language` and `code`.
     """
 
-    turn: CodeTurn
+    turn: CodeTurnRecord
     agent: tuple[str, ...]
     executor: CodeExecutor
     approval_func: ApprovalFuncType | None
@@ -181,7 +181,9 @@ class CodeRun:
             if position in self.turn.approved:
                 continue
             try:
-                response = await _asked(approve, ApprovalRequest(code=block.code, context=context))
+                response = await _ask_approval(
+                    approve, ApprovalRequest(code=block.code, context=context)
+                )
             except InputRequired as required:
                 waiting += required.pending(
                     agent=self.agent,
@@ -202,7 +204,7 @@ class CodeRun:
         return None
 
 
-async def _asked(approve: ApprovalFuncType, request: ApprovalRequest) -> ApprovalResponse:
+async def _ask_approval(approve: ApprovalFuncType, request: ApprovalRequest) -> ApprovalResponse:
     if _is_async(approve):
         return await cast("Awaitable[ApprovalResponse]", approve(request))
     function = cast("SyncApprovalFunc", approve)
@@ -220,7 +222,7 @@ def _blocks(call: ToolCall) -> list[CodeBlock]:
     return [CodeBlock(**block) for block in arguments["code_blocks"]]
 
 
-def account(result: CodeResult) -> str:
+def describe_result(result: CodeResult) -> str:
     """What came of executing code, in words, for whoever goes on from it."""
     if result.exit_code != 0:
         return f"The code failed with exit code {result.exit_code}. Its output:\n{result.output}"

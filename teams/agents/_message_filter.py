@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from teams._base.cancellation import CancellationToken
 from teams._components.component import Component, ComponentModel
 from teams._contract.agent import ChatAgent, Response
-from teams._contract.turn_record import Suspended
+from teams._contract.turn_record import Suspension
 from teams._messages.base import BaseAgentEvent, BaseChatMessage
 from teams._run.nesting import under
 from teams.agents._base import BaseChatAgent
@@ -108,11 +108,11 @@ class MessageFilterAgent(BaseChatAgent, Component[MessageFilterAgentConfig]):
 
     async def on_messages_stream(
         self, messages: Sequence[BaseChatMessage], cancellation_token: CancellationToken
-    ) -> AsyncGenerator[BaseAgentEvent | BaseChatMessage | Response | Suspended, None]:
+    ) -> AsyncGenerator[BaseAgentEvent | BaseChatMessage | Response | Suspension, None]:
         """What the agent inside yields when it is shown what the filter lets through."""
         self._kept_back = {}
-        shown: Sequence[BaseChatMessage] = _Filtered(messages, self._filter)
-        if self._wrapped_agent.absorbed is None:
+        shown: Sequence[BaseChatMessage] = _FilteredMessages(messages, self._filter)
+        if self._wrapped_agent.absorbed_ids is None:
             shown = list(shown)
         stream = self._wrapped_agent.on_messages_stream(shown, cancellation_token)
         if self._wrapped_agent.name != self.name:
@@ -144,8 +144,8 @@ class MessageFilterAgent(BaseChatAgent, Component[MessageFilterAgentConfig]):
         await self._wrapped_agent.close()
 
     @property
-    def absorbed(self) -> Mapping[str, None] | None:
-        taken = self._wrapped_agent.absorbed
+    def absorbed_ids(self) -> Mapping[str, None] | None:
+        taken = self._wrapped_agent.absorbed_ids
         return None if taken is None else {**self._kept_back, **taken}
 
     async def abandon_turn(self) -> None:
@@ -172,7 +172,7 @@ class MessageFilterAgent(BaseChatAgent, Component[MessageFilterAgentConfig]):
         await self._wrapped_agent.read_state(path, reader)
 
 
-class _Filtered(Sequence[BaseChatMessage]):
+class _FilteredMessages(Sequence[BaseChatMessage]):
     """What a filter lets through of messages that may still become more."""
 
     def __init__(self, messages: Sequence[BaseChatMessage], rules: MessageFilterConfig) -> None:

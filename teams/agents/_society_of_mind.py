@@ -14,7 +14,7 @@ from teams._components.component import Component, ComponentModel
 from teams._contract.agent import Response
 from teams._contract.state import SocietyOfMindAgentState
 from teams._contract.team import TaskResult, Team
-from teams._contract.turn_record import Item, Suspended
+from teams._contract.turn_record import Item, Suspension
 from teams._messages.base import BaseAgentEvent, BaseChatMessage
 from teams._messages.chat import HandoffMessage, TextMessage
 from teams._messages.factory import MessageFactory
@@ -54,7 +54,7 @@ class SocietyOfMindAgentConfig(BaseModel, defer_build=True):
 
 
 @dataclass(slots=True)
-class _Turn:
+class _SocietyTurn:
     """What an unfinished turn has told the team and heard from it."""
 
     task: list[BaseChatMessage] = field(default_factory=list[BaseChatMessage])
@@ -65,11 +65,11 @@ class _Turn:
     ended: bool = False
     """The team is done; only the answer is missing."""
 
-    def new(self, messages: Sequence[BaseChatMessage]) -> list[BaseChatMessage]:
+    def new_messages(self, messages: Sequence[BaseChatMessage]) -> list[BaseChatMessage]:
         """Those of the messages that were not taken yet."""
         return [message for message in messages if message.id not in self.taken]
 
-    def take(self, messages: Sequence[BaseChatMessage]) -> None:
+    def add_task(self, messages: Sequence[BaseChatMessage]) -> None:
         """The team has got these."""
         self.task.extend(messages)
         self.taken.update(dict.fromkeys(message.id for message in messages))
@@ -84,14 +84,14 @@ class _Turn:
         }
 
     @classmethod
-    def load(cls, data: Mapping[str, Any], decode: Callable[[Any], Any]) -> _Turn:
+    def load(cls, data: Mapping[str, Any], decode: Callable[[Any], Any]) -> _SocietyTurn:
         """The inverse of `dump`."""
         turn = cls(
             said=[decode(message) for message in data["said"]],
             begun=data["begun"],
             ended=data["ended"],
         )
-        turn.take([decode(message) for message in data["task"]])
+        turn.add_task([decode(message) for message in data["task"]])
         return turn
 
 
@@ -141,7 +141,7 @@ class SocietyOfMindAgent(BaseChatAgent, Component[SocietyOfMindAgentConfig]):
         self._model_context = (
             model_context if model_context is not None else UnboundedChatCompletionContext()
         )
-        self._turn: _Turn | None = None
+        self._turn: _SocietyTurn | None = None
         self._taken: Mapping[str, None] = {}
 
     @property
@@ -166,13 +166,13 @@ class SocietyOfMindAgent(BaseChatAgent, Component[SocietyOfMindAgentConfig]):
 
     async def on_messages_stream(
         self, messages: Sequence[BaseChatMessage], cancellation_token: CancellationToken
-    ) -> AsyncGenerator[BaseAgentEvent | BaseChatMessage | Response | Suspended, None]:
-        """Yield what the team says, then the answer; or `Suspended`, if the team waits.
+    ) -> AsyncGenerator[BaseAgentEvent | BaseChatMessage | Response | Suspension, None]:
+        """Yield what the team says, then the answer; or `Suspension`, if the team waits.
 
         If an earlier turn is unfinished, this call finishes it. `messages` may grow while the team
         runs: it is told of new ones.
         """
-        turn = self._turn = self._turn or _Turn()
+        turn = self._turn = self._turn or _SocietyTurn()
         self._taken = turn.taken
         if not turn.ended:
             stream = under(self.name, await self._team_stream(turn, messages, cancellation_token))
@@ -180,7 +180,7 @@ class SocietyOfMindAgent(BaseChatAgent, Component[SocietyOfMindAgentConfig]):
                 async for item in items:
                     if isinstance(item, TaskResult):
                         if item.pending:
-                            yield Suspended(tuple(item.pending))
+                            yield Suspension(tuple(item.pending))
                             return
                         turn.ended = True
                         break
@@ -195,12 +195,14 @@ class SocietyOfMindAgent(BaseChatAgent, Component[SocietyOfMindAgentConfig]):
         yield Response(chat_message=answer, inner_messages=[])
 
     async def _team_stream(
-        self, turn: _Turn, messages: Sequence[BaseChatMessage], token: CancellationToken
+        self, turn: _SocietyTurn, messages: Sequence[BaseChatMessage], token: CancellationToken
     ) -> AsyncGenerator[Item | TaskResult, None]:
-        new = turn.new(messages)
-        task = new
+        new_messages = turn.new_messages(messages)
+        task = new_messages
         if not turn.begun:
-            task = [*await self._earlier(), *new] or [TextMessage(content="", source=self.name)]
+            task = [*await self._earlier(), *new_messages] or [
+                TextMessage(content="", source=self.name)
+            ]
         if isinstance(self._team, ResumableTeam):
             self._team.begin(task)
             stream = self._team.drive(token)
@@ -208,14 +210,14 @@ class SocietyOfMindAgent(BaseChatAgent, Component[SocietyOfMindAgentConfig]):
             stream = self._team.run_stream(
                 task=task or None, cancellation_token=token, output_task_messages=False
             )
-        turn.take(new)
+        turn.add_task(new_messages)
         turn.begun = True
         return stream
 
-    def _steer(self, turn: _Turn, messages: Sequence[BaseChatMessage]) -> None:
-        if isinstance(self._team, ResumableTeam) and (new := turn.new(messages)):
-            self._team.add_messages(new)
-            turn.take(new)
+    def _steer(self, turn: _SocietyTurn, messages: Sequence[BaseChatMessage]) -> None:
+        if isinstance(self._team, ResumableTeam) and (new_messages := turn.new_messages(messages)):
+            self._team.add_messages(new_messages)
+            turn.add_task(new_messages)
 
     async def _earlier(self) -> list[BaseChatMessage]:
         """What the team is told of earlier turns. One message, so that it counts as one."""
@@ -226,13 +228,13 @@ class SocietyOfMindAgent(BaseChatAgent, Component[SocietyOfMindAgentConfig]):
         names = self._team.participant_names if isinstance(self._team, ResumableTeam) else [""]
         return [HandoffMessage(content=EARLIER, source=self.name, target=names[0], context=context)]
 
-    async def _answer(self, turn: _Turn, token: CancellationToken) -> TextMessage:
+    async def _answer(self, turn: _SocietyTurn, token: CancellationToken) -> TextMessage:
         if not turn.said:
             return TextMessage(content=NO_RESPONSE, source=self.name)
         request = [
-            self._frame(self._instruction),
+            self._instruction_message(self._instruction),
             *(message.to_model_message() for message in turn.said),
-            self._frame(self._response_prompt),
+            self._instruction_message(self._response_prompt),
         ]
         answer = self._model_client.create(request, cancellation_token=token)
         result = await asked_by(self.name, answer)
@@ -242,12 +244,12 @@ class SocietyOfMindAgent(BaseChatAgent, Component[SocietyOfMindAgentConfig]):
             )
         return TextMessage(content=result.content, source=self.name, models_usage=result.usage)
 
-    def _frame(self, text: str) -> LLMMessage:
+    def _instruction_message(self, text: str) -> LLMMessage:
         if self._model_client.model_info.get("multiple_system_messages", False):
             return SystemMessage(content=text)
         return UserMessage(content=text, source="user")
 
-    async def _remember(self, turn: _Turn, answer: TextMessage) -> None:
+    async def _remember(self, turn: _SocietyTurn, answer: TextMessage) -> None:
         for message in turn.task:
             if isinstance(message, HandoffMessage):
                 for context_message in message.context:
@@ -274,7 +276,7 @@ class SocietyOfMindAgent(BaseChatAgent, Component[SocietyOfMindAgentConfig]):
             await self._team.resume()
 
     @property
-    def absorbed(self) -> Mapping[str, None]:
+    def absorbed_ids(self) -> Mapping[str, None]:
         return self._taken
 
     async def abandon_turn(self) -> None:
@@ -301,7 +303,9 @@ class SocietyOfMindAgent(BaseChatAgent, Component[SocietyOfMindAgentConfig]):
         if (context := state.get("llm_context")) is not None:
             await self._model_context.load_state(context)
         turn = state.get("turn")
-        self._take_up(None if turn is None else _Turn.load(turn, self._factory().create))
+        self._restore_turn(
+            None if turn is None else _SocietyTurn.load(turn, self._factory().create)
+        )
 
     async def write_state(self, path: str, writer: SnapshotWriter) -> None:
         await write_context(self._model_context, path + "context", writer)
@@ -318,9 +322,9 @@ class SocietyOfMindAgent(BaseChatAgent, Component[SocietyOfMindAgentConfig]):
         else:
             await self._team.load_state(cast("Mapping[str, Any]", reader.value(path + "team")))
         turn = reader.value(path + "turn")
-        self._take_up(None if turn is None else _Turn.load(turn, reader.chat_message))
+        self._restore_turn(None if turn is None else _SocietyTurn.load(turn, reader.chat_message))
 
-    def _take_up(self, turn: _Turn | None) -> None:
+    def _restore_turn(self, turn: _SocietyTurn | None) -> None:
         self._turn = turn
         self._taken = {} if turn is None else turn.taken
 

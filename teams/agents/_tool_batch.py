@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from teams._base.cancellation import CancellationToken
 from teams._base.tool_call import AGENT_PATH, CURRENT_CALL, InputRequired, PendingInput, ToolCall
 from teams._base.tracing import trace_tool
-from teams._contract.turn_record import Item, Turn
+from teams._contract.turn_record import Item, TurnRecord
 from teams._messages.events import ModelClientStreamingChunkEvent
 from teams._run.hooks import current_hooks
 from teams._run.merge import Emit, Job, is_being_cancelled, merge
@@ -19,7 +19,7 @@ from teams.agents._assistant_tools import AgentTools
 from teams.models._types import FunctionExecutionResult
 
 
-class _Gate:
+class _ApprovalBarrier:
     """Holds the calls of a batch back until each of them is judged, so that all approvals are asked
     first.
     """
@@ -44,7 +44,7 @@ class ToolBatch:
     `waiting` is what they wait for once `run` has ended; results are in the turn.
     """
 
-    turn: Turn
+    turn: TurnRecord
     agent: tuple[str, ...]
     tools: AgentTools
     token: CancellationToken
@@ -62,7 +62,7 @@ class ToolBatch:
             left = await self._hand_off(left)
         if not left:
             return
-        gate = _Gate(len(left))
+        gate = _ApprovalBarrier(len(left))
         self._ended = {call.key: asyncio.Event() for call in left}
         # Cancelled with the run's token, and also when nobody waits for the results any more.
         token = CancellationToken()
@@ -110,7 +110,7 @@ class ToolBatch:
             is_error=result.is_error,
         )
 
-    def _job(self, call: ToolCall, gate: _Gate, token: CancellationToken) -> Job[Item]:
+    def _job(self, call: ToolCall, gate: _ApprovalBarrier, token: CancellationToken) -> Job[Item]:
         async def job(emit: Emit[Item]) -> None:
             CURRENT_CALL.set(call)
             AGENT_PATH.set(self.agent)
@@ -125,7 +125,7 @@ class ToolBatch:
         return job
 
     async def _result(
-        self, call: ToolCall, gate: _Gate, token: CancellationToken, emit: Emit[Item]
+        self, call: ToolCall, gate: _ApprovalBarrier, token: CancellationToken, emit: Emit[Item]
     ) -> ToolResult | None:
         """The call's result; None if it waits for a human."""
 
@@ -143,7 +143,7 @@ class ToolBatch:
 
         try:
             known = call if await self.tools.has(call.name) else replace(call, known=False)
-            return await judged(known, gate, execute)
+            return await intercept_call(known, gate, execute)
         except InputRequired as required:
             asked = required.pending(agent=self.agent, request_id=call.key, call_id=call.id)
             self.waiting += [request for request in asked if request not in self.waiting]
@@ -164,8 +164,8 @@ class ToolBatch:
                 await self._ended[key].wait()
 
 
-async def judged(
-    call: ToolCall, gate: _Gate, execute: Callable[[ToolCall], Awaitable[ToolResult]]
+async def intercept_call(
+    call: ToolCall, gate: _ApprovalBarrier, execute: Callable[[ToolCall], Awaitable[ToolResult]]
 ) -> ToolResult:
     """The call's result by way of the run's interceptor, if there is one."""
     undecided = True

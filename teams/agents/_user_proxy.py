@@ -15,7 +15,7 @@ from teams._base.tool_call import AGENT_PATH, InputRequired
 from teams._components.component import Component
 from teams._contract.agent import Response
 from teams._contract.state import BaseState
-from teams._contract.turn_record import Suspended
+from teams._contract.turn_record import Suspension
 from teams._messages.base import BaseAgentEvent, BaseChatMessage
 from teams._messages.chat import HandoffMessage, TextMessage
 from teams._messages.events import UserInputRequestedEvent
@@ -106,21 +106,21 @@ class UserProxyAgent(BaseChatAgent, Component[UserProxyAgentConfig]):
 
     async def on_messages_stream(
         self, messages: Sequence[BaseChatMessage], cancellation_token: CancellationToken
-    ) -> AsyncGenerator[BaseAgentEvent | BaseChatMessage | Response | Suspended, None]:
+    ) -> AsyncGenerator[BaseAgentEvent | BaseChatMessage | Response | Suspension, None]:
         """Yield a UserInputRequestedEvent, ask, and yield the Response; after a resume only what is
         left of that.
         """
         if not self._request_id:
             self._request_id = str(uuid4())
             self._taken = {}
-            self._reply_to = _who_handed_off(messages, self.name)
+            self._reply_to = _handoff_source(messages, self.name)
             yield UserInputRequestedEvent(request_id=self._request_id, source=self.name)
         prompt = f"{self._reply_to} handed off to you. {PROMPT}" if self._reply_to else PROMPT
         try:
             text = await self._ask(prompt, cancellation_token)
         except InputRequired as required:
             agent = (*AGENT_PATH.get(), self.name)
-            yield Suspended(tuple(required.pending(agent=agent, request_id=self._request_id)))
+            yield Suspension(tuple(required.pending(agent=agent, request_id=self._request_id)))
             return
         except Exception as error:
             raise RuntimeError(f"Failed to get user input: {error}") from error
@@ -147,7 +147,7 @@ class UserProxyAgent(BaseChatAgent, Component[UserProxyAgentConfig]):
         self._request_id = ""
 
     @property
-    def absorbed(self) -> Mapping[str, None] | None:
+    def absorbed_ids(self) -> Mapping[str, None] | None:
         own_turn = type(self).on_messages_stream is UserProxyAgent.on_messages_stream
         return self._taken if own_turn else None
 
@@ -180,7 +180,7 @@ def _is_async(function: Callable[..., Any]) -> bool:
     )
 
 
-def _who_handed_off(messages: Sequence[BaseChatMessage], name: str) -> str:
+def _handoff_source(messages: Sequence[BaseChatMessage], name: str) -> str:
     """Who brought this agent on turn, if the latest message is a hand-off to it."""
     last = messages[-1] if messages else None
     return last.source if isinstance(last, HandoffMessage) and last.target == name else ""

@@ -63,7 +63,7 @@ def docker_client() -> Any:
     require_docker()
     docker: Any = importlib.import_module("docker")
     try:
-        _knock(docker.utils.parse_host(os.environ.get("DOCKER_HOST")))
+        _check_socket(docker.utils.parse_host(os.environ.get("DOCKER_HOST")))
         return docker.from_env()
     except (OSError, docker.errors.DockerException) as error:
         raise RuntimeError(
@@ -72,7 +72,7 @@ def docker_client() -> Any:
         ) from error
 
 
-def _knock(address: str) -> None:
+def _check_socket(address: str) -> None:
     """Raise OSError where nobody listens at a local socket: the package would leak one, and tell
     of it in three layers of errors.
     """
@@ -93,7 +93,7 @@ class Container:
         self._errors: Any = importlib.import_module("docker.errors")
         self._api: Any = client.api
         try:
-            container = self._created(client, settings)
+            container = self._create_container(client, settings)
             container.start()
         except self._errors.DockerException as error:
             client.close()
@@ -105,7 +105,7 @@ class Container:
         stopped = container if settings.stop else None
         self.close = weakref.finalize(self, _close, client, stopped, self._errors)
 
-    def _created(self, client: Any, settings: ContainerSettings) -> Any:
+    def _create_container(self, client: Any, settings: ContainerSettings) -> Any:
         try:
             client.images.get(settings.image)
         except self._errors.ImageNotFound:

@@ -19,7 +19,7 @@ from teams.models._types import FunctionExecutionResultMessage, LLMMessage, User
 
 
 @dataclass(frozen=True, slots=True)
-class Unread:
+class UnreadMessages:
     """Saved messages that nobody has asked for yet; they belong into the empty `history`."""
 
     history: History[LLMMessage]
@@ -47,7 +47,7 @@ class ChatCompletionContext(ComponentBase[BaseModel], ABC):
 
     component_type = "chat_completion_context"
 
-    unread: Unread | None = None
+    unread: UnreadMessages | None = None
     """Saved messages, as long as nobody has asked for them; see `read_later`."""
 
     def __init__(self, initial_messages: Sequence[LLMMessage] | None = None) -> None:
@@ -67,7 +67,7 @@ class ChatCompletionContext(ComponentBase[BaseModel], ABC):
         somebody asks for them: of a loaded team, only those who speak ever do.
         """
         self._history.replace(())
-        self.unread = Unread(self._history, messages)
+        self.unread = UnreadMessages(self._history, messages)
 
     @property
     def _messages(self) -> History[LLMMessage]:
@@ -122,7 +122,7 @@ class BufferedChatCompletionContext(ChatCompletionContext, Component[BaseModel])
 
     @override
     async def get_messages(self) -> list[LLMMessage]:
-        return _whole(self._messages[-self._buffer_size :])
+        return _whole_units(self._messages[-self._buffer_size :])
 
 
 class HeadAndTailChatCompletionContext(ChatCompletionContext, Component[BaseModel]):
@@ -145,9 +145,9 @@ class HeadAndTailChatCompletionContext(ChatCompletionContext, Component[BaseMode
     @override
     async def get_messages(self) -> list[LLMMessage]:
         if len(self._messages) <= self._head_size + self._tail_size:
-            return _whole(self._messages)
-        head = _whole(self._messages[: self._head_size])
-        tail = _whole(self._messages[-self._tail_size :])
+            return _whole_units(self._messages)
+        head = _whole_units(self._messages[: self._head_size])
+        tail = _whole_units(self._messages[-self._tail_size :])
         skipped = len(self._messages) - len(head) - len(tail)
         note = UserMessage(content=f"Skipped {skipped} messages.", source="System")
         return [*head, note, *tail]
@@ -191,13 +191,13 @@ class TokenLimitedChatCompletionContext(
     @override
     async def get_messages(self) -> list[LLMMessage]:
         self._units.follow(self._messages)
-        kept = self._units.that_fit(self._room())
-        return _joined(self._messages, kept)
+        kept = self._units.fitting_units(self._free_tokens())
+        return _join_units(self._messages, kept)
 
     def _tokens_of(self, messages: Sequence[LLMMessage]) -> int:
         return self._model_client.count_tokens(messages, tools=self._tool_schema or [])
 
-    def _room(self) -> int:
+    def _free_tokens(self) -> int:
         if self._token_limit is not None:
             return self._token_limit - self._tokens_of([])
         return self._model_client.remaining_tokens([], tools=self._tool_schema or [])
@@ -222,7 +222,7 @@ class _CountedUnits:
             tokens = self._tokens_of(history[unit.start : unit.stop]) - base
             self._units.append((unit, tokens))
 
-    def that_fit(self, room: int) -> list[range]:
+    def fitting_units(self, room: int) -> list[range]:
         """The last unit, and then as many as fit: the first, the second last, the second..."""
         head: list[range] = []
         tail: list[range] = []
@@ -259,12 +259,12 @@ def _units(messages: Sequence[LLMMessage], start: int = 0) -> Generator[range]:
         position = end
 
 
-def _joined(messages: Sequence[LLMMessage], units: Iterable[range]) -> list[LLMMessage]:
+def _join_units(messages: Sequence[LLMMessage], units: Iterable[range]) -> list[LLMMessage]:
     return [messages[position] for unit in units for position in unit]
 
 
-def _whole(messages: Sequence[LLMMessage]) -> list[LLMMessage]:
-    return _joined(messages, _units(messages))
+def _whole_units(messages: Sequence[LLMMessage]) -> list[LLMMessage]:
+    return _join_units(messages, _units(messages))
 
 
 def _require_positive(name: str, value: int) -> None:

@@ -101,9 +101,9 @@ class ChatCompletionClient(ComponentBase[BaseModel], ABC):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         if "create" in cls.__dict__:
-            cls.create = watched(cls.create)
+            cls.create = watch_create(cls.create)
         if "create_stream" in cls.__dict__:
-            cls.create_stream = watched_stream(cls.create_stream)
+            cls.create_stream = watch_create_stream(cls.create_stream)
 
     @abstractmethod
     async def create(
@@ -217,14 +217,14 @@ class _Request:
 _CURRENT: ContextVar[_Request | None] = ContextVar("teams_model_request", default=None)
 
 
-def watched(create: Create) -> Create:
+def watch_create(create: Create) -> Create:
     """A client's `create` that tells the watch of the run it is part of."""
 
     @wraps(create)
     async def seen(self: ChatCompletionClient, *args: Any, **kwargs: Any) -> CreateResult:
         if (watch := MODEL_WATCH.get()) is None:
             return await create(self, *args, **kwargs)
-        request = _Request(watch, _described(self, *args, **kwargs))
+        request = _Request(watch, _describe_request(self, *args, **kwargs))
         await request.begin()
         token = _CURRENT.set(request)
         written: int | None = None
@@ -242,7 +242,7 @@ def watched(create: Create) -> Create:
     return seen
 
 
-def watched_stream(create_stream: CreateStream) -> CreateStream:
+def watch_create_stream(create_stream: CreateStream) -> CreateStream:
     """A client's `create_stream` that tells the watch of the run it is part of."""
 
     @wraps(create_stream)
@@ -253,7 +253,7 @@ def watched_stream(create_stream: CreateStream) -> CreateStream:
         watch = MODEL_WATCH.get()
         if watch is None:
             return stream
-        return _pieces(_Request(watch, _described(self, *args, **kwargs)), stream)
+        return _pieces(_Request(watch, _describe_request(self, *args, **kwargs)), stream)
 
     return seen
 
@@ -286,7 +286,7 @@ async def _pieces(
             request.end(None if length is None else -(-length // BYTES_PER_TOKEN))
 
 
-def _described(
+def _describe_request(
     client: ChatCompletionClient, messages: Sequence[LLMMessage], **arguments: Any
 ) -> ModelRequest:
     return ModelRequest(

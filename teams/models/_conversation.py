@@ -128,7 +128,7 @@ class ImageWatch:
         self._seen = 0
         self._found = False
 
-    def found_in(self, history: History[LLMMessage]) -> bool:
+    def has_image(self, history: History[LLMMessage]) -> bool:
         """Whether any message of the context has an image."""
         if self._generation != history.generation:
             self._generation, self._seen, self._found = history.generation, 0, False

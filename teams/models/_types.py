@@ -18,7 +18,7 @@ class SystemMessage(BaseModel, defer_build=True):
     type: Literal["SystemMessage"] = "SystemMessage"
 
 
-class _OfChat(BaseModel, defer_build=True):
+class _ChatOrigin(BaseModel, defer_build=True):
     """A message that can stand for one of the chat."""
 
     # A slot is no part of the model: where the message comes from is neither dumped nor compared.
@@ -34,7 +34,7 @@ class _OfChat(BaseModel, defer_build=True):
         object.__setattr__(self, "_origin", message_id)
 
 
-class UserMessage(_OfChat):
+class UserMessage(_ChatOrigin):
     """Input of a person, or anything else a model is told; `source` says whose."""
 
     content: str | list[str | Image]
@@ -42,7 +42,7 @@ class UserMessage(_OfChat):
     type: Literal["UserMessage"] = "UserMessage"
 
 
-class AssistantMessage(_OfChat):
+class AssistantMessage(_ChatOrigin):
     """What a model answered: a text or calls, and what it thought before, where it says so."""
 
     content: str | list[FunctionCall]

@@ -68,8 +68,8 @@ class ChatCompletionCache(ChatCompletionClient, Component[ChatCompletionCacheCon
     ) -> CreateResult:
         """The remembered answer, or the client's."""
         key = self._key(messages, tools, tool_choice, json_output, extra_create_args)
-        if (found := self._find(key)) is not None:
-            return self._counted(found[-1])
+        if (found := self._load_value(key)) is not None:
+            return self._count_usage(found[-1])
         result = await self._client.create(
             messages,
             tools=tools,
@@ -78,7 +78,7 @@ class ChatCompletionCache(ChatCompletionClient, Component[ChatCompletionCacheCon
             extra_create_args=extra_create_args,
             cancellation_token=cancellation_token,
         )
-        self._keep(key, result)
+        self._store_value(key, result)
         return result
 
     @override
@@ -94,11 +94,11 @@ class ChatCompletionCache(ChatCompletionClient, Component[ChatCompletionCacheCon
     ) -> AsyncGenerator[str | CreateResult, None]:
         """The pieces of the remembered answer, or the client's; only whole answers are kept."""
         key = self._key(messages, tools, tool_choice, json_output, extra_create_args)
-        if (found := self._find(key)) is not None:
+        if (found := self._load_value(key)) is not None:
             *pieces, result = found
             for piece in pieces:
                 yield piece
-            yield self._counted(result)
+            yield self._count_usage(result)
             return
         stream = self._client.create_stream(
             messages,
@@ -113,7 +113,7 @@ class ChatCompletionCache(ChatCompletionClient, Component[ChatCompletionCacheCon
             async for piece in stream:
                 pieces.append(piece)
                 if isinstance(piece, CreateResult):
-                    self._keep(key, pieces)
+                    self._store_value(key, pieces)
                 yield piece
 
     @override
@@ -157,20 +157,20 @@ class ChatCompletionCache(ChatCompletionClient, Component[ChatCompletionCacheCon
     def model_info(self) -> ModelInfo:
         return self._client.model_info
 
-    def _find(self, key: str) -> list[str | CreateResult] | None:
+    def _load_value(self, key: str) -> list[str | CreateResult] | None:
         try:
             return _pieces(self._store.get(key))
         except Exception as error:
             logger.warning("The cache of model answers could not be read: %r", error)
             return None
 
-    def _keep(self, key: str, value: CHAT_CACHE_VALUE_TYPE) -> None:
+    def _store_value(self, key: str, value: CHAT_CACHE_VALUE_TYPE) -> None:
         try:
             self._store.set(key, value)
         except Exception as error:
             logger.warning("An answer could not be kept in the cache: %r", error)
 
-    def _counted(self, result: str | CreateResult) -> CreateResult:
+    def _count_usage(self, result: str | CreateResult) -> CreateResult:
         found = cast("CreateResult", result)
         self._saved = RequestUsage(
             prompt_tokens=self._saved.prompt_tokens + found.usage.prompt_tokens,

@@ -65,7 +65,7 @@ class ReplayChatCompletionClient(ChatCompletionClient, Component[ReplayChatCompl
         self._usage = RequestUsage(prompt_tokens=0, completion_tokens=0)
         self._create_calls: list[dict[str, Any]] = []
         # Counts by id, so that a history is counted once; the messages are kept for the ids' sake.
-        self._words: dict[int, int] = {}
+        self._count_words: dict[int, int] = {}
         self._seen: list[LLMMessage] = []
 
     def set_cached_bool_value(self, value: bool) -> None:
@@ -145,19 +145,19 @@ class ReplayChatCompletionClient(ChatCompletionClient, Component[ReplayChatCompl
         """The number of words in the messages."""
         # A history grows at its end: before a message that was counted, all were, as a rule.
         for message in reversed(messages):
-            if id(message) in self._words:
+            if id(message) in self._count_words:
                 break
             self._count(message)
         try:
-            return sum(map(self._words.__getitem__, map(id, messages)))
+            return sum(map(self._count_words.__getitem__, map(id, messages)))
         except KeyError:
             for message in messages:
                 self._count(message)
-            return sum(map(self._words.__getitem__, map(id, messages)))
+            return sum(map(self._count_words.__getitem__, map(id, messages)))
 
     def _count(self, message: LLMMessage) -> None:
-        if id(message) not in self._words:
-            self._words[id(message)] = _words(message)
+        if id(message) not in self._count_words:
+            self._count_words[id(message)] = _count_words(message)
             self._seen.append(message)
 
     def remaining_tokens(
@@ -197,14 +197,14 @@ class ReplayChatCompletionClient(ChatCompletionClient, Component[ReplayChatCompl
         return result
 
 
-def _words(message: LLMMessage) -> int:
+def _count_words(message: LLMMessage) -> int:
     content = message.content
     if isinstance(content, str):
         return len(content.split())
-    return sum(_words_of(part) for part in content)
+    return sum(_count_part_words(part) for part in content)
 
 
-def _words_of(part: str | Image | FunctionCall | FunctionExecutionResult) -> int:
+def _count_part_words(part: str | Image | FunctionCall | FunctionExecutionResult) -> int:
     match part:
         case str():
             return len(part.split())

@@ -57,7 +57,7 @@ class _Call:
 
 
 @dataclass(slots=True)
-class _Thinking:
+class _ThoughtParser:
     """Takes the thought off a text in pieces of any size that begins with `<think>...</think>`."""
 
     _state: str = "start"
@@ -131,7 +131,7 @@ class Answer:
     _begun: bool = False
     _finish_reason: str | None = None
     _usage: Json | None = None
-    _thinking: _Thinking = field(default_factory=_Thinking)
+    _thinking: _ThoughtParser = field(default_factory=_ThoughtParser)
 
     def add(self, chunk: object) -> str:
         """Take a chunk, and return the text in it that is meant for the reader."""

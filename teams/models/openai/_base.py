@@ -23,7 +23,7 @@ from teams.models._info import ModelCapabilities, ModelFamily, ModelInfo, valida
 from teams.models._types import CreateResult, LLMMessage, RequestUsage
 from teams.models.openai._answer import Answer, read_completion
 from teams.models.openai._catalog import key_variable, known_model
-from teams.models.openai._failures import Place
+from teams.models.openai._failures import ModelEndpoint
 from teams.models.openai._request import Dialect, Wire, response_format, tool_arguments
 from teams.models.openai._tokens import request_tokens
 
@@ -73,7 +73,7 @@ class BaseOpenAIChatCompletionClient(ChatCompletionClient):
         self._deadline = deadline
         azure = type(client).__name__ == "AsyncAzureOpenAI"
         self._provider = "azure.ai.openai" if azure else "openai"
-        self._place = _place(client, self._model)
+        self._endpoint = _endpoint(client, self._model)
         self._usage = RequestUsage(prompt_tokens=0, completion_tokens=0)
 
     @property
@@ -82,7 +82,7 @@ class BaseOpenAIChatCompletionClient(ChatCompletionClient):
         return self._model
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}(model={self._model!r}, endpoint={self._place.endpoint!r})"
+        return f"{type(self).__name__}(model={self._model!r}, endpoint={self._endpoint.endpoint!r})"
 
     async def create(
         self,
@@ -199,12 +199,12 @@ class BaseOpenAIChatCompletionClient(ChatCompletionClient):
         }
 
     async def _complete(self, body: Wire, *, structured: bool) -> CreateResult:
-        with self._place.errors():
+        with self._endpoint.errors():
             completions = self._client.chat.completions.with_raw_response
-            async with self._within(asyncio.get_running_loop().time() + self._deadline):
+            async with self._time_limit(asyncio.get_running_loop().time() + self._deadline):
                 response = cast("LegacyAPIResponse[Any]", await completions.create(**body))
             completion = json.loads(response.http_response.content)
-            result = self._counted(read_completion(completion, structured=structured))
+            result = self._count_usage(read_completion(completion, structured=structured))
         if events.isEnabledFor(logging.INFO):
             events.info(
                 LLMCallEvent(messages=body["messages"], response=completion, **_tokens(result))
@@ -215,8 +215,8 @@ class BaseOpenAIChatCompletionClient(ChatCompletionClient):
         now = asyncio.get_running_loop().time
         deadline = now() + self._deadline
         answer = Answer()
-        with self._place.errors():
-            async with self._opened(body, deadline) as lines:
+        with self._endpoint.errors():
+            async with self._open_stream(body, deadline) as lines:
                 if events.isEnabledFor(logging.INFO):
                     events.info(LLMStreamStartEvent(messages=body["messages"]))
                 async for line in lines:
@@ -233,20 +233,20 @@ class BaseOpenAIChatCompletionClient(ChatCompletionClient):
                         deadline += now() - yielded
             if rest := answer.end():
                 yield rest
-            result = self._counted(answer.result(structured=structured))
+            result = self._count_usage(answer.result(structured=structured))
             if events.isEnabledFor(logging.INFO):
                 response = result.model_dump(mode="json")
                 events.info(LLMStreamEndEvent(response=response, **_tokens(result)))
             yield result
 
     @asynccontextmanager
-    async def _opened(self, body: Wire, deadline: float) -> AsyncGenerator[AsyncIterator[str]]:
+    async def _open_stream(self, body: Wire, deadline: float) -> AsyncGenerator[AsyncIterator[str]]:
         """The lines of the streamed response, whose connection is let go of on leaving."""
         # Lines instead of the SDK's stream, which builds a model of each chunk at ten times the
         # price and hides the comments of a server that is busy.
         streaming = self._client.chat.completions.with_streaming_response
         manager = streaming.create(**body, stream=True)
-        async with self._within(deadline):
+        async with self._time_limit(deadline):
             response = await manager.__aenter__()
         lines = response.iter_lines()
         try:
@@ -259,7 +259,7 @@ class BaseOpenAIChatCompletionClient(ChatCompletionClient):
                     await anext(lines)
 
     @asynccontextmanager
-    async def _within(self, deadline: float) -> AsyncGenerator[None]:
+    async def _time_limit(self, deadline: float) -> AsyncGenerator[None]:
         try:
             async with asyncio.timeout_at(deadline):
                 yield
@@ -268,15 +268,15 @@ class BaseOpenAIChatCompletionClient(ChatCompletionClient):
 
     def _too_slow(self) -> ModelError:
         what = f"The model's answer took longer than {self._deadline:g} s"
-        return self._place.failure(ModelTimeout, what)
+        return self._endpoint.failure(ModelTimeout, what)
 
     def _chunk(self, data: str) -> Any:
         chunk: Any = json.loads(data)
         if isinstance(chunk, dict) and (error := cast("Wire", chunk).get("error")):
-            raise self._place.sent(error)
+            raise self._endpoint.stream_error(error)
         return cast("Any", chunk)
 
-    def _counted(self, result: CreateResult) -> CreateResult:
+    def _count_usage(self, result: CreateResult) -> CreateResult:
         self._usage = RequestUsage(
             prompt_tokens=self._usage.prompt_tokens + result.usage.prompt_tokens,
             completion_tokens=self._usage.completion_tokens + result.usage.completion_tokens,
@@ -314,12 +314,12 @@ def _model_info(
     return known.info()
 
 
-def _place(client: AsyncOpenAI | AsyncAzureOpenAI, model: str) -> Place:
+def _endpoint(client: AsyncOpenAI | AsyncAzureOpenAI, model: str) -> ModelEndpoint:
     address = urlsplit(str(client.base_url))
     azure = type(client).__name__ == "AsyncAzureOpenAI"
     secrets = {client.api_key, getattr(client, "_azure_ad_token", None), address.password}
     host = address.netloc.rpartition("@")[2]
-    return Place(
+    return ModelEndpoint(
         model=model,
         endpoint=f"{address.scheme}://{host}{address.path}".rstrip("/"),
         key_variable="AZURE_OPENAI_API_KEY" if azure else key_variable(model),

@@ -125,7 +125,7 @@ PROVIDERS = (
 
 def known_model(name: str) -> KnownModel | None:
     """The entry whose prefix is the longest one `name` begins with, at a word's end."""
-    fitting = [model for model in _MODELS if _begins(name, model.prefix)]
+    fitting = [model for model in _MODELS if _has_prefix(name, model.prefix)]
     return max(fitting, key=lambda model: len(model.prefix), default=None)
 
 
@@ -140,6 +140,6 @@ def key_variable(name: str) -> str:
     return provider.key_variable if provider else "OPENAI_API_KEY"
 
 
-def _begins(name: str, prefix: str) -> bool:
+def _has_prefix(name: str, prefix: str) -> bool:
     # "gpt-4" is not the beginning of "gpt-4o", but of "gpt-4-0613".
     return name == prefix or name.startswith((f"{prefix}-", f"{prefix}."))

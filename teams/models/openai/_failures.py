@@ -59,7 +59,7 @@ _ADVICE: Mapping[type[ModelError], str] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class ModelEndpoint:
     """Which model, where, and what must never be shown of it."""
 
     model: str
@@ -81,7 +81,7 @@ class Place:
             raise self.failure(type(error), str(error)) from None
         except (OpenAIError, httpx.HTTPError, httpx.StreamError, OSError, ValueError) as error:
             # An original that repeats the key must not get into a traceback.
-            raise self._translated(error) from (None if self._is_secret(error) else error)
+            raise self._translate_error(error) from (None if self._is_secret(error) else error)
 
     def failure(self, kind: type[ModelError], what: str, **facts: Any) -> ModelError:
         """An error of that kind, told in full."""
@@ -93,7 +93,7 @@ class Place:
         )
         return kind(told.rstrip(), model=self.model, endpoint=self.endpoint, **facts)
 
-    def sent(self, error: object) -> ModelError:
+    def stream_error(self, error: object) -> ModelError:
         """The error for an error object in a stream, whose status had said that all was well."""
         fields = cast("Mapping[str, Any]", error if isinstance(error, dict) else {"message": error})
         code: Any = fields.get("code")
@@ -103,7 +103,7 @@ class Place:
             status, str(fields.get("message")), str(code) if code else None, facts={}
         )
 
-    def _translated(self, error: Exception) -> ModelError:
+    def _translate_error(self, error: Exception) -> ModelError:
         import httpx
         import openai
 

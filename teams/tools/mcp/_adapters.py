@@ -22,7 +22,7 @@ from teams.tools.mcp._params import (
     StdioServerParams,
     StreamableHttpServerParams,
 )
-from teams.tools.mcp._workbench import listed, result_of, schema_of
+from teams.tools.mcp._workbench import list_all_tools, result_of, schema_of
 
 if TYPE_CHECKING:
     from mcp import ClientSession, Tool
@@ -59,7 +59,7 @@ class _McpToolAdapter(BaseTool[BaseModel, Any], Generic[ParamsT]):
     async def from_server_params(cls, server_params: ParamsT, tool_name: str) -> Self:
         """The tool of this name. Raises McpError, and ValueError where the server has none."""
         async with create_mcp_server_session(server_params) as session:
-            tools = await listed(session)
+            tools = await list_all_tools(session)
         for tool in tools:
             if tool.name == tool_name:
                 return cls(server_params, tool)
@@ -158,7 +158,7 @@ async def mcp_server_tools(
     """All tools of a server, which share `session` if one is given. Raises McpError."""
     async with AsyncExitStack() as stack:
         asked = session or await stack.enter_async_context(create_mcp_server_session(server_params))
-        tools = await listed(asked)
+        tools = await list_all_tools(asked)
     match server_params:
         case StdioServerParams():
             return [StdioMcpToolAdapter(server_params, tool, session) for tool in tools]

@@ -87,7 +87,9 @@ class Connection:
         opened: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._closing = asyncio.Event()
         # It has to outlive the task that happens to need the tools first; `stop` ends it.
-        self._task = asyncio.get_running_loop().create_task(self._hold(opened), name="mcp server")
+        self._task = asyncio.get_running_loop().create_task(
+            self._hold_open(opened), name="mcp server"
+        )
         try:
             async with asyncio.timeout(CONNECT):
                 await asyncio.shield(opened)
@@ -109,7 +111,7 @@ class Connection:
             task.cancel()
             await asyncio.wait([task], timeout=CLOSE)
 
-    async def _hold(self, opened: asyncio.Future[None]) -> None:
+    async def _hold_open(self, opened: asyncio.Future[None]) -> None:
         try:
             async with AsyncExitStack() as stack:
                 complaints = tempfile.TemporaryFile("w+", errors="replace")  # noqa: SIM115 (the stack closes it)
@@ -117,7 +119,7 @@ class Connection:
                 try:
                     self._client = await self._connect(stack, self._complaints)
                 except Exception as error:
-                    failure = self._failure(f"could not be reached: {_first(error)}")
+                    failure = self._failure(f"could not be reached: {_first_error(error)}")
                     failure.__cause__ = error
                     if not opened.done():
                         opened.set_exception(failure)
@@ -191,7 +193,7 @@ def name_of(params: McpServerParams) -> str:
     return repr(f"{scheme}://{rest.rpartition('@')[2]}")
 
 
-def _first(error: BaseException) -> str:
+def _first_error(error: BaseException) -> str:
     while isinstance(error, BaseExceptionGroup):
         error = cast("BaseExceptionGroup[BaseException]", error).exceptions[0]
     return f"{type(error).__name__}: {error}"

@@ -79,7 +79,7 @@ class McpWorkbench(Workbench, Component[McpWorkbenchConfig]):
 
     @override
     async def list_tools(self) -> list[ToolSchema]:
-        return [self._schema(tool) for tool in await self._connection.request(listed)]
+        return [self._schema(tool) for tool in await self._connection.request(list_all_tools)]
 
     def _schema(self, tool: Tool) -> ToolSchema:
         override = self._tool_overrides.get(tool.name) or ToolOverride()
@@ -130,7 +130,7 @@ class McpWorkbench(Workbench, Component[McpWorkbenchConfig]):
         pass
 
 
-async def listed(session: ClientSession) -> list[Tool]:
+async def list_all_tools(session: ClientSession) -> list[Tool]:
     """All tools of a server. Raises McpError for a list without end."""
     tools: list[Tool] = []
     cursor: str | None = None
