@@ -14,12 +14,12 @@ import asyncio
 import logging
 import os
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import Protocol, Self
+from typing import Self
 
 from gateway.access.authority import Access, Denied, OperatorsOnly
 from gateway.access.judgement import judge
@@ -60,16 +60,6 @@ from gateway.store.protocols import SessionStore
 from gateway.store.records import Person
 
 LOG = logging.getLogger("gateway")
-
-Restore = Callable[[Path], Awaitable[None]]
-
-
-class ReadConfig(Protocol):
-    """Takes the config into use as it is now, or only says what that would change."""
-
-    async def __call__(self, *, dry_run: bool) -> str:
-        """Raises GatewayError."""
-        ...
 
 
 class Gateway:
@@ -131,8 +121,6 @@ class Gateway:
         )
         self._life = Life(parts, boot=self._boot)
         self._intake = Intake(parts, life=self._life, ledger=self._ledger, vitals=self.vitals)
-        self._read_config: ReadConfig | None = None
-        self._restore: Restore | None = None
         self._stack = AsyncExitStack()
         self._work = AsyncExitStack()
         self._open = False
@@ -278,7 +266,7 @@ class Gateway:
         """Give a message the files that it was accepted without, so that its turn may begin; its
         author and its team are told what is missing. Does nothing if it waits no more.
         """
-        self._check_open()
+        self.check_open()
         await self._intake.bring_files(inbox, files, missing)
 
     async def awaited_files(self, platform: str) -> list[Awaiting]:
@@ -286,10 +274,11 @@ class Gateway:
         return await self._store.awaiting(platform)
 
     async def _accept(self, message: InboundMessage) -> Accepted:
-        self._check_open()
+        self.check_open()
         return await self._intake.accept(message)
 
-    def _check_open(self) -> None:
+    def check_open(self) -> None:
+        """Raises Closing unless it was entered and does not end."""
         if not self._open:
             raise Closing
 
@@ -328,7 +317,7 @@ class Gateway:
 
     async def withdraw(self, thread: str, inbox: int) -> str | None:
         """Take a waiting message back and return its text; None if it no longer waits."""
-        self._check_open()
+        self.check_open()
         taken = await self._store.withdraw(thread, inbox)
         if taken is None:
             return None
@@ -339,12 +328,12 @@ class Gateway:
 
     async def pair(self, code: str) -> Person | None:
         """Let in the person who was told this code; None if it is wrong, used or late."""
-        self._check_open()
+        self.check_open()
         return await self._store.redeem(TypedCode(code=code))
 
     async def unpair(self, person: str) -> bool:
         """Shut somebody out again who was let in with a code; False if they were not."""
-        self._check_open()
+        self.check_open()
         return await self._store.unpair(person)
 
     async def threads(
@@ -380,13 +369,13 @@ class Gateway:
 
     async def create_thread(self, *, team: str = "", title: str = "") -> ThreadInfo:
         """A fresh thread of the gateway's own, with the default team unless one is named."""
-        self._check_open()
+        self.check_open()
         new = self._intake.new_thread(team)
         return await self._store.create_thread(new, key=ConversationKey.local(new.id), title=title)
 
     async def rename_thread(self, thread: str, title: str) -> None:
         """Give a thread another title. Raises NotFound."""
-        self._check_open()
+        self.check_open()
         self._bus.publish(thread, await self._store.rename_thread(thread, title))
 
     async def rate(self, thread: str, part: str, person: str, *, good: bool) -> None:
@@ -431,49 +420,24 @@ class Gateway:
 
     async def delete_thread(self, thread: str) -> None:
         """Stop the thread's work and remove everything it has. Raises NotFound."""
-        self._check_open()
+        self.check_open()
         await self._store.delete_thread(thread)
         self._life.gone(thread)
 
     async def delete_person(self, person: str) -> list[str]:
         """Remove whatever is known of a person, with all threads they had a part in; their ids."""
-        self._check_open()
+        self.check_open()
         threads = await self._store.delete_person(person)
         self._ledger.forget_person(person)
         for thread in threads:
             self._life.gone(thread)
         return threads
 
-    def reads_config_with(self, read: ReadConfig) -> None:
-        """Let `reload` read the config in this way."""
-        self._read_config = read
-
-    async def reload(self, *, dry_run: bool) -> str:
-        """Read the config anew, or only say what that would change. Raises GatewayError."""
-        self._check_open()
-        if self._read_config is None:
-            raise GatewayError("This process reads its config only when it begins.")
-        return await self._read_config(dry_run=dry_run)
-
-    def restores_with(self, restore: Restore) -> None:
-        """Let `restore` put a backup in the place of the store in this way."""
-        self._restore = restore
-
-    async def restore(self, path: Path) -> None:
-        """Have a backup put in the place of the store, for which the gateway ends and begins anew
-        soon after this returns. Raises GatewayError if the backup can't be used, or this process
-        does not begin anew by itself.
-        """
-        self._check_open()
-        if self._restore is None:
-            raise GatewayError(f"Process {os.getpid()} uses the store. End it first.")
-        await self._restore(path)
-
     async def reconfigure(self, teams: TeamSource, *, access: Access, limits: Limits) -> None:
         """Use these from now on. A turn that runs goes on with its team, and the earlier teams are
         closed once none of them runs any more.
         """
-        self._check_open()
+        self.check_open()
         self._using.teams, self._using.access, self._using.limits = teams, access, limits
         self._dispatcher.limit = limits.parallel_turns
         self._dispatcher.crowd_limits = limits.crowd_turns
@@ -485,7 +449,7 @@ class Gateway:
         """Write a copy of the store to a file, whole or not at all. Raises StoreUnwritable or
         StoreFull.
         """
-        self._check_open()
+        self.check_open()
         await self._store.backup(path)
 
     def events(self, thread: str, *, after: int = 0) -> AsyncGenerator[SessionEvent]:

@@ -8,10 +8,11 @@ import logging
 import os
 import signal
 import threading
-from collections.abc import AsyncGenerator, Callable, Generator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Protocol
 
 from gateway.adapter import Adapter, AuthError
 from gateway.app.assemble import (
@@ -29,7 +30,7 @@ from gateway.base.exit_codes import ExitCode
 from gateway.config.root import Config
 from gateway.config.settings import HealthConfig
 from gateway.control.health import serve_health
-from gateway.control.socket_server import serve_control
+from gateway.control.socket_server import FixedProcess, serve_control
 from gateway.errors import GatewayError, causes
 from gateway.factory.ownership import local_executors
 from gateway.factory.teams import TeamFactory
@@ -123,11 +124,47 @@ async def check_teams(config: Config, teams: TeamFactory) -> None:
             )
 
 
+class Reload(Protocol):
+    """Takes the config into use as it is now, or only says what that would change."""
+
+    async def __call__(self, *, dry_run: bool) -> str:
+        """Raises GatewayError."""
+        ...
+
+
+Restore = Callable[[Path], Awaitable[None]]
+
+
+class _Process(FixedProcess):
+    """This process for its operator, while the gateway is open."""
+
+    def __init__(self, gateway: Gateway, reload: Reload, restore: Restore | None) -> None:
+        self._gateway = gateway
+        self._reload = reload
+        self._restore = restore
+
+    async def reload(self, *, dry_run: bool) -> str:
+        """Read the config anew. Raises GatewayError."""
+        self._gateway.check_open()
+        return await self._reload(dry_run=dry_run)
+
+    async def restore(self, path: Path) -> None:
+        """Have the backup put in the store's place. Raises GatewayError."""
+        self._gateway.check_open()
+        if self._restore is None:
+            await super().restore(path)
+        else:
+            await self._restore(path)
+
+
 @asynccontextmanager
 async def served(
-    loaded: LoadedConfig, store: SqliteStore
-) -> AsyncGenerator[tuple[Gateway, Sequence[Adapter]]]:
-    """The gateway of a config and its adapters, not yet running. Raises GatewayError."""
+    loaded: LoadedConfig, store: SqliteStore, restore: Restore | None = None
+) -> AsyncGenerator[tuple[Gateway, Sequence[Adapter], Reload]]:
+    """The gateway of a config, its adapters, not yet running, and what reads the config anew.
+
+    `restore` has a backup put in the place of the store. Raises GatewayError.
+    """
     config = loaded.config
     teams = team_factory(loaded, store.folder)
     limits = replace(limits_of(config), shutdown=config.limits.shutdown_seconds)
@@ -139,11 +176,12 @@ async def served(
         tokens=TokenStore(store, keys_of(config.store.keys)),
     )
     reloader = Reloader(gateway, loaded, teams, _check)
-    gateway.reads_config_with(reloader.reload)
+    process = _Process(gateway, reloader.reload, restore)
     try:
         await check_teams(config, teams)
-        async with gateway, serve_control(gateway):
-            yield gateway, [settings.adapter() for settings in loaded.adapters.values()]
+        async with gateway, serve_control(gateway, process):
+            adapters = [settings.adapter() for settings in loaded.adapters.values()]
+            yield gateway, adapters, process.reload
     finally:
         await reloader.aclose()
 
@@ -182,13 +220,13 @@ async def _health(gateway: Gateway, config: HealthConfig) -> AsyncGenerator[None
         yield
 
 
-async def _reload_on(wanted: asyncio.Event, gateway: Gateway) -> None:
+async def _reload_on(wanted: asyncio.Event, reload: Reload) -> None:
     """Read the config anew whenever it is wanted; one that can't be used changes nothing."""
     while True:
         await wanted.wait()
         wanted.clear()
         try:
-            text = await gateway.reload(dry_run=False)
+            text = await reload(dry_run=False)
         except GatewayError as error:
             LOG.error("the config was not taken, the last good one stays: %s", error)  # noqa: TRY400 (the text says it all)
         else:
@@ -203,18 +241,22 @@ async def until_signal(loaded: LoadedConfig) -> ExitCode | None:
     async with store.own():  # it may have to be brought up to date
         await TokenStore(store, keys_of(loaded.config.store.keys)).check()
     end = _End()
-    loop, reload = asyncio.get_running_loop(), asyncio.Event()
+    loop, wanted = asyncio.get_running_loop(), asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, end.signalled)
-    loop.add_signal_handler(signal.SIGHUP, reload.set)
+    loop.add_signal_handler(signal.SIGHUP, wanted.set)
+
+    async def restore(backup: Path) -> None:
+        await store.stage(backup)
+        end.for_restore()
+
     try:
-        async with served(loaded, store) as (gateway, adapters):
+        async with served(loaded, store, restore) as (gateway, adapters, reload):
             end.hurry = gateway.hurry
-            gateway.restores_with(lambda backup: _restore_soon(store, backup, end))
             LOG.info("serving %s", ", ".join(adapter.name for adapter in adapters))
             with eased_collector():
                 async with _health(gateway, loaded.config.health), asyncio.TaskGroup() as group:
-                    reloading = group.create_task(_reload_on(reload, gateway), name="config reload")
+                    reloading = group.create_task(_reload_on(wanted, reload), name="config reload")
                     await run_adapters(gateway, adapters)
                     reloading.cancel()
     except asyncio.CancelledError:
@@ -229,11 +271,6 @@ async def until_signal(loaded: LoadedConfig) -> ExitCode | None:
         await store.restore()
         LOG.info("a backup has taken the place of the store, which is kept as %s", store.kept)
     return ExitCode.DONE if end.signals else None
-
-
-async def _restore_soon(store: SqliteStore, backup: Path, end: _End) -> None:
-    await store.stage(backup)
-    end.for_restore()
 
 
 class _End:

@@ -52,7 +52,7 @@ async def simulate(
         loaded = _load(name, path, simulation)
         begin_log(loaded)
         store = await stack.enter_async_context(temporary_store())
-        gateway, adapters = await stack.enter_async_context(served(loaded, store))
+        gateway, adapters, _ = await stack.enter_async_context(served(loaded, store))
         async with asyncio.TaskGroup() as group:
             serving = group.create_task(run_adapters(gateway, adapters), name="adapters")
             talking = group.create_task(simulation.talk(), name="talk")

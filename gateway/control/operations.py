@@ -1,7 +1,8 @@
 """The operations of the control socket: one row for each, which its server and its client share.
 
-A row names a method of `Operator`, which says what it takes and gives, and how values that are not
-JSON by themselves are written as JSON. `events`, which goes on, and `hello` are in no row.
+A row names a method of `Operator` or `Process`, which says what it takes and gives, and how values
+that are not JSON by themselves are written as JSON. `events`, which goes on, and `hello` are in no
+row.
 """
 
 from __future__ import annotations
@@ -36,12 +37,20 @@ class Operator(Client, Protocol):
         """Shut somebody out again who was let in with a code; False if they were not."""
         ...
 
-    async def reload(self, *, dry_run: bool) -> str:
-        """Read the config anew, or only say what that would change. Raises GatewayError."""
-        ...
-
     async def backup(self, path: Path) -> None:
         """Write a copy of the store to a file. Raises StoreUnwritable or StoreFull."""
+        ...
+
+    async def status(self) -> Status:
+        """Figures for the operator."""
+        ...
+
+
+class Process(Protocol):
+    """The process that owns a gateway, for its operator."""
+
+    async def reload(self, *, dry_run: bool) -> str:
+        """Read the config anew, or only say what that would change. Raises GatewayError."""
         ...
 
     async def restore(self, path: Path) -> None:
@@ -50,10 +59,6 @@ class Operator(Client, Protocol):
         Raises NotFound, StoreError or StoreFull for a backup that can't be used, and GatewayError
         if the owner does not begin anew by itself.
         """
-        ...
-
-    async def status(self) -> Status:
-        """Figures for the operator."""
         ...
 
 
@@ -75,18 +80,18 @@ class Json:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """A method of `Operator`, and how its result and its parameters are written as JSON."""
+    """A method, and how its result and its parameters are written as JSON."""
 
     name: str
     signature: Signature
     result: Json
     params: Mapping[str, Json]
 
-    async def serve(self, operator: Operator, params: Mapping[str, Any]) -> Any:
+    async def serve(self, owner: Operator | Process, params: Mapping[str, Any]) -> Any:
         """Call it here; parameters and result are JSON. Raises TypeError for other parameters."""
         loaded = {name: self._json(name).load(param) for name, param in params.items()}
-        _, *arguments = self.signature.bind(operator, **loaded).arguments.items()
-        return self.result.dump(await getattr(operator, self.name)(**dict(arguments)))
+        _, *arguments = self.signature.bind(owner, **loaded).arguments.items()
+        return self.result.dump(await getattr(owner, self.name)(**dict(arguments)))
 
     async def call(self, caller: Caller, *args: Any, **kwargs: Any) -> Any:
         """Call it over a connection."""
@@ -131,7 +136,7 @@ OPERATIONS: dict[str, Operation] = {}
 
 
 def _operation(method: M, result: Json = PLAIN, **params: Json) -> M:
-    """A row for the method of `Operator`; answers that method, called over its connection."""
+    """A row for the method; answers that method, called over its connection."""
     row = Operation(method.__name__, signature(method), result, params)
     OPERATIONS[row.name] = row
 
@@ -143,7 +148,7 @@ def _operation(method: M, result: Json = PLAIN, **params: Json) -> M:
 
 
 class Operations:
-    """The table: the methods of an `Operator`, on a caller."""
+    """The table: the methods of `Operator` and `Process`, on a caller."""
 
     threads = _operation(Client.threads, _each(THREAD))
     thread = _operation(Client.thread, THREAD)
@@ -158,7 +163,7 @@ class Operations:
     delete_person = _operation(Operator.delete_person)
     pair = _operation(Operator.pair, PERSON)
     unpair = _operation(Operator.unpair)
-    reload = _operation(Operator.reload)
+    reload = _operation(Process.reload)
     backup = _operation(Operator.backup, path=PATH)
-    restore = _operation(Operator.restore, path=PATH)
+    restore = _operation(Process.restore, path=PATH)
     status = _operation(Operator.status, STATUS)

@@ -19,7 +19,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gateway.control.operations import OPERATIONS
+from gateway.control.operations import OPERATIONS, Process
 from gateway.control.socket_client import LONGEST_LINE, NAME
 from gateway.errors import GatewayError
 from gateway.events import dump_event
@@ -34,8 +34,8 @@ LONGEST_PATH = 100
 
 
 @asynccontextmanager
-async def serve_control(gateway: Gateway) -> AsyncGenerator[None]:
-    """Serve an entered gateway on the socket in its store's folder.
+async def serve_control(gateway: Gateway, process: Process | None = None) -> AsyncGenerator[None]:
+    """Serve an entered gateway on the socket in its store's folder, and the `process` that has it.
 
     In the end the gateway is closed, so that callers see its turns come to rest; then it hangs up.
     """
@@ -46,7 +46,7 @@ async def serve_control(gateway: Gateway) -> AsyncGenerator[None]:
         if len(os.fsencode(link)) > LONGEST_PATH:
             path = Path(short) / NAME
             link.symlink_to(path)
-        service = _Service(gateway)
+        service = _Service(gateway, process or FixedProcess())
         server = await asyncio.start_unix_server(service.serve, path, limit=LONGEST_LINE)
         path.chmod(0o600)
         try:
@@ -59,10 +59,23 @@ async def serve_control(gateway: Gateway) -> AsyncGenerator[None]:
             link.unlink(missing_ok=True)
 
 
+class FixedProcess:
+    """A process that keeps its config and its store to the end."""
+
+    async def reload(self, *, dry_run: bool) -> str:
+        """Raises GatewayError."""
+        raise GatewayError("This process reads its config only when it begins.")
+
+    async def restore(self, path: Path) -> None:
+        """Raises GatewayError."""
+        raise GatewayError(f"Process {os.getpid()} uses the store. End it first.")
+
+
 class _Service:
     """Answers the calls of all connections."""
 
-    def __init__(self, gateway: Gateway) -> None:
+    def __init__(self, gateway: Gateway, process: Process) -> None:
+        self._process = process
         self._gateway = gateway
         self._connections: set[asyncio.Task[None]] = set()
 
@@ -93,7 +106,8 @@ class _Service:
                 case "hello":
                     result = self._hello()
                 case _ if method in OPERATIONS:
-                    result = await OPERATIONS[method].serve(self._gateway, params)
+                    owner = self._process if hasattr(Process, method) else self._gateway
+                    result = await OPERATIONS[method].serve(owner, params)
                 case _:
                     raise GatewayError(f"The gateway knows no method {method!r}.")  # noqa: TRY301
         except GatewayError as error:

@@ -128,11 +128,11 @@ def said(text: str) -> InboundMessage:
 
 
 async def test_the_next_turn_has_the_new_team_and_the_next_message_the_new_rules(folder):
-    async with served(load(folder), SqliteStore(folder / "store")) as (gateway, _):
+    async with served(load(folder), SqliteStore(folder / "store")) as (gateway, _, read_anew):
         thread = (await gateway.accept(said("hello"))).thread
         assert of(MessageFinished, await until(gateway, thread, ends))[0].text == "old"
         write(folder, model="new", about="Better", users="ben")
-        text = await gateway.reload(dry_run=False)
+        text = await read_anew(dry_run=False)
         assert text.splitlines() == [
             '~ models.m.provider = "parts:old" -> "parts:new"',
             '~ routes[0].users = ["members"] -> ["ben"]',
@@ -150,13 +150,13 @@ async def test_the_next_turn_has_the_new_team_and_the_next_message_the_new_rules
 
 async def test_a_turn_that_runs_ends_with_the_team_it_has(folder):
     write(folder, model="held")
-    async with served(load(folder), SqliteStore(folder / "store")) as (gateway, _):
+    async with served(load(folder), SqliteStore(folder / "store")) as (gateway, _, read_anew):
         import parts  # pyright: ignore[reportMissingImports]
 
         thread = (await gateway.accept(said("hello"))).thread
         await parts.CALLED.wait()
         write(folder, model="new")
-        await gateway.reload(dry_run=False)
+        await read_anew(dry_run=False)
         assert "held" not in parts.CLOSED
         parts.DOOR.set()
         assert of(MessageFinished, await until(gateway, thread, ends))[0].text == "held"
@@ -165,8 +165,8 @@ async def test_a_turn_that_runs_ends_with_the_team_it_has(folder):
 
 
 async def test_a_dry_run_changes_nothing(folder):
-    async with served(load(folder), SqliteStore(folder / "store")) as (gateway, _):
-        assert "The settings are the same." in await gateway.reload(dry_run=True)
+    async with served(load(folder), SqliteStore(folder / "store")) as (gateway, _, read_anew):
+        assert "The settings are the same." in await read_anew(dry_run=True)
         write(folder, model="new")
         remote = SqliteStore(folder / "store")
         text = await reload(remote, dry_run=True)
@@ -187,13 +187,13 @@ async def test_a_dry_run_changes_nothing(folder):
     ids=["setting", "toml", "platform", "nothing to serve"],
 )
 async def test_a_config_that_can_not_be_used_leaves_the_last_good_one(folder, wrong, error):
-    async with served(load(folder), SqliteStore(folder / "store")) as (gateway, _):
+    async with served(load(folder), SqliteStore(folder / "store")) as (gateway, _, read_anew):
         good = (folder / "config.toml").read_text()
         (folder / "config.toml").write_text(
             good + wrong if wrong else good[: good.index("[adapters")]
         )
         with pytest.raises(error):
-            await gateway.reload(dry_run=False)
+            await read_anew(dry_run=False)
         thread = (await gateway.accept(said("hi"))).thread
         assert of(MessageFinished, await until(gateway, thread, ends))[0].text == "old"
 

@@ -219,7 +219,7 @@ async def test_people_of_a_platform_reach_the_team_of_their_route(tmp_path):
     with installed(Platform(script)) as platform:
         loaded = load(tmp_path, ADAPTER + ROUTE)
         with pytest.raises(ExceptionGroup, match="unhandled errors"):
-            async with served(loaded, SqliteStore(tmp_path / "store")) as (gateway, adapters):
+            async with served(loaded, SqliteStore(tmp_path / "store")) as (gateway, adapters, _):
                 await run_adapters(gateway, adapters)
     assert [receipt.outcome for receipt in receipts] == ["turn", "refused"]
     assert platform.configs[0].bot_token.get_secret_value() == TOKEN
@@ -228,7 +228,7 @@ async def test_people_of_a_platform_reach_the_team_of_their_route(tmp_path):
 async def test_a_platform_that_refuses_its_keys_stops_alone(tmp_path, caplog):
     with installed(Platform(refuses=True)):
         loaded = load(tmp_path, ADAPTER + ROUTE)
-        async with served(loaded, SqliteStore(tmp_path / "store")) as (gateway, adapters):
+        async with served(loaded, SqliteStore(tmp_path / "store")) as (gateway, adapters, _):
             await run_adapters(gateway, adapters)
     assert "scripted is not served any more: the platform refused bot_token" in caplog.text
 
