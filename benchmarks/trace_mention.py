@@ -34,7 +34,8 @@ from typing import Any
 import aiohttp
 from aiohttp import web
 
-from adapters.slack.simulator import RealClock, SlackSimulator
+from adapters.slack.simulator.clock import RealClock
+from adapters.slack.testing import SlackSimulator
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("adapters", "gateway", "teams")

@@ -127,7 +127,7 @@ def test_the_gateway_is_all_that_adapters_are_handed(tmp_path):
 async def test_the_adapter_of_a_distribution_is_served(site, config, tmp_path):
     install(site, "acme = acme_chat")
     loaded = load_config(config)
-    async with served(loaded, SqliteStore(tmp_path / "store")) as (gateway, adapters):
+    async with served(loaded, SqliteStore(tmp_path / "store")) as (gateway, adapters, _):
         await run_adapters(gateway, adapters)
     assert [receipt.outcome for receipt in sys.modules["acme_chat"].receipts] == ["turn"]
 
