@@ -9,24 +9,25 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from adapters.discord.channels import Channel, Channels, channel_of
-from adapters.discord.commands import payloads, sync
 from adapters.discord.connection.cache import Cache
 from adapters.discord.connection.connection import Connection, client_of
 from adapters.discord.connection.event_queue import Events
 from adapters.discord.connection.rest import Rest
+from adapters.discord.connection.values import Channel, Me, Payload, channel_of
+from adapters.discord.conversations.channels import Channels
+from adapters.discord.conversations.threads import Spots
 from adapters.discord.inbound.catch_up import CatchUp
 from adapters.discord.inbound.files import Files
 from adapters.discord.inbound.interactions import Acting
 from adapters.discord.inbound.messages import Hearing, Knowledge
 from adapters.discord.inbound.missed_edits import Changes
 from adapters.discord.inbound.parse_interactions import parse_interaction
-from adapters.discord.inbound.parse_messages import Me, Payload, parse_message, parse_removed
+from adapters.discord.inbound.parse_messages import parse_message, parse_removed
 from adapters.discord.inbound.people import People
+from adapters.discord.outbound.commands import payloads, sync
 from adapters.discord.outbound.surface import DiscordSurface
 from adapters.discord.outbound.webhooks import Webhooks
 from adapters.discord.state import PLATFORM
-from adapters.discord.threads import Spots
 from gateway.adapter import AuthError
 from gateway.delivery.service import delivering
 from gateway.errors import GatewayError

@@ -5,18 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol
 
+from gateway.client import ThreadInfo
 from gateway.conversation import ConversationKey
 
 PLATFORM = "discord"
-
-
-class Titled(Protocol):
-    """A thread of the gateway's."""
-
-    @property
-    def title(self) -> str:
-        """What it is about."""
-        ...
 
 
 class Marks(Protocol):
@@ -36,6 +28,6 @@ class Marks(Protocol):
 class Kept(Marks, Protocol):
     """The same, and knows of conversations."""
 
-    async def thread_at(self, key: ConversationKey) -> Titled | None:
+    async def thread_at(self, key: ConversationKey) -> ThreadInfo | None:
         """The thread in which a conversation goes on, None for one that is not known."""
         ...

@@ -18,6 +18,8 @@ text in a modal, says a command, praises or blames a message, or wants an answer
 """
 
 PREFIX = "g"
+ASK_TEAM = "ask_team"
+"""The `callback_id` of the entry in a message's menu."""
 EVENT_TYPE = "parley_part"
 """The `event_type` of the metadata on every message of ours; its payload is `{"key": ...}`."""
 

@@ -12,21 +12,23 @@ from typing import Any
 
 from aiohttp import web
 
-from adapters.slack.config import Config
+from adapters.slack.config import PLATFORM, Config
 from adapters.slack.connection.bolt_app import bolt_app
 from adapters.slack.connection.clients import SlackClients
 from adapters.slack.connection.http_mode import EVENTS, Requests, listening
 from adapters.slack.connection.installs import Install, Installs
 from adapters.slack.connection.oauth import OAuth
+from adapters.slack.connection.payload import Payload
 from adapters.slack.connection.socket_mode import Sockets
 from adapters.slack.connection.web_api import Calls
+from adapters.slack.connection.workspace import Workspace
 from adapters.slack.inbound.catch_up import UNSTORED, CatchUp
 from adapters.slack.inbound.enrich import Drafts
-from adapters.slack.inbound.fetching import Fetching
-from adapters.slack.inbound.files import Files
+from adapters.slack.inbound.files import Fetching, Files
 from adapters.slack.inbound.handler import Intake
 from adapters.slack.inbound.history import History
-from adapters.slack.inbound.parsed import PLATFORM, Inbound
+from adapters.slack.inbound.mentions import Mentions, mention_in
+from adapters.slack.inbound.parse_payload import parse_payload
 from adapters.slack.outbound.surface import SlackSurface
 from gateway.adapter import AdapterHost, AuthError
 from gateway.delivery.service import delivering
@@ -130,7 +132,8 @@ class _Service:
         self._intake = Intake(
             host, calls, config, drafts, self._catch_up, self._fetching, service=self
         )
-        self._app = bolt_app(config, clients, self._take)
+        self._mentions = Mentions()
+        self._app = bolt_app(clients, self._take)
         self._sockets = self._make_sockets()
 
     async def run(self) -> None:
@@ -195,9 +198,12 @@ class _Service:
             routes += oauth.routes()
         return routes
 
-    async def _take(self, found: Inbound) -> dict[str, Any] | None:
+    async def _take(self, body: Payload, me: Workspace) -> dict[str, Any] | None:
         try:
-            return await self._intake.take(found)
+            async with self._mentions.turn(mention_in(body, me)) as is_new:
+                if not is_new:
+                    return None
+                return await self._intake.take(parse_payload(body, self._config, me))
         except (*UNSTORED, TimeoutError):
             self._behind = True
             raise

@@ -12,6 +12,8 @@ from pydantic_core import PydanticCustomError
 
 from gateway.config.table import Section
 
+PLATFORM = "slack"
+"""The platform of its conversations' keys."""
 SLACK_API = "https://slack.com/api/"
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 

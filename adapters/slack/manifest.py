@@ -8,8 +8,8 @@ import json
 from typing import Any
 from urllib.parse import urljoin
 
+from adapters.slack.action_ids import ASK_TEAM
 from adapters.slack.config import Config
-from adapters.slack.inbound.parse_interactions import ASK_TEAM
 
 REASONS: dict[str, str] = {
     "app_mentions:read": "to hear when it is mentioned",

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 import aiohttp
 from slack_sdk.errors import SlackApiError, SlackClientError
 
-from adapters.slack.config import Config
-from adapters.slack.connection.clients import SlackClients, Workspace, code_of
-from adapters.slack.inbound.parsed import PLATFORM
+from adapters.slack.config import PLATFORM, Config
+from adapters.slack.connection.clients import SlackClients
+from adapters.slack.connection.workspace import Workspace, code_of
 from adapters.slack.manifest import REASONS, events_of, scopes_of
 from gateway.adapter import Checked
 from gateway.config.routes import Route

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from adapters.discord.channels import Channel
-from adapters.discord.inbound.parse_messages import Me
+from adapters.discord.connection.values import Channel, Me
 
 if TYPE_CHECKING:
     from adapters.discord.connection.connection import Connection

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, cast
 from weakref import WeakValueDictionary
 
-from adapters.discord.inbound.parse_messages import Payload
+from adapters.discord.connection.values import Payload
 from gateway.adapter import AuthError
 from gateway.errors import Closing, GatewayError, NotFound, StoreFull, StoreUnwritable
 from gateway.surface import Rejected

@@ -13,13 +13,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from adapters.discord.channels import Channel
+from adapters.discord.connection.message_body import Message
 from adapters.discord.connection.rest import Refused, Rest
+from adapters.discord.connection.values import Channel, Me, snowflake
 from adapters.discord.custom_ids import Action
 from adapters.discord.inbound.messages import FRESH, Hearing, said_at
-from adapters.discord.inbound.parse_messages import Me, Said, parse_message
-from adapters.discord.outbound.payloads import Message
-from adapters.discord.outbound.surface import snowflake
+from adapters.discord.inbound.parse_messages import Said, parse_message
 from gateway.adapter import NOT_ALLOWED
 from gateway.conversation import Author, InboundMessage
 from gateway.errors import GatewayError

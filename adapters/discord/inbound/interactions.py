@@ -5,24 +5,23 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import assert_never
 
-from adapters.discord.channels import conversation
-from adapters.discord.command_threads import root_of_command
-from adapters.discord.commands import as_typed
 from adapters.discord.config import Threads
+from adapters.discord.connection.values import Event, Me
+from adapters.discord.conversations.channels import conversation
+from adapters.discord.conversations.command_threads import root_of_command
 from adapters.discord.custom_ids import Action
 from adapters.discord.inbound.catch_up import CatchUp, Gap
+from adapters.discord.inbound.interaction_replies import Replies, Shown, modal
 from adapters.discord.inbound.messages import Hearing, Knowledge
 from adapters.discord.inbound.parse_interactions import (
     Clicked,
-    Event,
     Filled,
     Interaction,
     Pointed,
     Typed,
+    as_typed,
 )
-from adapters.discord.inbound.parse_messages import Foreign, Me
-from adapters.discord.outbound.interaction_replies import Replies, Shown
-from adapters.discord.outbound.payloads import modal
+from adapters.discord.inbound.parse_messages import Foreign
 from gateway.adapter import AdapterHost
 from gateway.client import Answer, Receipt
 from gateway.conversation import (

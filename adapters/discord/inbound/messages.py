@@ -10,24 +10,22 @@ from datetime import datetime
 from time import monotonic
 
 from adapters.discord.bounded_cache import Recent
-from adapters.discord.channels import Channels, conversation
+from adapters.discord.connection.message_body import CONTENT, Message, clip
 from adapters.discord.connection.rest import Rest
+from adapters.discord.connection.values import DISCORD_EPOCH, Me, Sender
+from adapters.discord.conversations.channels import Channels, conversation
+from adapters.discord.conversations.threads import Spots
 from adapters.discord.inbound.files import Files
 from adapters.discord.inbound.parse_messages import (
     FileRef,
     Foreign,
-    Me,
     Removed,
     Said,
-    Sender,
     parse_files,
     parse_history,
     readable,
 )
 from adapters.discord.inbound.people import People
-from adapters.discord.outbound.payloads import CONTENT, Message, clip
-from adapters.discord.outbound.surface import DISCORD_EPOCH
-from adapters.discord.threads import Spots
 from gateway.adapter import NOT_ALLOWED, TELL_AGAIN, AdapterHost, AuthError
 from gateway.client import Receipt
 from gateway.conversation import Author, ConversationKey, InboundMessage, Quote, order_key

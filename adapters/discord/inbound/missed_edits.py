@@ -8,8 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from adapters.discord.connection.rest import UNKNOWN_MESSAGE, Refused, Rest
+from adapters.discord.connection.values import Me
 from adapters.discord.inbound.messages import Hearing
-from adapters.discord.inbound.parse_messages import Me, parse_message
+from adapters.discord.inbound.parse_messages import parse_message
 from adapters.discord.state import PLATFORM
 from gateway.adapter import AdapterHost
 from gateway.conversation import SaidLately

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from adapters.discord.connection.values import Event, Payload
 from adapters.discord.custom_ids import Action, parse_action
 from adapters.discord.inbound.parse_messages import (
     Foreign,
-    Payload,
-    Sender,
     listed,
     mapping,
     objects,
@@ -22,18 +21,6 @@ PING, COMMAND, COMPONENT, AUTOCOMPLETE, MODAL = 1, 2, 3, 4, 5
 """Discord's types of interactions."""
 SLASH, ON_MESSAGE = 1, 3
 """Discord's types of commands."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Event:
-    """What every interaction has. `token` is good for fifteen minutes."""
-
-    id: str
-    token: str = field(repr=False)
-    application: str
-    channel: str
-    guild: str
-    sender: Sender
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,3 +135,19 @@ def _text(data: Payload) -> str:
 
 def _value(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def as_typed(name: str, options: Mapping[str, str]) -> str:
+    """A slash command as the text that stands for it."""
+    match name:
+        case "approve":
+            always = "always" if options.get("always") == "true" else ""
+            return _line(name, options.get("id", ""), always)
+        case "deny":
+            return _line(name, options.get("id", ""), options.get("note", ""))
+        case _:
+            return _line(name, *options.values())
+
+
+def _line(name: str, *words: str) -> str:
+    return " ".join(filter(None, (f"/{name}", *(word.strip() for word in words))))

@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, cast
 
+from adapters.discord.connection.values import Me, Payload, Sender
 from adapters.discord.custom_ids import parse_action
-
-Payload = Mapping[str, Any]
 
 SAID = frozenset({0, 19})
 """Discord's types of messages that somebody wrote: an ordinary one, and a reply."""
@@ -26,26 +25,6 @@ EMBEDS = 5
 _MENTION = re.compile(r"<(?P<mark>@!?|@&|#)(?P<id>\d{5,20})>")
 _EMOJI = re.compile(r"<a?(?P<name>:\w+:)\d{5,20}>")
 _TIME = re.compile(r"<t:(?P<at>-?\d{1,12})(?::[tTdDfFR])?>")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Me:
-    """The bot itself: its ids, and its roles, by which people mention it, too."""
-
-    user: str
-    application: str
-    roles: frozenset[str] = frozenset()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sender:
-    """Who wrote something. `roles` is None where the event does not tell them."""
-
-    id: str
-    name: str
-    bot: bool = False
-    roles: frozenset[str] | None = None
-    guest: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,7 +14,8 @@ from time import monotonic
 
 from adapters.discord.bounded_cache import Recent
 from adapters.discord.connection.rest import Refused, Rest
-from adapters.discord.inbound.parse_messages import Sender, parse_sender
+from adapters.discord.connection.values import Sender
+from adapters.discord.inbound.parse_messages import parse_sender
 from gateway.conversation import Author, AuthorKind
 
 KNOWN_SECONDS = 300.0

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Any
 
+from adapters.discord.connection.message_body import CONTENT, Message, clip, length
 from adapters.discord.connection.rest import Upload
 from adapters.discord.custom_ids import Action
 from gateway.events import InputRequested
@@ -17,12 +17,9 @@ from gateway.render.sanitize import sanitize, visible
 from gateway.render.split import closed
 from gateway.surface import Activity, Card, Document, Line, Part, Speech
 
-CONTENT = 2000
-"""Characters of one message."""
 MESSAGE = 1600
 """Those of them that an agent's text may have; the others are for its name and its tools."""
 
-SUPPRESS_EMBEDS = 1 << 2
 BUTTONS = 5
 OPTIONS = 25
 ARGUMENTS = 1100
@@ -43,55 +40,7 @@ ARROW = "\u2192"
 MARKS = {"running": "\u23f3", "done": "\u2713", "failed": "\u2717", "unknown": "?"}
 LEVELS = {"info": "", "warning": "\u26a0\ufe0f ", "error": "\u274c "}
 
-APART = "]\uff08"
-"""Instead of what begins a link's address, and as long."""
-_MASK_OR_CODE = re.compile(
-    r"(?P<code>(?<![`\\])(?:```(?:[^`]|`(?!``))+```(?!`)|`[^`\n]+`(?!`)))|\]\("
-)
 _MARKDOWN = re.compile(r"([\\*_~`|>\[\]()#-])")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Message:
-    """The body of a message; `files` go with it when it is posted."""
-
-    content: str
-    components: tuple[dict[str, Any], ...] = ()
-    users: tuple[str, ...] = ()
-    """Ids of those whom it may ping; nobody else."""
-    embeds: bool = False
-    files: tuple[Upload, ...] = field(default=(), repr=False)
-
-    def __post_init__(self) -> None:
-        # What is code elsewhere, between tildes or after a fence that three marks have ended, is
-        # text to Discord, and may end up in another message than its fence.
-        object.__setattr__(self, "content", unmasked(self.content))
-
-    def body(self, *, nonce: str = "", below: str = "") -> dict[str, Any]:
-        """As JSON for an edit; for a new message with a `nonce`, which makes it once, and as a
-        reply to the message `below`.
-        """
-        shown: dict[str, Any] = {
-            "content": self.content,
-            "components": list(self.components),
-            "allowed_mentions": {"parse": [], "users": list(self.users), "replied_user": False},
-            "flags": 0 if self.embeds else SUPPRESS_EMBEDS,
-        }
-        if nonce:
-            shown |= {"nonce": nonce, "enforce_nonce": True}
-        if below:
-            shown["message_reference"] = {"message_id": below, "fail_if_not_exists": False}
-        return shown
-
-
-def unmasked(text: str) -> str:
-    """Text in which no address hides behind words, as Discord reads it; its code stays as it is."""
-    return _MASK_OR_CODE.sub(lambda found: found["code"] or APART, text)
-
-
-def length(text: str) -> int:
-    """In UTF-16 units, the largest of the ways in which Discord's clients count."""
-    return len(text.encode("utf-16-le", "replace")) // 2
 
 
 def message_of(part: Part, *, named: bool = True) -> Message:
@@ -299,19 +248,6 @@ def _row(components: list[dict[str, Any]]) -> dict[str, Any]:
     return {"type": 1, "components": components}
 
 
-def modal(action: Action, title: str, asked: str) -> dict[str, Any]:
-    """A form with one long text."""
-    text = {
-        "type": 4,
-        "custom_id": "text",
-        "style": 2,
-        "label": label(asked, 45),
-        "max_length": 4000,
-        "required": action.kind == "text",
-    }
-    return {"custom_id": str(action), "title": label(title, 45), "components": [_row([text])]}
-
-
 def people(ids: Iterable[str]) -> tuple[str, ...]:
     """Discord's own ids of those of these people who are on Discord."""
     found = (person.partition(":") for person in ids)
@@ -330,15 +266,6 @@ def escaped(text: str) -> str:
 
 def _code(text: str) -> str:
     return text.replace("`", "\u02cb")
-
-
-def clip(text: str, longest: int) -> str:
-    """At most so many of Discord's characters."""
-    if length(text) <= longest:
-        return text
-    while length(text) > longest - 1:
-        text = text[: len(text) - max((length(text) - longest + 1) // 2, 1)]
-    return f"{text.rstrip()}\u2026"
 
 
 def file_name(name: str) -> str:

@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from adapters.discord.bounded_cache import Recent
+from adapters.discord.connection.message_body import Message, length
 from adapters.discord.connection.rate_limits import Rank
 from adapters.discord.connection.rest import (
     OLD_MESSAGE_EDITS,
@@ -19,11 +20,12 @@ from adapters.discord.connection.rest import (
     Refused,
     Rest,
 )
-from adapters.discord.outbound.payloads import MESSAGE, Message, length, message_of, people
+from adapters.discord.connection.values import snowflake
+from adapters.discord.conversations.threads import LONGEST_NAME, Spot, Spots
+from adapters.discord.outbound.payloads import MESSAGE, message_of, people
 from adapters.discord.outbound.tables import readable
 from adapters.discord.outbound.webhooks import Webhooks
 from adapters.discord.state import PLATFORM
-from adapters.discord.threads import LONGEST_NAME, Spot, Spots
 from gateway.adapter import AuthError
 from gateway.errors import GatewayError
 from gateway.render.outbound import label, markdown
@@ -53,7 +55,6 @@ TYPING_SECONDS = 9.0
 """Discord shows for ten that somebody types."""
 BUSY_SECONDS = 120.0
 LOOKED_AT = 100
-DISCORD_EPOCH = 1_420_070_400.0
 
 
 class DiscordSurface:
@@ -337,8 +338,3 @@ class DiscordSurface:
 
 _ANY = "0" * 18
 """Stands for any message's id, in a route."""
-
-
-def snowflake(at: float) -> int:
-    """The least id of what was made at a time (seconds since the epoch)."""
-    return max(int((at - DISCORD_EPOCH) * 1000), 0) << 22

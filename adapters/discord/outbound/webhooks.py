@@ -14,10 +14,10 @@ from time import monotonic
 from typing import Any
 
 from adapters.discord.bounded_cache import Recent
+from adapters.discord.connection.message_body import Message
 from adapters.discord.connection.rate_limits import Rank
 from adapters.discord.connection.rest import Refused, Rest
-from adapters.discord.outbound.payloads import Message
-from adapters.discord.threads import Spot
+from adapters.discord.conversations.threads import Spot
 from gateway.adapter import AuthError
 from gateway.conversation import ConversationKey
 from gateway.errors import GatewayError

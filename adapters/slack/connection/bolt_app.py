@@ -16,22 +16,19 @@ from slack_bolt.authorization import AuthorizeResult
 from slack_bolt.request.async_request import AsyncBoltRequest
 from slack_bolt.response import BoltResponse
 
-from adapters.slack.config import Config
-from adapters.slack.connection.clients import SlackClients, Workspace
-from adapters.slack.inbound.mentions import Mentions, mention_in
-from adapters.slack.inbound.parse_events import RATE_LIMITED, parse_event
-from adapters.slack.inbound.parse_interactions import parse_command, parse_interaction
-from adapters.slack.inbound.parsed import Inbound
-from adapters.slack.inbound.payload import bot_user_of, enterprise_of, team_of, text_at
+from adapters.slack.connection.clients import SlackClients
+from adapters.slack.connection.payload import Payload, bot_user_of, enterprise_of, team_of, text_at
+from adapters.slack.connection.workspace import Workspace
 from gateway.errors import GatewayError
 from gateway.surface import Rejected
 
 LOG = logging.getLogger("adapters.slack")
 
-Take = Callable[[Inbound], Awaitable[dict[str, Any] | None]]
+Take = Callable[[Payload, Workspace], Awaitable[dict[str, Any] | None]]
+"""Takes what arrived for the bot in a workspace; what Slack is to be answered."""
 
 
-def bolt_app(config: Config, clients: SlackClients, take: Take) -> AsyncApp:
+def bolt_app(clients: SlackClients, take: Take) -> AsyncApp:
     """The app that hands everything to `take`; what that raises is no acknowledgement.
 
     Requests are verified before they get here, from their raw bytes.
@@ -53,7 +50,6 @@ def bolt_app(config: Config, clients: SlackClients, take: Take) -> AsyncApp:
             bot_user_id=me.user or None,
         )
 
-    mentions = Mentions()
     app = AsyncApp(
         name="parley",
         logger=logging.getLogger("slack_bolt"),
@@ -69,8 +65,7 @@ def bolt_app(config: Config, clients: SlackClients, take: Take) -> AsyncApp:
     @app.use
     async def inbox(req: AsyncBoltRequest) -> BoltResponse:
         me = await _me(req.body, clients)
-        async with mentions.turn(mention_in(req.body, me)) as is_new:
-            answer = await take(parse(req.body, config, me)) if is_new else None
+        answer = await take(req.body, me)
         return BoltResponse(status=200, body=answer or "")
 
     @app.error
@@ -82,15 +77,6 @@ def bolt_app(config: Config, clients: SlackClients, take: Take) -> AsyncApp:
         return BoltResponse(status=500, body="")
 
     return app
-
-
-def parse(body: Mapping[str, Any], config: Config, me: Workspace) -> Inbound:
-    """What a payload means to the bot `me`, whatever it is."""
-    if text_at(body, "type") in ("event_callback", RATE_LIMITED):
-        return parse_event(body, me, reactions=config.reactions)
-    if text_at(body, "command"):
-        return parse_command(body, me, config.command)
-    return parse_interaction(body, me)
 
 
 async def _me(body: Mapping[str, Any], clients: SlackClients) -> Workspace:

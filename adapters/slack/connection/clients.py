@@ -2,60 +2,33 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import Protocol, Self
 
 import aiohttp
-from slack_sdk.errors import SlackApiError
 from slack_sdk.http_retry.builtin_async_handlers import AsyncRateLimitErrorRetryHandler
 from slack_sdk.web.async_client import AsyncWebClient
 
+from adapters.slack.config import Config
+from adapters.slack.connection.workspace import CALL_SECONDS, Workspace, whose
 from gateway.adapter import AuthError
-from gateway.surface import Rejected, Unreachable
-
-if TYPE_CHECKING:
-    from adapters.slack.config import Config
-    from adapters.slack.connection.installs import Installs
+from gateway.surface import Rejected
 
 LOG = logging.getLogger("adapters.slack")
 SDK_LOG = logging.getLogger("slack_sdk")
 """For what the SDK says itself: at level debug that is all it sends and receives."""
 
-CALL_SECONDS = 20
-REVOKED = frozenset(
-    {
-        "account_inactive",
-        "app_uninstalled",
-        "invalid_auth",
-        "not_authed",
-        "org_login_required",
-        "team_access_not_granted",
-        "token_expired",
-        "token_revoked",
-    }
-)
-"""Errors of Slack after which a token is worth nothing."""
 
+class Installed(Protocol):
+    """Finds what serves a workspace in which others have installed the app."""
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Workspace:
-    """A workspace that the bot is in. `user` and `bot` are its own ids there, `handle` what people
-    call it; `scopes` what its token may do. `shared`: one token serves its whole organisation.
-    """
-
-    id: str
-    name: str = ""
-    url: str = ""
-    enterprise: str = ""
-    user: str = ""
-    bot: str = ""
-    handle: str = ""
-    scopes: frozenset[str] = field(default_factory=frozenset[str])
-    shared: bool = False
+    async def current(
+        self, team: str, clients: SlackClients, *, enterprise: str = ""
+    ) -> tuple[Workspace, str]:
+        """The workspace and the token that serves it now. Raises Rejected and Unreachable."""
+        ...
 
 
 class SlackClients:
@@ -68,7 +41,7 @@ class SlackClients:
     none of them, Unreachable if it can't be asked.
     """
 
-    def __init__(self, config: Config, installs: Installs | None = None) -> None:
+    def __init__(self, config: Config, installs: Installed | None = None) -> None:
         self._config = config
         self._installs = installs
         self._session: aiohttp.ClientSession | None = None
@@ -173,36 +146,3 @@ class SlackClients:
         known = self._clients.get(team)
         if known is None or known.token != token:
             self.found(workspace, token)
-
-
-def code_of(error: SlackApiError) -> str:
-    """What Slack calls the error; "unknown" where it answered with something else than its JSON."""
-    response: Any = error.response
-    data: Any = getattr(response, "data", response)
-    found = cast("dict[str, Any]", data).get("error") if isinstance(data, dict) else None
-    return found if isinstance(found, str) else "unknown"
-
-
-async def whose(client: AsyncWebClient) -> Workspace:
-    """The workspace that a client's token is for. Raises AuthError or Unreachable."""
-    try:
-        async with asyncio.timeout(CALL_SECONDS):
-            answer = await client.auth_test()
-    except SlackApiError as error:
-        why = code_of(error)
-        if why in REVOKED:
-            raise AuthError(f"Slack refused bot_token ({why}).") from error
-        raise Unreachable(f"Slack did not answer auth.test ({why}).") from error
-    except (aiohttp.ClientError, TimeoutError, OSError) as error:
-        raise Unreachable(f"Slack could not be reached ({type(error).__name__}).") from error
-    said = str(answer.headers.get("x-oauth-scopes", ""))
-    return Workspace(
-        id=str(answer.get("team_id") or answer.get("enterprise_id") or ""),
-        name=str(answer.get("team") or ""),
-        url=str(answer.get("url") or ""),
-        enterprise=str(answer.get("enterprise_id") or ""),
-        user=str(answer.get("user_id") or ""),
-        bot=str(answer.get("bot_id") or ""),
-        handle=str(answer.get("user") or ""),
-        scopes=frozenset(scope.strip() for scope in said.split(",") if scope.strip()),
-    )

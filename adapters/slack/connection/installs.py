@@ -11,22 +11,20 @@ import logging
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import aiohttp
 from pydantic import SecretStr
 from slack_sdk.errors import SlackApiError, SlackClientError
 
 from adapters.slack.config import Config
-from adapters.slack.connection.clients import Workspace, code_of, whose
-from adapters.slack.inbound.payload import Payload, number_at, text_at
+from adapters.slack.connection.clients import SlackClients
+from adapters.slack.connection.payload import Payload, number_at, text_at
+from adapters.slack.connection.workspace import Workspace, code_of, whose
 from gateway.adapter import Tokens
 from gateway.base.redaction import REDACTION
 from gateway.errors import GatewayError
 from gateway.surface import Rejected, Unreachable
-
-if TYPE_CHECKING:
-    from adapters.slack.connection.clients import SlackClients
 
 LOG = logging.getLogger("adapters.slack")
 

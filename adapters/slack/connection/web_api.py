@@ -15,7 +15,8 @@ import aiohttp
 from slack_sdk.errors import SlackApiError, SlackClientError
 from slack_sdk.web.async_client import AsyncWebClient
 
-from adapters.slack.connection.clients import REVOKED, SDK_LOG, SlackClients
+from adapters.slack.connection.clients import SDK_LOG, SlackClients
+from adapters.slack.connection.workspace import REVOKED
 from gateway.errors import GatewayError
 from gateway.surface import MessageGone, RateLimited, Rejected, Unclear, Unreachable
 

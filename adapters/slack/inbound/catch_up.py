@@ -14,13 +14,14 @@ from itertools import groupby
 from typing import Any
 
 from adapters.slack.action_ids import action_id
+from adapters.slack.config import PLATFORM
+from adapters.slack.connection.payload import Payload, ts_at
 from adapters.slack.connection.web_api import Calls
 from adapters.slack.inbound.enrich import Drafts
-from adapters.slack.inbound.fetching import Fetching
+from adapters.slack.inbound.files import Fetching
 from adapters.slack.inbound.history import History
 from adapters.slack.inbound.parse_events import parse_said
-from adapters.slack.inbound.parsed import PLATFORM, Draft
-from adapters.slack.inbound.payload import Payload, ts_at
+from adapters.slack.inbound.parsed import Draft
 from gateway.adapter import AdapterHost
 from gateway.conversation import ConversationKey, InboundMessage
 from gateway.errors import GatewayError, StoreError, StoreFull

@@ -9,19 +9,21 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import asdict
+from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 import aiohttp
 
-from adapters.slack.config import Config
+from adapters.slack.config import PLATFORM, Config
+from adapters.slack.connection.payload import table_at
 from adapters.slack.connection.web_api import Calls
 from adapters.slack.inbound.parse_events import remote_file
 from adapters.slack.inbound.parsed import RemoteFile
-from adapters.slack.inbound.payload import table_at
-from gateway.conversation import Attachment, AwaitedFile, MissingFile
-from gateway.errors import GatewayError
+from gateway.adapter import AdapterHost
+from gateway.conversation import Attachment, AwaitedFile, Awaiting, MissingFile
+from gateway.errors import GatewayError, StoreFull, StoreUnwritable
 
 LOG = logging.getLogger("adapters.slack")
 
@@ -31,6 +33,11 @@ SLACK_HOSTS = frozenset({"files.slack.com", "slack-files.com"})
 MOST_FILES = 10
 FETCH_SECONDS = 45.0
 """Seconds for all files of a message; its turn waits a little longer."""
+
+AT_ONCE = 8
+"""Messages whose files are fetched at a time: they are held in memory."""
+STORE_AGAIN = 5.0
+"""Seconds until files are handed in again that the disk did not take."""
 
 _HTTP_OK = 200
 
@@ -118,6 +125,48 @@ class Files:
         if self._simulator is not None:
             return parts.netloc == self._simulator
         return parts.scheme == "https" and parts.hostname in SLACK_HOSTS and port is None
+
+
+class Afterwards(Protocol):
+    """Runs what need not be done before Slack is told that something has arrived."""
+
+    def __call__(self, work: Coroutine[Any, Any, None], name: str) -> None:
+        """Begin it, and own it until its end."""
+        ...
+
+
+class Fetching:
+    """Fetches what is waited for, whichever process has accepted it."""
+
+    def __init__(self, host: AdapterHost, files: Files, afterwards: Afterwards) -> None:
+        self._host = host
+        self._files = files
+        self._afterwards = afterwards
+        self._places = asyncio.Semaphore(AT_ONCE)
+        self._begun: set[int] = set()
+
+    async def look(self) -> None:
+        """Begin to fetch what nobody fetches yet."""
+        for message in await self._host.awaited_files(PLATFORM):
+            if message.inbox not in self._begun:
+                self._begun.add(message.inbox)
+                self._afterwards(self._fetch(message), "slack files")
+
+    async def _fetch(self, message: Awaiting) -> None:
+        try:
+            async with self._places:
+                files = [remote(file) for file in message.files]
+                found, missing = await self._files.fetch(message.key.workspace, files)
+                while True:
+                    try:
+                        await self._host.bring_files(message.inbox, found, missing)
+                    except (StoreFull, StoreUnwritable) as error:
+                        LOG.warning("files were not stored, they are tried again: %s", error)
+                        await asyncio.sleep(STORE_AGAIN)
+                    else:
+                        break
+        finally:
+            self._begun.discard(message.inbox)
 
 
 async def _read(answer: aiohttp.ClientResponse, most: int) -> bytes | None:

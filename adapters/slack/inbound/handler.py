@@ -18,7 +18,7 @@ from adapters.slack.connection.web_api import Calls
 from adapters.slack.inbound.catch_up import CatchUp
 from adapters.slack.inbound.dialogs import Dialogs
 from adapters.slack.inbound.enrich import Drafts
-from adapters.slack.inbound.fetching import Fetching
+from adapters.slack.inbound.files import Fetching
 from adapters.slack.inbound.keyed_locks import Turns
 from adapters.slack.inbound.parse_events import marked
 from adapters.slack.inbound.parsed import (

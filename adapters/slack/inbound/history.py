@@ -12,8 +12,8 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 
+from adapters.slack.connection.payload import Payload, number_at, tables_at, text_at, ts_at
 from adapters.slack.connection.web_api import Calls
-from adapters.slack.inbound.payload import Payload, number_at, tables_at, text_at, ts_at
 from gateway.conversation import ConversationKey
 from gateway.errors import GatewayError
 from gateway.surface import RateLimited

@@ -6,9 +6,9 @@ from collections import OrderedDict
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
-from adapters.slack.connection.clients import Workspace
+from adapters.slack.connection.payload import Payload, table_at, team_of, text_at, ts_at
+from adapters.slack.connection.workspace import Workspace
 from adapters.slack.inbound.keyed_locks import Turns
-from adapters.slack.inbound.payload import Payload, table_at, team_of, text_at, ts_at
 
 REMEMBERED = 1_000
 """Mentions that are remembered; of older ones the store knows whether they were taken."""

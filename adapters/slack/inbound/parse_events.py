@@ -7,9 +7,21 @@ from dataclasses import replace
 from typing import Literal
 from urllib.parse import urlsplit
 
-from adapters.slack.connection.clients import Workspace
+from adapters.slack.config import PLATFORM
+from adapters.slack.connection.payload import (
+    Payload,
+    author_id,
+    is_direct,
+    key_of,
+    number_at,
+    table_at,
+    tables_at,
+    team_of,
+    text_at,
+    ts_at,
+)
+from adapters.slack.connection.workspace import Workspace
 from adapters.slack.inbound.parsed import (
-    PLATFORM,
     Draft,
     FileHost,
     Foreign,
@@ -21,18 +33,6 @@ from adapters.slack.inbound.parsed import (
     RemoteFile,
     Retitled,
     Uninstalled,
-)
-from adapters.slack.inbound.payload import (
-    Payload,
-    author_id,
-    is_direct,
-    key_of,
-    number_at,
-    table_at,
-    tables_at,
-    team_of,
-    text_at,
-    ts_at,
 )
 from adapters.slack.inbound.text import mentioned
 from gateway.conversation import Author, ConversationKey, EventKind, InboundMessage, order_key

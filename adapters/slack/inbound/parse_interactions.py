@@ -6,12 +6,22 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from adapters.slack.action_ids import Action, parse_action
-from adapters.slack.connection.clients import Workspace
+from adapters.slack.action_ids import ASK_TEAM, Action, parse_action
+from adapters.slack.config import PLATFORM
+from adapters.slack.connection.payload import (
+    Payload,
+    author_id,
+    is_direct,
+    key_of,
+    table_at,
+    tables_at,
+    text_at,
+    ts_at,
+)
+from adapters.slack.connection.workspace import Workspace
 from adapters.slack.inbound.modals import BLOCK, CALLBACK, INPUT, ModalPlace
 from adapters.slack.inbound.parse_events import permalink, quoted
 from adapters.slack.inbound.parsed import (
-    PLATFORM,
     Chosen,
     Draft,
     Ignored,
@@ -22,21 +32,8 @@ from adapters.slack.inbound.parsed import (
     WantsMissed,
     WantsModal,
 )
-from adapters.slack.inbound.payload import (
-    Payload,
-    author_id,
-    is_direct,
-    key_of,
-    table_at,
-    tables_at,
-    text_at,
-    ts_at,
-)
 from gateway.client import Answer, AnswerKind
 from gateway.conversation import Author, Click, EventKind, InboundMessage
-
-ASK_TEAM = "ask_team"
-"""The callback_id of the message shortcut."""
 
 SHORTCUT_TEXT = "What do you say to the message that I have passed on to you?"
 

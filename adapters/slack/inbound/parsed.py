@@ -1,5 +1,5 @@
 """What Slack's payloads mean: a closed union of values, made by the pure parsers of
-adapters.slack.inbound.events and adapters.slack.interactions.
+adapters.slack.inbound.
 """
 
 from __future__ import annotations
@@ -9,8 +9,6 @@ from typing import Literal, TypeAlias
 
 from adapters.slack.inbound.modals import ModalPlace
 from gateway.conversation import ConversationKey, InboundMessage, QuoteKind
-
-PLATFORM = "slack"
 
 FileHost: TypeAlias = Literal["slack", "elsewhere", "ask"]
 

@@ -13,10 +13,10 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
+from adapters.slack.connection.payload import Payload, author_id, table_at, text_at
 from adapters.slack.connection.web_api import Calls, Refusal
 from adapters.slack.inbound.parse_events import SLACKBOT
 from adapters.slack.inbound.parsed import Draft
-from adapters.slack.inbound.payload import Payload, author_id, table_at, text_at
 from gateway.conversation import Author, AuthorKind
 from gateway.errors import GatewayError
 

@@ -13,8 +13,8 @@ import aiohttp
 from adapters.slack.config import Config
 from adapters.slack.connection.web_api import Calls
 from adapters.slack.inbound.parsed import Draft
-from adapters.slack.outbound.text import own
 from gateway.errors import GatewayError
+from gateway.render.outbound import mrkdwn
 from gateway.surface import RateLimited
 
 LOG = logging.getLogger("adapters.slack")
@@ -41,7 +41,7 @@ class Replies:
 
     def shown(self, text: str) -> str:
         """The gateway's words as Slack takes them; its commands begin with a `!` there."""
-        return own(self._command.sub("!", text), self._live_links())
+        return mrkdwn(self._command.sub("!", text), hosts=self._live_links())
 
     async def send(self, draft: Draft, text: str) -> None:
         """Tell a draft's author alone."""

@@ -11,7 +11,7 @@ import pytest
 
 from adapters.discord.connection import event_queue as events
 from adapters.discord.connection.event_queue import Events
-from adapters.discord.inbound.parse_messages import Payload
+from adapters.discord.connection.values import Payload
 from gateway.errors import GatewayError
 
 NEAR, FAR = str(2 << 22), str(3 << 22)

@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from adapters.discord.connection.values import Me
 from adapters.discord.custom_ids import Action, parse_action
 from adapters.discord.inbound.parse_interactions import parse_interaction
-from adapters.discord.inbound.parse_messages import Me, parse_message, parse_removed, readable
+from adapters.discord.inbound.parse_messages import parse_message, parse_removed, readable
 
 pytestmark = pytest.mark.chaos
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from pydantic import SecretStr
 
-from adapters.discord.commands import payloads, sync
 from adapters.discord.connection.rest import Rest
+from adapters.discord.outbound.commands import payloads, sync
 from adapters.discord.testing import Channel, DiscordSimulator, Message, Refuses, Slow
 from gateway.config.routes import Route
 from gateway.inbound.commands import command_infos

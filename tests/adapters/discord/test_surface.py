@@ -11,10 +11,10 @@ import pytest
 from pydantic import SecretStr
 
 from adapters.discord.connection.rest import Rest
+from adapters.discord.conversations.threads import Spots
 from adapters.discord.outbound.surface import NONCE_SECONDS, DiscordSurface
 from adapters.discord.simulator.components import walk
 from adapters.discord.testing import Cut, DiscordSimulator, Fails, Message, TooMany
-from adapters.discord.threads import Spots
 from gateway.access.authority import OperatorsOnly
 from gateway.conversation import Author, ConversationKey, InboundMessage
 from gateway.delivery.service import delivering

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from adapters.discord.outbound.payloads import length
+from adapters.discord.connection.message_body import length
 from adapters.discord.outbound.surface import LIMITS
 from adapters.discord.outbound.tables import WIDTH, readable
 from adapters.discord.testing import DiscordSimulator

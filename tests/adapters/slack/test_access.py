@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from adapters.slack.action_ids import action_id
+from adapters.slack.action_ids import ASK_TEAM, action_id
 from adapters.slack.inbound.catch_up import NOTHING
 from adapters.slack.inbound.handler import NOTED, REFUSED
-from adapters.slack.inbound.parse_interactions import ASK_TEAM
 from adapters.slack.outbound.blocks import feedback_block
 from adapters.slack.simulator.state import Message
 from adapters.slack.testing import Person, SlackSimulator

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from adapters.slack.inbound.parse_interactions import ASK_TEAM
+from adapters.slack.action_ids import ASK_TEAM
 from adapters.slack.testing import AppSettings, Limited, SlackSimulator
 from gateway.app.operator import owner_status
 from gateway.app.threads import transcript

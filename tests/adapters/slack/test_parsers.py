@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adapters.slack.connection.clients import Workspace
+from adapters.slack.action_ids import ASK_TEAM
+from adapters.slack.connection.workspace import Workspace
 from adapters.slack.inbound.modals import BLOCK, CALLBACK, INPUT, ModalPlace
 from adapters.slack.inbound.parse_events import parse_event
-from adapters.slack.inbound.parse_interactions import ASK_TEAM, parse_command, parse_interaction
+from adapters.slack.inbound.parse_interactions import parse_command, parse_interaction
 from adapters.slack.inbound.parsed import (
     Chosen,
     Draft,

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from adapters.slack import Config
-from adapters.slack.connection.bolt_app import parse
-from adapters.slack.connection.clients import Workspace
+from adapters.slack.connection.payload import bot_user_of, enterprise_of, team_of
+from adapters.slack.connection.workspace import Workspace
+from adapters.slack.inbound.parse_payload import parse_payload
 from adapters.slack.inbound.parsed import (
     Draft,
     HomeOpened,
@@ -19,7 +20,6 @@ from adapters.slack.inbound.parsed import (
     SlashCommand,
     Uninstalled,
 )
-from adapters.slack.inbound.payload import bot_user_of, enterprise_of, team_of
 
 SAMPLES = Path(__file__).parents[2] / "data" / "slack" / "samples"
 
@@ -37,7 +37,7 @@ def meaning(body: dict[str, Any]) -> Any:
             "command": "/test-feedback",
         }
     )
-    return parse(body, config, Workspace(id=team_of(body), user=bot_user_of(body)))
+    return parse_payload(body, config, Workspace(id=team_of(body), user=bot_user_of(body)))
 
 
 @pytest.mark.parametrize(

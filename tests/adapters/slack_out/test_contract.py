@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from adapters.slack.inbound.payload import author_id
+from adapters.slack.connection.payload import author_id
 from adapters.slack.testing import HOME, Limited, RealClock, Reset, Shown
 from gateway.surface import Place, TextSurface
 from tests.adapters.slack_out.desk import Desk, at_desk

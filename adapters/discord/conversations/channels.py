@@ -2,47 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
 from time import monotonic
-from typing import Any
 
 from adapters.discord.bounded_cache import Recent
 from adapters.discord.connection.rest import Rest
+from adapters.discord.connection.values import Channel, channel_of
+from adapters.discord.conversations.threads import Spot, Spots
 from adapters.discord.state import PLATFORM
-from adapters.discord.threads import THREADS, Spot, Spots
 from gateway.conversation import ConversationKey
 
 KNOWN_SECONDS = 600.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Channel:
-    """A channel. `parent` is that of a thread."""
-
-    id: str
-    type: int
-    guild: str = ""
-    parent: str = ""
-    name: str = ""
-    owner: str = ""
-
-    @property
-    def is_thread(self) -> bool:
-        """Whether it is a thread or a post in a forum."""
-        return self.type in THREADS
-
-
-def channel_of(payload: Mapping[str, Any], guild: str = "") -> Channel:
-    """The channel of a payload. Raises KeyError for what is none."""
-    return Channel(
-        id=str(payload["id"]),
-        type=int(payload["type"]),
-        guild=str(payload.get("guild_id") or guild),
-        parent=str(payload.get("parent_id") or ""),
-        name=str(payload.get("name") or ""),
-        owner=str(payload.get("owner_id") or ""),
-    )
 
 
 class Channels:

@@ -1,4 +1,4 @@
-"""The commands that Discord offers people, and how they become what the gateway understands."""
+"""The commands that Discord offers people: told to it once, and again when they have changed."""
 
 from __future__ import annotations
 
@@ -54,18 +54,6 @@ def payloads(ask: str, infos: Sequence[CommandInfo]) -> list[dict[str, Any]]:
     return [*slashes, {**_everywhere(), "type": 3, "name": ON_MESSAGE}]
 
 
-def as_typed(name: str, options: Mapping[str, str]) -> str:
-    """A slash command as the text that stands for it."""
-    match name:
-        case "approve":
-            always = "always" if options.get("always") == "true" else ""
-            return _line(name, options.get("id", ""), always)
-        case "deny":
-            return _line(name, options.get("id", ""), options.get("note", ""))
-        case _:
-            return _line(name, *options.values())
-
-
 async def sync(rest: Rest, marks: Marks, application: str, wanted: list[dict[str, Any]]) -> bool:
     """Tell Discord of the commands, if they are others than the last time; whether that was so.
 
@@ -79,10 +67,6 @@ async def sync(rest: Rest, marks: Marks, application: str, wanted: list[dict[str
     await marks.mark(PLATFORM, MARK, digest)
     LOG.info("Discord knows the commands now")
     return True
-
-
-def _line(name: str, *words: str) -> str:
-    return " ".join(filter(None, (f"/{name}", *(word.strip() for word in words))))
 
 
 def _command(name: str, description: str, options: list[dict[str, Any]]) -> dict[str, Any]:

@@ -11,8 +11,8 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
+from adapters.discord.connection.message_body import Message
 from adapters.discord.connection.rest import Rest
-from adapters.discord.outbound.payloads import Message
 from adapters.discord.state import PLATFORM, Kept
 from gateway.conversation import ConversationKey
 from gateway.errors import GatewayError

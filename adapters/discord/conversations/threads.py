@@ -18,9 +18,10 @@ from typing import Any, TypeAlias
 from weakref import WeakValueDictionary
 
 from adapters.discord.bounded_cache import Recent
-from adapters.discord.command_threads import MARK, Asked, is_asked
 from adapters.discord.config import Threads
 from adapters.discord.connection.rest import THREAD_EXISTS, UNKNOWN_CHANNEL, Refused, Rest
+from adapters.discord.connection.values import THREADS
+from adapters.discord.conversations.command_threads import MARK, Asked, is_asked
 from adapters.discord.state import PLATFORM, Kept
 from gateway.conversation import ConversationKey
 from gateway.render.outbound import label
@@ -28,8 +29,6 @@ from gateway.surface import Rejected
 
 LOG = logging.getLogger("adapters.discord")
 
-THREADS = frozenset({10, 11, 12})
-"""Discord's types of channels that are threads."""
 PRIVATE = 12
 ARCHIVE_MINUTES = 4320
 LONGEST_NAME = 100

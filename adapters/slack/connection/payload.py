@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, TypeAlias, cast
 
-from adapters.slack.inbound.parsed import PLATFORM
+from adapters.slack.config import PLATFORM
 from gateway.conversation import ConversationKey
 
 Payload: TypeAlias = Mapping[str, Any]

@@ -12,11 +12,13 @@ from collections.abc import Coroutine
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+from adapters.discord.connection.message_body import CONTENT, SUPPRESS_EMBEDS, Message, clip
 from adapters.discord.connection.rest import Refused, Rest
-from adapters.discord.inbound.parse_interactions import Event
-from adapters.discord.outbound.payloads import CONTENT, SUPPRESS_EMBEDS, Message, clip
+from adapters.discord.connection.values import Event
+from adapters.discord.custom_ids import Action
 from gateway.adapter import AuthError
 from gateway.errors import GatewayError
+from gateway.render.outbound import label
 from gateway.surface import RateLimited, Unclear, Unreachable
 
 LOG = logging.getLogger("adapters.discord")
@@ -181,3 +183,17 @@ async def _tried(work: Coroutine[Any, Any, T]) -> T | None:
     except GatewayError as error:
         LOG.error("an interaction was not taken: %s", error)  # noqa: TRY400 (the text says it all)
         return None
+
+
+def modal(action: Action, title: str, asked: str) -> dict[str, Any]:
+    """A form with one long text."""
+    text = {
+        "type": 4,
+        "custom_id": "text",
+        "style": 2,
+        "label": label(asked, 45),
+        "max_length": 4000,
+        "required": action.kind == "text",
+    }
+    row = {"type": 1, "components": [text]}
+    return {"custom_id": str(action), "title": label(title, 45), "components": [row]}

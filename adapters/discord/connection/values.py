@@ -1,0 +1,79 @@
+"""Values of Discord's that every wing knows: the bot, people, channels, interactions, ids."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+Payload = Mapping[str, Any]
+
+THREADS = frozenset({10, 11, 12})
+"""Discord's types of channels that are threads."""
+DISCORD_EPOCH = 1_420_070_400.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Me:
+    """The bot itself: its ids, and its roles, by which people mention it, too."""
+
+    user: str
+    application: str
+    roles: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sender:
+    """Who wrote something. `roles` is None where the event does not tell them."""
+
+    id: str
+    name: str
+    bot: bool = False
+    roles: frozenset[str] | None = None
+    guest: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """What every interaction has. `token` is good for fifteen minutes."""
+
+    id: str
+    token: str = field(repr=False)
+    application: str
+    channel: str
+    guild: str
+    sender: Sender
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Channel:
+    """A channel. `parent` is that of a thread."""
+
+    id: str
+    type: int
+    guild: str = ""
+    parent: str = ""
+    name: str = ""
+    owner: str = ""
+
+    @property
+    def is_thread(self) -> bool:
+        """Whether it is a thread or a post in a forum."""
+        return self.type in THREADS
+
+
+def channel_of(payload: Payload, guild: str = "") -> Channel:
+    """The channel of a payload. Raises KeyError for what is none."""
+    return Channel(
+        id=str(payload["id"]),
+        type=int(payload["type"]),
+        guild=str(payload.get("guild_id") or guild),
+        parent=str(payload.get("parent_id") or ""),
+        name=str(payload.get("name") or ""),
+        owner=str(payload.get("owner_id") or ""),
+    )
+
+
+def snowflake(at: float) -> int:
+    """The least id of what was made at a time (seconds since the epoch)."""
+    return max(int((at - DISCORD_EPOCH) * 1000), 0) << 22

@@ -1,0 +1,1 @@
+"""Where conversations stand on Discord: channels, threads, and the answers to commands."""

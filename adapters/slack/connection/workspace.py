@@ -1,0 +1,79 @@
+"""A workspace that the bot is in, and whose a token is."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import aiohttp
+from slack_sdk.errors import SlackApiError
+from slack_sdk.web.async_client import AsyncWebClient
+
+from gateway.adapter import AuthError
+from gateway.surface import Unreachable
+
+CALL_SECONDS = 20
+REVOKED = frozenset(
+    {
+        "account_inactive",
+        "app_uninstalled",
+        "invalid_auth",
+        "not_authed",
+        "org_login_required",
+        "team_access_not_granted",
+        "token_expired",
+        "token_revoked",
+    }
+)
+"""Errors of Slack after which a token is worth nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workspace:
+    """A workspace that the bot is in. `user` and `bot` are its own ids there, `handle` what people
+    call it; `scopes` what its token may do. `shared`: one token serves its whole organisation.
+    """
+
+    id: str
+    name: str = ""
+    url: str = ""
+    enterprise: str = ""
+    user: str = ""
+    bot: str = ""
+    handle: str = ""
+    scopes: frozenset[str] = field(default_factory=frozenset[str])
+    shared: bool = False
+
+
+def code_of(error: SlackApiError) -> str:
+    """What Slack calls the error; "unknown" where it answered with something else than its JSON."""
+    response: Any = error.response
+    data: Any = getattr(response, "data", response)
+    found = cast("dict[str, Any]", data).get("error") if isinstance(data, dict) else None
+    return found if isinstance(found, str) else "unknown"
+
+
+async def whose(client: AsyncWebClient) -> Workspace:
+    """The workspace that a client's token is for. Raises AuthError or Unreachable."""
+    try:
+        async with asyncio.timeout(CALL_SECONDS):
+            answer = await client.auth_test()
+    except SlackApiError as error:
+        why = code_of(error)
+        if why in REVOKED:
+            raise AuthError(f"Slack refused bot_token ({why}).") from error
+        raise Unreachable(f"Slack did not answer auth.test ({why}).") from error
+    except (aiohttp.ClientError, TimeoutError, OSError) as error:
+        raise Unreachable(f"Slack could not be reached ({type(error).__name__}).") from error
+    said = str(answer.headers.get("x-oauth-scopes", ""))
+    return Workspace(
+        id=str(answer.get("team_id") or answer.get("enterprise_id") or ""),
+        name=str(answer.get("team") or ""),
+        url=str(answer.get("url") or ""),
+        enterprise=str(answer.get("enterprise_id") or ""),
+        user=str(answer.get("user_id") or ""),
+        bot=str(answer.get("bot_id") or ""),
+        handle=str(answer.get("user") or ""),
+        scopes=frozenset(scope.strip() for scope in said.split(",") if scope.strip()),
+    )
