@@ -227,6 +227,21 @@ def test_an_import_inside_a_function_breaks_a_contract(copy: Path, graph: Graph)
     assert first["name"] in broken
 
 
+SEEN_BY_ADAPTERS = (
+    *("adapter", "client", "conversation", "errors", "events", "human_tools", "registry"),
+    *("surface", "values", "base", "render"),
+    *("config.problems", "config.routes", "config.table", "delivery.service"),
+)
+
+
+def test_whatever_is_not_made_for_adapters_is_forbidden_to_them(graph: Graph):
+    (contract,) = (each for each in CONTRACTS if each["name"].startswith("adapters see"))
+    known = (*contract["forbidden_modules"], *(f"gateway.{name}" for name in SEEN_BY_ADAPTERS))
+    modules = [module for module in graph if module.startswith("gateway.")]
+    assert [module for module in modules if not any(_related(module, each) for each in known)] == []
+    assert not {*contract["forbidden_modules"]} & {f"gateway.{name}" for name in SEEN_BY_ADAPTERS}
+
+
 # --- the page about it ------------------------------------------------------------------------
 
 
