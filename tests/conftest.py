@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests import time_limits
+
 if TYPE_CHECKING:
     from tests.fakes.openai_server import FakeOpenAI
 
@@ -119,6 +121,11 @@ def is_local(host: str) -> bool:
     return address.is_loopback or address.is_unspecified
 
 
-def pytest_configure() -> None:
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addini("run_timeout", "seconds after which the whole run is ended", default="")
+
+
+def pytest_configure(config: pytest.Config) -> None:
     # An audit hook can't be taken back, so one is installed for the whole run.
     sys.addaudithook(refuse_network)
+    time_limits.register(config)
