@@ -30,7 +30,9 @@ BLOCKED = 3
 GRACE = 20.0
 """Seconds added to that, for set-up and clean-up."""
 CANCELLATIONS = 3
-"""How often a test that swallows its cancellation is cancelled, a second apart."""
+"""How often a test that swallows its cancellation is cancelled."""
+CLEAN_UP = 1.0
+"""Seconds for its clean-up after each of them."""
 EXPECTED = 0.015
 """Seconds of `_work` on an idle machine."""
 SLOWEST = 10.0
@@ -117,7 +119,7 @@ class TimeLimits:
 async def _cancel(task: asyncio.Task[None]) -> None:
     for _ in range(CANCELLATIONS):
         task.cancel()
-        await asyncio.wait({task}, timeout=1)
+        await asyncio.wait({task}, timeout=CLEAN_UP)
         if task.done():
             return
     asyncio._unregister_task(task)  # else the loop's end waits for it, too
