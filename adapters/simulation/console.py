@@ -9,7 +9,7 @@ from typing import ClassVar, Protocol, TypeAlias
 Command: TypeAlias = Callable[[str], Awaitable[object]]
 
 
-class Refreshed(Protocol):
+class ConsoleScreen(Protocol):
     """The screen of a console."""
 
     def refresh(self) -> bool:
@@ -31,7 +31,7 @@ class Console(ABC):
 
     @property
     @abstractmethod
-    def screen(self) -> Refreshed:
+    def screen(self) -> ConsoleScreen:
         """What people see."""
 
     @property
@@ -40,7 +40,7 @@ class Console(ABC):
         """Who and where one is."""
 
     @abstractmethod
-    async def _says(self, text: str) -> object:
+    async def _post(self, text: str) -> object:
         """Write a message."""
 
     @abstractmethod
@@ -52,17 +52,17 @@ class Console(ABC):
         async for line in lines:
             if line.strip() == "/quit":
                 return
-            await self.take(line.strip())
+            await self.run_line(line.strip())
 
-    async def take(self, line: str) -> None:
+    async def run_line(self, line: str) -> None:
         """Do what one line says; what does not work is said."""
         try:
-            await self._do(line)
+            await self._run(line)
         except self.refusals as error:
             self._write(f"  ({error})")
         self.screen.refresh()
 
-    async def _do(self, line: str) -> None:
+    async def _run(self, line: str) -> None:
         if line.startswith("//"):
             await self._slash(line[2:])
         elif line.startswith("/"):
@@ -71,7 +71,7 @@ class Console(ABC):
                 raise LookupError(self.UNKNOWN.format(name=name))
             await do(rest.strip())
         elif line:
-            await self._says(line)
+            await self._post(line)
 
     async def _help(self, _: str) -> None:
         self._write(self.HELP)

@@ -11,7 +11,7 @@ Fault = TypeVar("Fault")
 
 
 @dataclass(slots=True)
-class Order(Generic[Fault, Call]):
+class PlannedFault(Generic[Fault, Call]):
     """A fault for `times` calls that match, after `skip` of them; without end where negative."""
 
     fault: Fault
@@ -19,7 +19,7 @@ class Order(Generic[Fault, Call]):
     skip: int
     times: int
 
-    def meets(self, call: Call) -> bool:
+    def counts(self, call: Call) -> bool:
         """Whether this call is met; counts it."""
         if self.times == 0 or not self.matches(call):
             return False
@@ -34,20 +34,20 @@ class FaultPlan(Generic[Fault, Call]):
     """The faults that are still to come, first come first met."""
 
     def __init__(self) -> None:
-        self._orders: list[Order[Fault, Call]] = []
+        self._planned: list[PlannedFault[Fault, Call]] = []
 
-    def order(
+    def add(
         self, fault: Fault, matches: Callable[[Call], bool], *, skip: int = 0, times: int = 1
-    ) -> Order[Fault, Call]:
+    ) -> PlannedFault[Fault, Call]:
         """Plan a fault."""
-        order = Order(fault, matches, skip, times)
-        self._orders.append(order)
+        order = PlannedFault(fault, matches, skip, times)
+        self._planned.append(order)
         return order
 
     def clear(self) -> None:
         """Forget what was planned."""
-        self._orders.clear()
+        self._planned.clear()
 
-    def next(self, call: Call) -> Fault | None:
+    def next_fault(self, call: Call) -> Fault | None:
         """The fault that this call meets."""
-        return next((order.fault for order in self._orders if order.meets(call)), None)
+        return next((order.fault for order in self._planned if order.counts(call)), None)

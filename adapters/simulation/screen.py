@@ -14,7 +14,7 @@ Message = TypeVar("Message")
 
 
 @dataclass(slots=True)
-class Printed(Generic[Message]):
+class PrintedMessage(Generic[Message]):
     """What stands on the terminal of a message."""
 
     number: int
@@ -28,7 +28,7 @@ class Screen(ABC, Generic[Message]):
 
     def __init__(self, write: Callable[[str], None]) -> None:
         self._write = write
-        self._printed: dict[Hashable, Printed[Message]] = {}
+        self._printed: dict[Hashable, PrintedMessage[Message]] = {}
         self._numbered: list[Message] = []
         self._last: Message | None = None
         """The message whose lines were written last, with nothing after them."""
@@ -43,27 +43,27 @@ class Screen(ABC, Generic[Message]):
     def refresh(self) -> bool:
         """Write what is new; tells whether something was."""
         self._wrote = False
-        self._look()
+        self._write_news()
         return self._wrote
 
     @abstractmethod
-    def _look(self) -> None:
+    def _write_news(self) -> None:
         """Write what is new."""
 
-    def _print(self, key: Hashable, message: Message) -> Printed[Message]:
+    def _printed_message(self, key: Hashable, message: Message) -> PrintedMessage[Message]:
         """What stands there of a message; it gets its number at first sight."""
         if key not in self._printed:
             self._numbered.append(message)
-            self._printed[key] = Printed(len(self._numbered), message)
+            self._printed[key] = PrintedMessage(len(self._numbered), message)
         return self._printed[key]
 
-    def _grow(self, printed: Printed[Message], lines: list[str]) -> None:
+    def _write_lines(self, printed: PrintedMessage[Message], lines: list[str]) -> None:
         """Write the lines of a message that are new."""
-        for line in _news(printed.lines, lines):
+        for line in _new_lines(printed.lines, lines):
             self._put(f"{INDENT}{line}")
         printed.lines = lines
 
-    def _strike(self, printed: Printed[Message]) -> None:
+    def _write_deletion(self, printed: PrintedMessage[Message]) -> None:
         """Say once that a message was deleted."""
         if not printed.gone:
             printed.gone = True
@@ -79,7 +79,7 @@ class Screen(ABC, Generic[Message]):
         self._write(sanitize(text))
 
 
-def _news(before: list[str], now: list[str]) -> list[str]:
+def _new_lines(before: list[str], now: list[str]) -> list[str]:
     """The lines to write: what was added at the end, or what was not there before."""
     if now[: len(before)] == before:
         return now[len(before) :]

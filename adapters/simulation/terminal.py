@@ -28,7 +28,7 @@ class Terminal:
         """Let the console do what is typed, and show what is new after every `change`."""
         async with asyncio.TaskGroup() as group:
             watching = group.create_task(self._watch(console, change), name="simulator screen")
-            await console.run(self._typed(console))
+            await console.run(self._read_lines(console))
             watching.cancel()
 
     async def _watch(self, console: Console, change: Callable[[], Awaitable[object]]) -> None:
@@ -41,7 +41,7 @@ class Terminal:
         if self._prompts:
             click.echo(f"{CLEAR_LINE}{console.prompt}", nl=False)
 
-    async def _typed(self, console: Console) -> AsyncIterator[str]:
+    async def _read_lines(self, console: Console) -> AsyncIterator[str]:
         """The lines of standard input, read in a thread that does not hold the process."""
         loop = asyncio.get_running_loop()
         lines: asyncio.Queue[str] = asyncio.Queue()

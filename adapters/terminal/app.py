@@ -15,11 +15,11 @@ from textual.screen import Screen
 
 from adapters.terminal.commands import LOCAL
 from adapters.terminal.driver import TerminalDriver
-from adapters.terminal.errors import sentence
-from adapters.terminal.key_guard import Twice
+from adapters.terminal.errors import describe_error
+from adapters.terminal.key_guard import SecondPress
 from adapters.terminal.screens.chat import ChatScreen
-from adapters.terminal.settings import SECOND_PRESS, Settings, nothing
-from adapters.terminal.themes import PARLEY_DARK, PARLEY_LIGHT, variables
+from adapters.terminal.settings import SECOND_PRESS, Settings, do_nothing
+from adapters.terminal.themes import PARLEY_DARK, PARLEY_LIGHT, theme_variables
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -49,7 +49,7 @@ class ChatApp(App[int]):
         """Why the chat could not go on, as a sentence."""
         self._settings = settings
         settings.toggle_mouse, settings.lost = self.toggle_mouse, self.lost
-        self._leave_key = Twice(
+        self._leave_key = SecondPress(
             settings.clock.time if settings.clock else time.monotonic, SECOND_PRESS
         )
         self._wake = asyncio.Event()
@@ -66,7 +66,7 @@ class ChatApp(App[int]):
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """The agents' colours and the muted one, in every theme."""
-        return variables(dark=self.current_theme.dark)
+        return theme_variables(dark=self.current_theme.dark)
 
     def _display(self, screen: Screen[Any], renderable: RenderableType | None) -> None:
         """Paint, unless the terminal does not keep up; its driver has all painted once it does."""
@@ -93,7 +93,7 @@ class ChatApp(App[int]):
                     self._shown = True
                     await self._wake.wait()
             except Exception as error:
-                if not self._may_come_back(error):
+                if not self._is_worth_retrying(error):
                     self.fail(error)
                     return
             if not self._left:
@@ -109,7 +109,7 @@ class ChatApp(App[int]):
         self._wake.set()
         self._settings.painted.set()
 
-    def _may_come_back(self, error: Exception) -> bool:
+    def _is_worth_retrying(self, error: Exception) -> bool:
         """Whether another try helps: the thread is on screen, and a store changes its owner."""
         from gateway.errors import Closing, StoreInUse
 
@@ -117,7 +117,7 @@ class ChatApp(App[int]):
 
     def fail(self, error: Exception) -> None:
         """Leave with what happened as a sentence, and the exit code that belongs to it."""
-        self.failure = sentence(error)
+        self.failure = describe_error(error)
         self.exit(getattr(error, "exit_code", 1))
 
     def _handle_exception(self, error: Exception) -> None:
@@ -160,7 +160,7 @@ class ChatApp(App[int]):
             # the driver does nothing about the mouse unless it was started with it.
             name = "_enable_mouse_support" if self._mouse else "_disable_mouse_support"
             driver._mouse = True  # pyright: ignore[reportPrivateUsage]
-            getattr(driver, name, nothing)()
+            getattr(driver, name, do_nothing)()
         whose = "Parley's again" if self._mouse else "the terminal's: select text with it"
         self.notify(f"The mouse is {whose}.", markup=False)
 

@@ -74,7 +74,7 @@ def _has_screen() -> bool:
 
 
 async def _on_screen(app: ChatApp, connect: Connect, *, mouse: bool) -> int:
-    with _Leaving() as leaving:
+    with _Shutdown() as leaving:
         leaving.on_signal(app.exit, lent=lambda: app.lent)
         async with asyncio.TaskGroup() as group:
             line = group.create_task(app.hold(connect), name="line to the gateway")
@@ -87,7 +87,7 @@ async def _on_screen(app: ChatApp, connect: Connect, *, mouse: bool) -> int:
 
 
 async def _by_line(chat: PlainChat, connect: Connect) -> int:
-    with _Leaving() as leaving:
+    with _Shutdown() as leaving:
         async with asyncio.TaskGroup() as group:
             run = group.create_task(chat.run(connect), name="line mode")
             leaving.on_signal(lambda _: chat.leave())
@@ -96,7 +96,7 @@ async def _by_line(chat: PlainChat, connect: Connect) -> int:
         return leaving.code or run.result()
 
 
-class _Leaving:
+class _Shutdown:
     """Signals end the chat in order; once it ends, the process does not outlive the deadline."""
 
     def __init__(self) -> None:
@@ -121,7 +121,9 @@ class _Leaving:
         While the terminal is `lent`, ctrl+c is for whoever has it.
         """
         for number in SIGNALS:
-            asyncio.get_running_loop().add_signal_handler(number, self._leave, number, leave, lent)
+            asyncio.get_running_loop().add_signal_handler(
+                number, self._on_number, number, leave, lent
+            )
 
     def begin(self) -> None:
         """From now on the time is counted."""
@@ -131,7 +133,7 @@ class _Leaving:
             timer.start()
             self._timer = timer
 
-    def _leave(
+    def _on_number(
         self, number: signal.Signals, leave: Callable[[int], object], lent: Callable[[], bool]
     ) -> None:
         if number == signal.SIGINT and lent():

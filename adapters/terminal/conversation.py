@@ -82,7 +82,7 @@ class Conversation:
         self._opened()
         self._changed()
 
-    def carry_on(self, client: Client) -> None:
+    def replace_client(self, client: Client) -> None:
         """Go on where the thread stands, with another client."""
         self.client = client
         self.trouble = ""
@@ -92,11 +92,11 @@ class Conversation:
 
     async def follow(self) -> None:
         """Take in the open thread's events until cancelled; connects again where they break off."""
-        await self.learn_agents()
+        await self.load_agents()
         thread, model, pause = self.thread, self.model, FIRST_RETRY
         while thread is not None:
             try:
-                await self._take_in(thread.id, model)
+                await self._receive_events(thread.id, model)
             except (Closing, NotFound) as error:
                 self.trouble = sanitize(str(error))
                 self._changed()
@@ -129,7 +129,7 @@ class Conversation:
             agents[name] = state.model or agents.get(name, "")
         return agents
 
-    async def learn_agents(self) -> None:
+    async def load_agents(self) -> None:
         """Ask who is in the team, and which models they run on."""
         team = self.thread.team if self.thread else self._team
         with suppress(GatewayError):  # what is wrong shows with the events
@@ -152,7 +152,7 @@ class Conversation:
             self.outbox.remove(text)
             self._changed()
 
-    async def take_back(self) -> str | None:
+    async def withdraw_newest(self) -> str | None:
         """Withdraw the newest waiting message and return its text; None if none could be had."""
         if self.thread is None or not self.model.queued:
             return None
@@ -195,7 +195,7 @@ class Conversation:
             self.model.note(receipt.reply, command=command)
         return receipt
 
-    async def _take_in(self, thread: str, model: ThreadModel) -> None:
+    async def _receive_events(self, thread: str, model: ThreadModel) -> None:
         stream = self.client.events(thread, after=model.last_seq)
         async with aclosing(cast("AsyncGenerator[SessionEvent, None]", stream)) as events:
             taken = 0

@@ -29,7 +29,7 @@ TICK = 0.1
 PIECE = 4096
 
 
-class Output(threading.Thread):
+class OutputThread(threading.Thread):
     """Writes to the terminal, so that nobody waits for it.
 
     `caught_up` is called, in this thread, when all is written after there was too much of it.
@@ -84,7 +84,7 @@ class TerminalDriver(LinuxDriver):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        self._output: Output | None = None
+        self._output: OutputThread | None = None
 
     @property
     def behind(self) -> bool:
@@ -98,7 +98,7 @@ class TerminalDriver(LinuxDriver):
 
     def start_application_mode(self) -> None:
         """Take the terminal."""
-        self._output = Output(STDERR, self._paint_anew)
+        self._output = OutputThread(STDERR, self._paint_anew)
         self._output.start()
         super().start_application_mode()
 

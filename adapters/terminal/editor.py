@@ -14,22 +14,22 @@ from gateway.render.sanitize import sanitize
 USUAL = ("nano", "vi")
 
 
-def command() -> list[str]:
+def find_editor() -> list[str]:
     """The person's editor: $VISUAL, $EDITOR, or a usual one; nothing where there is none."""
     named = os.environ.get("VISUAL") or os.environ.get("EDITOR") or ""
     usual = [name for name in USUAL if shutil.which(name)]
     return shlex.split(named) or usual[:1]
 
 
-async def edited(text: str, editor: list[str]) -> str:
+async def edit_text(text: str, editor: list[str]) -> str:
     """The text as it was left in the editor. Raises OSError when that can't be started.
 
     It lasts as long as the person takes; cancelled, it ends the editor.
     """
-    path = await asyncio.to_thread(_written, text)
+    path = await asyncio.to_thread(_write_draft, text)
     try:
         await _run([*editor, str(path)])
-        return await asyncio.to_thread(_read, path)
+        return await asyncio.to_thread(_read_draft, path)
     finally:
         path.unlink(missing_ok=True)
 
@@ -44,12 +44,12 @@ async def _run(arguments: list[str]) -> None:
             await process.wait()
 
 
-def _written(text: str) -> Path:
+def _write_draft(text: str) -> Path:
     descriptor, name = tempfile.mkstemp(prefix="parley-", suffix=".md")
     with open(descriptor, "w", encoding="utf-8") as file:
         file.write(text)
     return Path(name)
 
 
-def _read(path: Path) -> str:
+def _read_draft(path: Path) -> str:
     return sanitize(path.read_text("utf-8", errors="replace")).rstrip("\n")

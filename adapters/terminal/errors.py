@@ -18,15 +18,15 @@ OUR_FAULT = "Something went wrong on our side; the log has the details."
 
 
 @contextmanager
-def told(widget: Widget) -> Generator[None]:
+def notify_errors(widget: Widget) -> Generator[None]:
     """Show an error raised inside as a notification, and go on."""
     try:
         yield
     except Exception as error:
-        widget.notify(sentence(error), severity="error", markup=False)
+        widget.notify(describe_error(error), severity="error", markup=False)
 
 
-def sentence(error: Exception) -> str:
+def describe_error(error: Exception) -> str:
     """What a person is told of an error. One that is no GatewayError is ours, and is logged."""
     if isinstance(error, GatewayError):
         return sanitize(str(error))

@@ -115,7 +115,7 @@ Item: TypeAlias = (
 )
 
 
-def concerns(item: Item, agent: str) -> bool:
+def is_shown_for(item: Item, agent: str) -> bool:
     """Whether the item is an agent's, or was said to all."""
     match item:
         case HumanItem() | NoticeItem():

@@ -21,7 +21,7 @@ class Timer(Protocol):
         ...
 
 
-class Clock(Protocol):
+class KeyClock(Protocol):
     """Time and calls that are due: an asyncio event loop, or one that tests move by hand."""
 
     def time(self) -> float:
@@ -36,7 +36,7 @@ class Clock(Protocol):
 class TypingGuard:
     """Knows when the last key came and when the card took the focus."""
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: KeyClock) -> None:
         self._clock = clock
         self._last_key = clock.time() - QUIET
         self._focused_at = clock.time()
@@ -58,7 +58,7 @@ class TypingGuard:
         return self._clock.time() >= self._focused_at + INERT
 
 
-class Twice:
+class SecondPress:
     """A key that works at its second press within so many seconds."""
 
     def __init__(self, time: Callable[[], float], within: float) -> None:

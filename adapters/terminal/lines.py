@@ -13,7 +13,7 @@ from adapters.terminal.items import (
     ToolItem,
 )
 from adapters.terminal.model import ThreadModel
-from adapters.terminal.text import duration, head, one_line, shorten
+from adapters.terminal.text import first_lines, format_duration, one_line, shorten
 
 RECENT = 100
 """Items that may still change; what stands further up is printed and done with."""
@@ -21,13 +21,13 @@ RESULT_LINES = 10
 WIDTH = 200
 
 
-class Lines:
+class LineTranscript:
     """Turns each change of a model into lines. Feed it after every change."""
 
     def __init__(self, model: ThreadModel) -> None:
         self._model = model
         self._seen: dict[str, Item] = {}
-        self._said: dict[str, int] = {}
+        self._printed: dict[str, int] = {}
         self._speaking = ""
         self._asked: set[str] = set()
         self.echo = True
@@ -38,21 +38,21 @@ class Lines:
         for key in self._model.keys[:-keep]:
             self._seen[key] = self._model.items[key]
 
-    def more(self) -> list[str]:
+    def new_lines(self) -> list[str]:
         """The lines that have come since the last call."""
         lines: list[str] = []
         for key in self._model.keys[-RECENT:]:
             item, before = self._model.items[key], self._seen.get(key)
-            if item is not before and self._may_speak(item):
-                lines += self._change(item, before)
+            if item is not before and self._may_print(item):
+                lines += self._changed_lines(item, before)
                 self._seen[key] = item
         for request in self._model.requests.values():
             if request.request not in self._asked:
                 self._asked.add(request.request)
-                lines += question(request)
+                lines += request_lines(request)
         return lines
 
-    def _may_speak(self, item: Item) -> bool:
+    def _may_print(self, item: Item) -> bool:
         """One message at a time: another one waits until the first is finished."""
         if not isinstance(item, AgentItem):
             return True
@@ -61,30 +61,30 @@ class Lines:
         self._speaking = item.key if item.open else ""
         return True
 
-    def _change(self, item: Item, before: Item | None) -> list[str]:
+    def _changed_lines(self, item: Item, before: Item | None) -> list[str]:
         match item:
             case AgentItem():
-                return self._spoken(item)
+                return self._message_lines(item)
             case ToolItem():
-                return _tool(item, before if isinstance(before, ToolItem) else None)
+                return _tool_lines(item, before if isinstance(before, ToolItem) else None)
             case HumanItem() if not self.echo:
                 return []
             case _:
-                return [_line(item)]
+                return [_item_line(item)]
 
-    def _spoken(self, item: AgentItem) -> list[str]:
+    def _message_lines(self, item: AgentItem) -> list[str]:
         """Whole lines as they are finished, the rest with the message."""
-        said = self._said.get(item.key, 0)
+        said = self._printed.get(item.key, 0)
         end = len(item.text) if not item.open else item.text.rfind("\n") + 1
         if end <= said:
             return []
-        self._said[item.key] = end
+        self._printed[item.key] = end
         text = item.text[said:end]
         text = text.removesuffix("\n") if item.open else text.rstrip("\n")
         return [text if said else f"{item.agent.name}: {text}"]
 
 
-def _line(item: HumanItem | ThoughtItem | HandoffItem | RequestItem | NoticeItem) -> str:
+def _item_line(item: HumanItem | ThoughtItem | HandoffItem | RequestItem | NoticeItem) -> str:
     match item:
         case HumanItem(author=author, text=text):
             line = f"{author or 'you'}: {text}"
@@ -101,7 +101,7 @@ def _line(item: HumanItem | ThoughtItem | HandoffItem | RequestItem | NoticeItem
     return line
 
 
-def question(request: RequestItem) -> list[str]:
+def request_lines(request: RequestItem) -> list[str]:
     """What the team asks, whole, and how it is answered."""
     name = request.agent.name
     match request.kind:
@@ -117,7 +117,7 @@ def question(request: RequestItem) -> list[str]:
             return [f"{name} asks: {request.prompt}", "Your next line is the answer."]
 
 
-def _tool(item: ToolItem, before: ToolItem | None) -> list[str]:
+def _tool_lines(item: ToolItem, before: ToolItem | None) -> list[str]:
     who = f"tool: {item.agent.name}"
     lines: list[str] = []
     if before is None:
@@ -127,13 +127,13 @@ def _tool(item: ToolItem, before: ToolItem | None) -> list[str]:
         return lines
     match item.state:
         case "done":
-            lines.append(f"{who} {item.tool} done in {duration(item.duration)}")
+            lines.append(f"{who} {item.tool} done in {format_duration(item.duration)}")
         case "denied":
             lines.append(f"{who} {item.tool} {item.decision}")
         case "failed":
-            shown, more = head(item.result, RESULT_LINES)
+            shown, more = first_lines(item.result, RESULT_LINES)
             rest = [f"  … {more} more lines"] if more else []
-            after = duration(item.duration)
+            after = format_duration(item.duration)
             lines += [f"{who} {item.tool} failed after {after}: {shown}", *rest]
         case "unknown":
             lines.append(f"{who} {item.tool}: the outcome is unknown")

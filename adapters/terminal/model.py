@@ -142,21 +142,21 @@ class ThreadModel:
                 | FileMade()
                 | Usage()
             ):
-                self._about_the_thread(event)
+                self._apply_to_thread(event)
             case TurnStarted() | TurnFinished() | SpeakerStarted():
-                self._about_the_turn(event)
+                self._apply_to_turn(event)
             case TextDelta() | MessageFinished() | Thought() | HandedOff():
-                self._said(event)
+                self._apply_message(event)
             case ToolStarted() | ToolFinished():
-                self._called(event)
+                self._apply_tool_call(event)
             case InputRequested() | InputResolved():
-                self._asked(event)
+                self._apply_request(event)
             case InputSupported() | InputReminded():
-                self._told_of_a_request(event)
+                self._seal_request_notice(event)
             case _:
                 assert_never(event)
 
-    def _about_the_thread(
+    def _apply_to_thread(
         self,
         event: MessageQueued
         | MessageWithdrawn
@@ -172,7 +172,7 @@ class ThreadModel:
             case MessageWithdrawn(inbox=inbox):
                 self.queued.pop(inbox, None)
             case MessageJoined(message=message):
-                self._human(message)
+                self._seal_human_text(message)
             case ThreadRenamed(title=title):
                 self.title = one_line(sanitize(title))
             case FileMade(path=path, size=size):
@@ -191,34 +191,34 @@ class ThreadModel:
             case Usage(agent=agent, prompt_tokens=prompt, completion_tokens=completion):
                 self.prompt_tokens += prompt
                 self.completion_tokens += completion
-                self._agent(agent).tokens += prompt + completion
+                self._add_agent(agent).tokens += prompt + completion
 
-    def _about_the_turn(self, event: TurnStarted | TurnFinished | SpeakerStarted) -> None:
+    def _apply_to_turn(self, event: TurnStarted | TurnFinished | SpeakerStarted) -> None:
         match event:
             case TurnStarted(messages=messages):
-                self._decided_calls_run()
+                self._resume_decided_calls()
                 self.activity = "working"
                 self.turn_started_at = event.at
                 for message in messages:
-                    self._human(message)
+                    self._seal_human_text(message)
             case SpeakerStarted(agent=agent, model=model):
-                self._rest()
-                state = self._agent(agent)
+                self._clear_activity()
+                state = self._add_agent(agent)
                 self.speaker, state.doing = state.agent.name, "working"
                 state.model = sanitize(model)
             case TurnFinished(outcome=outcome):
-                self._rest()
+                self._clear_activity()
                 self.activity, self.speaker = "idle", ""
                 self.failed = outcome not in ("done", "waiting")
                 if outcome == "waiting":
                     self.activity = "waiting"
                     self._mark_waiting()
                     return
-                self._close_what_stands_open()
+                self._close_open_items()
                 if outcome != "done":
-                    self._seal_end(event)
+                    self._seal_turn_end(event)
 
-    def _seal_end(self, event: TurnFinished) -> None:
+    def _seal_turn_end(self, event: TurnFinished) -> None:
         """Say why the turn did not reach its end, unless a notice just did."""
         reason = sanitize(event.reason)
         last = self.items[next(reversed(self._sealed))] if self._sealed else None
@@ -228,11 +228,11 @@ class ThreadModel:
         text = event.outcome if reason in ("", event.outcome) else f"{event.outcome}: {reason}"
         self._seal(NoticeItem(key=f"end-{event.seq}", text=text, level=level))
 
-    def _said(self, event: TextDelta | MessageFinished | Thought | HandedOff) -> None:
-        agent = self._agent(event.agent)
+    def _apply_message(self, event: TextDelta | MessageFinished | Thought | HandedOff) -> None:
+        agent = self._add_agent(event.agent)
         match event:
             case TextDelta():
-                self._grow(event, agent)
+                self._append_delta(event, agent)
             case MessageFinished(message=message, text=text):
                 self._open.pop(message, None)
                 self._seal(
@@ -251,13 +251,13 @@ class ThreadModel:
                     HandoffItem(
                         key=f"handoff-{event.seq}",
                         agent=agent.agent,
-                        target=self._named(target),
+                        target=self._find_agent(target),
                         text="" if text == said_by_default else sanitize(text),
                     )
                 )
 
-    def _called(self, event: ToolStarted | ToolFinished) -> None:
-        state = self._agent(event.agent)
+    def _apply_tool_call(self, event: ToolStarted | ToolFinished) -> None:
+        state = self._add_agent(event.agent)
         known = self.items.get(event.call)
         match event:
             case ToolStarted(call=call, tool=tool, arguments=arguments):
@@ -278,16 +278,16 @@ class ThreadModel:
                 self._seal(
                     replace(
                         known,
-                        state=_ended(event, known),
+                        state=_final_state(event, known),
                         result=sanitize(event.result),
                         duration=event.duration,
                     )
                 )
 
-    def _asked(self, event: InputRequested | InputResolved) -> None:
+    def _apply_request(self, event: InputRequested | InputResolved) -> None:
         match event:
             case InputRequested(request=request, call=call):
-                state = self._agent(event.agent)
+                state = self._add_agent(event.agent)
                 state.doing = "asks you"
                 item = RequestItem(
                     key=f"request-{request}",
@@ -310,7 +310,7 @@ class ThreadModel:
                 item = self.requests.pop(request, None)
                 if item is None:
                     return
-                self._agent(item.agent.name).doing = ""
+                self._add_agent(item.agent.name).doing = ""
                 self._mark_waiting()
                 known = self.items.get(self._calls.pop(request, ""))
                 if isinstance(known, ToolItem):
@@ -320,9 +320,9 @@ class ThreadModel:
                 else:
                     self._seal(replace(item, outcome=sanitize(outcome), by=sanitize(by)))
                 if not self.requests:
-                    self._decided_calls_run()
+                    self._resume_decided_calls()
 
-    def _told_of_a_request(self, event: InputSupported | InputReminded) -> None:
+    def _seal_request_notice(self, event: InputSupported | InputReminded) -> None:
         match event:
             case InputSupported(by=by, approved=approved, quorum=quorum):
                 text = f"{by or 'Somebody'} approved: {approved} of {quorum} who have to."
@@ -330,7 +330,7 @@ class ThreadModel:
                 pass
         self._seal(NoticeItem(key=f"notice-{event.seq}", text=sanitize(text), level="info"))
 
-    def _grow(self, event: TextDelta, agent: AgentState) -> None:
+    def _append_delta(self, event: TextDelta, agent: AgentState) -> None:
         known = self.items.get(event.message)
         if event.message in self._sealed:
             return
@@ -346,7 +346,7 @@ class ThreadModel:
             open=True,
         )
 
-    def _close_what_stands_open(self) -> None:
+    def _close_open_items(self) -> None:
         for key in list(self._open):
             item = self.items[key]
             del self._open[key]
@@ -356,7 +356,7 @@ class ThreadModel:
             if isinstance(item, ToolItem) and item.state in ("running", "asking", "decided"):
                 self.items[key] = replace(item, state="stopped")
 
-    def _decided_calls_run(self) -> None:
+    def _resume_decided_calls(self) -> None:
         """Calls wait for the verdict on their siblings, and run once there is none left."""
         for key, item in self.items.items():
             if isinstance(item, ToolItem) and item.state == "decided":
@@ -366,12 +366,12 @@ class ThreadModel:
         for item in self.requests.values():
             self.agents[item.agent.name].doing = "asks you"
 
-    def _rest(self) -> None:
+    def _clear_activity(self) -> None:
         for state in self.agents.values():
             if state.doing != "asks you":
                 state.doing = ""
 
-    def _human(self, message: HumanText) -> None:
+    def _seal_human_text(self, message: HumanText) -> None:
         self.queued.pop(message.inbox, None)
         self._seal(
             HumanItem(
@@ -385,17 +385,17 @@ class ThreadModel:
         self.items[item.key] = item
         self._sealed[item.key] = None
 
-    def _named(self, name: str) -> Agent:
+    def _find_agent(self, name: str) -> Agent:
         """The agent with its colour; someone who never spoke (the user) is not in `agents`."""
         name = one_line(sanitize(name))
         state = self.agents.get(name)
-        return state.agent if state else Agent(name=name, colour=self._colour(name))
+        return state.agent if state else Agent(name=name, colour=self._choose_colour(name))
 
-    def _agent(self, name: str) -> AgentState:
-        agent = self._named(name)
+    def _add_agent(self, name: str) -> AgentState:
+        agent = self._find_agent(name)
         return self.agents.setdefault(agent.name, AgentState(agent))
 
-    def _colour(self, name: str) -> int:
+    def _choose_colour(self, name: str) -> int:
         """By name, so that it is the same in every thread; the next free one where two clash."""
         wanted = zlib.crc32(name.encode()) % COLOURS
         taken = {state.agent.colour for state in self.agents.values()}
@@ -403,7 +403,7 @@ class ThreadModel:
         return next((colour % COLOURS for colour in free if colour % COLOURS not in taken), wanted)
 
 
-def _ended(event: ToolFinished, before: ToolItem) -> ToolState:
+def _final_state(event: ToolFinished, before: ToolItem) -> ToolState:
     """How a call ended; one that a person refused did not fail."""
     if event.unknown:
         return "unknown"

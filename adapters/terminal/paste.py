@@ -24,11 +24,11 @@ class PasteFilter:
         """What may become the mark of an end; outside of a paste, what may have become a beginning
         and was given back already."""
 
-    def take(self, data: str) -> str:
+    def feed(self, data: str) -> str:
         """The next piece, cleaned. The last characters of a paste may come with a later piece."""
-        return "".join(map(self._taken, data))
+        return "".join(map(self._filtered, data))
 
-    def _taken(self, character: str) -> str:
+    def _filtered(self, character: str) -> str:
         held, mark = self._held + character, END if self._pasting else BEGIN
         if held == mark:
             self._pasting, self._held = not self._pasting, ""
@@ -51,5 +51,5 @@ class PasteParser(XTermParser):
 
     def feed(self, data: str) -> Iterable[Message]:
         """What the data says; none at all ends it."""
-        cleaned = self._filter.take(data)
+        cleaned = self._filter.feed(data)
         return super().feed(cleaned) if cleaned or not data else ()

@@ -13,15 +13,15 @@ from contextlib import AbstractAsyncContextManager, suppress
 from typing import TYPE_CHECKING, TextIO
 
 from adapters.terminal.commands import Command, Commands
-from adapters.terminal.errors import sentence
-from adapters.terminal.text import age, title_of
+from adapters.terminal.errors import describe_error
+from adapters.terminal.text import format_age, thread_title
 from gateway.base.exit_codes import ExitCode
 from gateway.render.sanitize import sanitize
 
 if TYPE_CHECKING:
     from adapters.terminal.conversation import Conversation
     from adapters.terminal.items import RequestItem
-    from adapters.terminal.lines import Lines
+    from adapters.terminal.lines import LineTranscript
     from gateway.client import AnswerKind, Client, ThreadInfo
 
 LISTED = 20
@@ -58,7 +58,7 @@ class PlainChat:
         self._replaying = False
         self._interrupted = False
         self._listed: list[ThreadInfo] = []
-        self._lines: Lines | None = None
+        self._lines: LineTranscript | None = None
         self._conversation: Conversation | None = None
         self._follow: asyncio.Task[None] | None = None
         self._group: asyncio.TaskGroup | None = None
@@ -71,7 +71,7 @@ class PlainChat:
                 if self._follow is not None:
                     self._follow.cancel()
         except Exception as error:
-            self._complain(f"parley: {sentence(error)}")
+            self._print_error(f"parley: {describe_error(error)}")
             return getattr(error, "exit_code", ExitCode.FAILED)
         return ExitCode.BROKEN_PIPE if self._unread else code
 
@@ -83,39 +83,39 @@ class PlainChat:
     def interrupt(self) -> None:
         """ctrl+c: stop the team when it works, otherwise leave at the second press."""
         if self._conversation and self._group and not self._conversation.model.settled:
-            self._group.create_task(self._try(self._conversation.stop()), name="stop")
+            self._group.create_task(self._attempt(self._conversation.stop()), name="stop")
         elif self._interrupted:
             self.leave()
         else:
             self._interrupted = True
-            self._complain("ctrl+c again leaves")
+            self._print_error("ctrl+c again leaves")
 
     async def _chat(self, client: Client) -> int:
         from adapters.terminal.conversation import Conversation
 
         conversation = Conversation(
-            client, changed=self._changed, opened=self._opened, lost=self._lost
+            client, changed=self._on_changed, opened=self._on_opened, lost=self._on_lost
         )
         self._conversation = conversation
-        if not await self._try(conversation.start(thread=self._thread, new=self._new)):
+        if not await self._attempt(conversation.start(thread=self._thread, new=self._new)):
             return ExitCode.FAILED
         if self._interactive:
-            await conversation.learn_agents()
+            await conversation.load_agents()
             on = f", on {', '.join(models)}" if (models := conversation.models) else ""
-            self._say(f"Parley, by lines{on}. /help lists commands, /quit leaves.")
+            self._print_line(f"Parley, by lines{on}. /help lists commands, /quit leaves.")
             if conversation.attached:
-                self._complain(conversation.attached)
+                self._print_error(conversation.attached)
         loop = asyncio.get_running_loop()
         threading.Thread(target=self._read, args=(loop,), daemon=True, name="lines").start()
         commands = Commands((info.name, info.description) for info in client.commands())
-        while (text := await self._next(conversation)) is not None:
+        while (text := await self._next_message(conversation)) is not None:
             self._interrupted = False
-            if not await self._take(conversation, commands, text):
+            if not await self._handle_line(conversation, commands, text):
                 self._failed = not self._interactive
             if not self._interactive:
-                await self._until(lambda: conversation.model.settled)
+                await self._wait_until(lambda: conversation.model.settled)
         if conversation.model.requests and not self._interactive and not self._left:
-            self._complain("The team waits for an answer; the same thread takes it later.")
+            self._print_error("The team waits for an answer; the same thread takes it later.")
             return ExitCode.WAITING
         gave_up = self._sent and conversation.model.failed and not self._interactive
         return ExitCode.FAILED if self._failed or gave_up else ExitCode.DONE
@@ -126,21 +126,21 @@ class PlainChat:
         """Read lines in a thread of their own: nothing else can be told to stop reading."""
         with suppress(RuntimeError, OSError, ValueError):  # the chat is over, or the input closed
             for line in self._in:
-                loop.call_soon_threadsafe(self._arrived, line)
-            loop.call_soon_threadsafe(self._arrived, None)
+                loop.call_soon_threadsafe(self._on_line, line)
+            loop.call_soon_threadsafe(self._on_line, None)
 
-    def _arrived(self, line: str | None) -> None:
+    def _on_line(self, line: str | None) -> None:
         self._input.append(line)
         self._news.set()
 
-    async def _next(self, conversation: Conversation) -> str | None:
+    async def _next_message(self, conversation: Conversation) -> str | None:
         """The next message; one that goes on after a backslash is one. None at the end."""
         parts: list[str] = []
         if self._interactive:
-            await self._until(lambda: bool(self._input) or conversation.model.settled)
+            await self._wait_until(lambda: bool(self._input) or conversation.model.settled)
             self._prompt()
         while True:
-            await self._until(lambda: bool(self._input))
+            await self._wait_until(lambda: bool(self._input))
             self._prompted = False
             line = self._input.popleft() if self._input and not self._left else None
             if line is None:
@@ -150,19 +150,19 @@ class PlainChat:
             if not line.endswith("\\") and any(parts):
                 return "\n".join(parts).strip()
 
-    async def _until(self, ready: Callable[[], bool]) -> None:
+    async def _wait_until(self, ready: Callable[[], bool]) -> None:
         while not ready() and not self._left:
             self._news.clear()
             await self._news.wait()
 
     # what a line means
 
-    async def _take(self, conversation: Conversation, commands: Commands, text: str) -> bool:
+    async def _handle_line(self, conversation: Conversation, commands: Commands, text: str) -> bool:
         """Do what the line says; False when that failed."""
         if local := commands.local(text):
-            return await self._command(conversation, commands, *local)
+            return await self._run_command(conversation, commands, *local)
         for request in conversation.model.requests.values():
-            if answer := typed_answer(request, text):
+            if answer := parse_answer(request, text):
                 return await self._answer(conversation, request, *answer)
             break
         return await self._send(conversation, text)
@@ -172,13 +172,13 @@ class PlainChat:
             receipt = await conversation.send(text)
             self._sent = True
         except Exception as error:
-            self._complain(error)
+            self._print_error(error)
             return False
         waits = receipt.outcome in ("queued", "merged") and not self._interactive
         if waits or receipt.outcome == "turn":
             key = f"human-{receipt.inbox}"
             model = conversation.model  # whoever is asked may have to answer first
-            await self._until(lambda: key in model.items or bool(model.requests))
+            await self._wait_until(lambda: key in model.items or bool(model.requests))
         return True
 
     async def _answer(
@@ -187,15 +187,15 @@ class PlainChat:
         try:
             refusal = await conversation.answer(request.request, kind, text)
         except Exception as error:
-            self._complain(error)
+            self._print_error(error)
             return False
         if refusal:
-            self._complain(refusal)
+            self._print_error(refusal)
         else:
-            await self._until(lambda: request.request not in conversation.model.requests)
+            await self._wait_until(lambda: request.request not in conversation.model.requests)
         return refusal is None
 
-    async def _command(
+    async def _run_command(
         self, conversation: Conversation, commands: Commands, command: Command, rest: str
     ) -> bool:
         thread = conversation.thread
@@ -205,22 +205,22 @@ class PlainChat:
             case "new":
                 conversation.open(None, team=rest)
             case "sessions":
-                return await self._sessions(conversation, rest)
+                return await self._list_threads(conversation, rest)
             case "stop":
-                return await self._try(conversation.stop())
+                return await self._attempt(conversation.stop())
             case "rename" if thread and rest:
-                return await self._try(conversation.rename(thread.id, rest))
+                return await self._attempt(conversation.rename(thread.id, rest))
             case "delete" if thread and rest == "yes":
-                return await self._try(conversation.delete(thread.id))
+                return await self._attempt(conversation.delete(thread.id))
             case "delete":
-                self._say("Type “/delete yes” to delete this thread with all its messages.")
+                self._print_line("Type “/delete yes” to delete this thread with all its messages.")
             case "help":
-                self._help(commands)
+                self._print_help(commands)
             case name:
-                self._say(f"/{name} needs more, or a screen. /help lists commands.")
+                self._print_line(f"/{name} needs more, or a screen. /help lists commands.")
         return True
 
-    async def _sessions(self, conversation: Conversation, rest: str) -> bool:
+    async def _list_threads(self, conversation: Conversation, rest: str) -> bool:
         """List threads, or open the one with this number of the list."""
         if rest.isdigit() and 0 < int(rest) <= len(self._listed):
             conversation.open(self._listed[int(rest) - 1])
@@ -228,42 +228,42 @@ class PlainChat:
         try:
             self._listed = await conversation.client.threads(search=rest, limit=LISTED)
         except Exception as error:
-            self._complain(error)
+            self._print_error(error)
             return False
         for number, thread in enumerate(self._listed, 1):
-            ago = age(time.time() - thread.updated_at)
-            self._say(f"{number}. {title_of(thread)}, {thread.state}, {ago}")
-        self._say("/sessions and a number opens one.")
+            ago = format_age(time.time() - thread.updated_at)
+            self._print_line(f"{number}. {thread_title(thread)}, {thread.state}, {ago}")
+        self._print_line("/sessions and a number opens one.")
         return True
 
-    async def _try(self, doing: Awaitable[object]) -> bool:
+    async def _attempt(self, doing: Awaitable[object]) -> bool:
         try:
             await doing
         except Exception as error:
-            self._complain(error)
+            self._print_error(error)
             return False
         return True
 
     # output
 
-    def _opened(self) -> None:
-        from adapters.terminal.lines import Lines
+    def _on_opened(self) -> None:
+        from adapters.terminal.lines import LineTranscript
 
         if self._conversation is None or self._group is None:
             return
         if self._follow is not None:
             self._follow.cancel()
-        self._lines = Lines(self._conversation.model)
+        self._lines = LineTranscript(self._conversation.model)
         self._replaying = True
         self._follow = self._group.create_task(self._conversation.follow(), name="events")
 
-    def _lost(self) -> None:
+    def _on_lost(self) -> None:
         if self._conversation is not None:
-            self._complain(self._conversation.trouble)
+            self._print_error(self._conversation.trouble)
         self._failed = True
         self.leave()
 
-    def _changed(self) -> None:
+    def _on_changed(self) -> None:
         self._news.set()
         conversation, lines = self._conversation, self._lines
         if conversation is None or lines is None:
@@ -273,35 +273,35 @@ class PlainChat:
                 return
             self._replaying = False
             lines.skip(keep=TAIL)
-            self._print(lines)
+            self._print_new(lines)
             lines.echo = not self._interactive
         else:
-            self._print(lines)
+            self._print_new(lines)
 
-    def _print(self, lines: Lines) -> None:
-        for line in lines.more():
-            self._say(line)
+    def _print_new(self, lines: LineTranscript) -> None:
+        for line in lines.new_lines():
+            self._print_line(line)
 
-    def _help(self, commands: Commands) -> None:
+    def _print_help(self, commands: Commands) -> None:
         for command in commands:
             if command.name not in SCREEN_ONLY:
-                self._say(
+                self._print_line(
                     f"/{command.name} {command.argument}".strip() + f": {command.description}"
                 )
-        self._say("A line that ends in a backslash goes on in the next one.")
+        self._print_line("A line that ends in a backslash goes on in the next one.")
 
     def _prompt(self) -> None:
         if not self._input and not self._left:
             self._write(self._out, "> ")
             self._prompted = True
 
-    def _say(self, text: str) -> None:
+    def _print_line(self, text: str) -> None:
         start = "\n" if self._prompted else ""
         self._prompted = False
         self._write(self._out, f"{start}{text}\n")
 
-    def _complain(self, problem: str | Exception) -> None:
-        text = sentence(problem) if isinstance(problem, Exception) else sanitize(problem)
+    def _print_error(self, problem: str | Exception) -> None:
+        text = describe_error(problem) if isinstance(problem, Exception) else sanitize(problem)
         self._write(self._err, f"{text}\n")
 
     def _write(self, stream: TextIO, text: str) -> None:
@@ -316,7 +316,7 @@ class PlainChat:
             self.leave()
 
 
-def typed_answer(request: RequestItem, text: str) -> tuple[AnswerKind, str] | None:
+def parse_answer(request: RequestItem, text: str) -> tuple[AnswerKind, str] | None:
     """The answer that a line gives to a request; None for a line that is something else."""
     word, _, rest = text.strip().partition(" ")
     match request.kind:

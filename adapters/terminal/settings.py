@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from adapters.terminal.key_guard import Clock
+    from adapters.terminal.key_guard import KeyClock
 
 SECOND_PRESS = 2.0
 """Seconds in which a second ctrl+c leaves."""
 
 
-def nothing() -> None:
+def do_nothing() -> None:
     """Stand-in for what the application does."""
 
 
@@ -27,8 +27,8 @@ class Settings:
     data_dir: Path
     thread: str | None = None
     new: bool = False
-    clock: Clock | None = None
+    clock: KeyClock | None = None
     now: Callable[[], float] = time.time
     painted: asyncio.Event = field(default_factory=asyncio.Event)
-    toggle_mouse: Callable[[], None] = nothing
-    lost: Callable[[], None] = nothing
+    toggle_mouse: Callable[[], None] = do_nothing
+    lost: Callable[[], None] = do_nothing

@@ -22,7 +22,7 @@ def pretty_arguments(arguments: str) -> str:
     with escapes is decoded: make the result safe, not only what goes in.
     """
     try:
-        parsed = json.loads(arguments, object_pairs_hook=_unique)
+        parsed = json.loads(arguments, object_pairs_hook=_check_unique)
     except ValueError:
         return arguments
     if not isinstance(parsed, dict):
@@ -55,13 +55,13 @@ def shorten(text: str, width: int) -> str:
     return text if len(text) <= width else text[: max(0, width - 1)] + "…"
 
 
-def head(text: str, lines: int) -> tuple[str, int]:
+def first_lines(text: str, lines: int) -> tuple[str, int]:
     """The first lines of a text, and how many more it has."""
     every = text.splitlines()
     return "\n".join(every[:lines]), max(0, len(every) - lines)
 
 
-def tokens(count: int) -> str:
+def format_tokens(count: int) -> str:
     """A token count as people say it: 840, 3.1k, 25k, 1.2M."""
     for size, unit in ((1_000_000, "M"), (1000, "k")):
         if count >= size:
@@ -70,7 +70,7 @@ def tokens(count: int) -> str:
     return str(count)
 
 
-def duration(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """A duration as people say it: <0.1s, 0.4s, 12s, 3m 05s, 1h 02m."""
     if seconds < _SHORTEST:
         return "<0.1s"
@@ -83,7 +83,7 @@ def duration(seconds: float) -> str:
     return f"{seconds:.1f}s" if rest < _TENTHS_BELOW else f"{rest}s"
 
 
-def age(seconds: float) -> str:
+def format_age(seconds: float) -> str:
     """How long ago: now, 5m, 3h, 2d."""
     for size, unit in ((86400, "d"), (3600, "h"), (60, "m")):
         if seconds >= size:
@@ -91,17 +91,17 @@ def age(seconds: float) -> str:
     return "now"
 
 
-def title_of(thread: ThreadInfo) -> str:
+def thread_title(thread: ThreadInfo) -> str:
     """What a thread is called where it has no title yet."""
     return one_line(sanitize(thread.title or thread.preview)) or "New thread"
 
 
 def delete_question(thread: ThreadInfo) -> str:
     """What is asked before a thread is deleted."""
-    return f"Delete “{shorten(title_of(thread), 40)}” with all its messages and files?"
+    return f"Delete “{shorten(thread_title(thread), 40)}” with all its messages and files?"
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _check_unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len({name for name, _ in pairs}) != len(pairs):
         raise ValueError("a key is named twice")
     return dict(pairs)

@@ -26,7 +26,7 @@ LIGHT_AGENTS = (
 )
 
 
-def variables(*, dark: bool) -> dict[str, str]:
+def theme_variables(*, dark: bool) -> dict[str, str]:
     """The CSS variables `agent-0` to `agent-7`, and `muted` for what is said by the way."""
     colours = DARK_AGENTS if dark else LIGHT_AGENTS
     named = {f"agent-{number}": colour for number, colour in enumerate(colours)}

@@ -19,7 +19,7 @@ Kind: TypeAlias = Literal["sent", "acknowledged", "begins", "ends", "posted", "e
 
 
 @dataclass(frozen=True)
-class Happened:
+class HistoryEvent:
     """One line. `thread` names the conversation, `n` numbers its messages."""
 
     kind: Kind
@@ -42,20 +42,20 @@ class Record:
         self.process = os.getpid()
         self._file = os.open(path, os.O_APPEND | os.O_CREAT | os.O_WRONLY, 0o600)
 
-    def add(self, happened: Happened) -> None:
+    def add(self, happened: HistoryEvent) -> None:
         """One write, so that lines of two processes never mix."""
         line = json.dumps({**vars(happened), "process": self.process})
         os.write(self._file, f"{line}\n".encode())
 
 
-def read(path: Path, names: Mapping[str, str] = MappingProxyType({})) -> list[Happened]:
+def read(path: Path, names: Mapping[str, str] = MappingProxyType({})) -> list[HistoryEvent]:
     """All that happened, in order; `names` has other names that threads go by."""
-    lines = [Happened(**json.loads(line)) for line in path.read_text().splitlines()]
+    lines = [HistoryEvent(**json.loads(line)) for line in path.read_text().splitlines()]
     return [replace(line, thread=names.get(line.thread, line.thread)) for line in lines]
 
 
 @dataclass(frozen=True)
-class Told:
+class ThreadReport:
     """What a store says of one thread: how often each message was taken, which ones its turns
     worked on, in order, and what the team said, in order.
     """
@@ -80,13 +80,13 @@ class Verdict:
 
 
 def check(
-    history: Iterable[Happened], told: Mapping[str, Told], *, answers: Mapping[str, str]
+    history: Iterable[HistoryEvent], told: Mapping[str, ThreadReport], *, answers: Mapping[str, str]
 ) -> Verdict:
     """Hold what happened against what the store tells.
 
     `answers` has for each thread what the team says last about message n, with `{n}` in it.
     """
-    threads: defaultdict[str, list[Happened]] = defaultdict(list)
+    threads: defaultdict[str, list[HistoryEvent]] = defaultdict(list)
     for happened in history:
         threads[happened.thread].append(happened)
     verdict = Verdict()
@@ -98,7 +98,7 @@ def check(
 
 
 def _check_messages(
-    verdict: Verdict, thread: str, lines: list[Happened], told: Told | None, answer: str
+    verdict: Verdict, thread: str, lines: list[HistoryEvent], told: ThreadReport | None, answer: str
 ) -> None:
     acknowledged = {line.n for line in lines if line.kind == "acknowledged"}
     if told is None:
@@ -120,7 +120,7 @@ def _check_messages(
         verdict.out_of_order.append(f"{thread}: worked on in the order {list(told.worked_on)}")
 
 
-def _check_effects(verdict: Verdict, thread: str, lines: list[Happened]) -> None:
+def _check_effects(verdict: Verdict, thread: str, lines: list[HistoryEvent]) -> None:
     begun = [line for line in lines if line.kind == "begins"]
     numbers = [line.n for line in begun]
     verdict.twice += [
@@ -130,7 +130,7 @@ def _check_effects(verdict: Verdict, thread: str, lines: list[Happened]) -> None
     ]
     if numbers != sorted(numbers):
         verdict.out_of_order.append(f"{thread}: done in the order {numbers}")
-    at_work: Happened | None = None
+    at_work: HistoryEvent | None = None
     for line in lines:
         if line.kind == "begins":
             # What a killed process was at has ended with it.
@@ -141,7 +141,9 @@ def _check_effects(verdict: Verdict, thread: str, lines: list[Happened]) -> None
             at_work = None
 
 
-def _check_posts(verdict: Verdict, thread: str, lines: list[Happened], told: Told | None) -> None:
+def _check_posts(
+    verdict: Verdict, thread: str, lines: list[HistoryEvent], told: ThreadReport | None
+) -> None:
     posts = [line for line in lines if line.kind == "posted"]
     keys = Counter(line.key for line in posts if not line.unsure)
     shown = {line.message: line for line in lines if line.kind in ("posted", "edited")}

@@ -32,7 +32,7 @@ from teams.base import Team, ToolCall
 from teams.conditions import TextMessageTermination
 from teams.models import CreateResult
 from teams.tools import FunctionTool, TeamTool
-from tests.chaos.history import Happened, Record
+from tests.chaos.history import HistoryEvent, Record
 from tests.chaos.wall import BlindWall, Wall
 from tests.fakes.scripted_model import ScriptedModel, calls, says
 
@@ -156,10 +156,10 @@ class Teams:
     def _mark(self, workdir: Path) -> FunctionTool:
         async def mark(n: int) -> str:
             self._points.reach("before a tool")
-            self._record.add(Happened("begins", workdir.name, n))
+            self._record.add(HistoryEvent("begins", workdir.name, n))
             self._points.reach("in a tool")
             await asyncio.sleep(0)
-            self._record.add(Happened("ends", workdir.name, n))
+            self._record.add(HistoryEvent("ends", workdir.name, n))
             self._points.reach("after a tool")
             return f"marked {n}"
 
@@ -218,7 +218,7 @@ def message(conversation: str, n: int, source: str) -> InboundMessage:
 async def converse(gateway: Gateway, record: Record, conversation: str) -> None:
     """Send all messages, each from both sources at once; what was taken before is sent again."""
     for n in range(1, MESSAGES + 1):
-        record.add(Happened("sent", conversation, n))
+        record.add(HistoryEvent("sent", conversation, n))
         async with asyncio.TaskGroup() as group:
             for source in ("socket", "http"):
                 group.create_task(hand_in(gateway, record, message(conversation, n, source), n))
@@ -227,7 +227,7 @@ async def converse(gateway: Gateway, record: Record, conversation: str) -> None:
 async def hand_in(gateway: Gateway, record: Record, inbound: InboundMessage, n: int) -> None:
     """Hand a message in, and tell that it was acknowledged."""
     await gateway.accept(inbound)
-    record.add(Happened("acknowledged", inbound.key.root, n))
+    record.add(HistoryEvent("acknowledged", inbound.key.root, n))
 
 
 async def settled(gateway: Gateway) -> None:

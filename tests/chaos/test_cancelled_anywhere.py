@@ -29,7 +29,7 @@ from tests.gateway.scripted import ScriptedTeams, ends, of, until
 pytestmark = [pytest.mark.chaos, pytest.mark.timeout(120)]
 
 
-class Cancelled(Coroutine[Any, Any, Any]):
+class CancellableCoroutine(Coroutine[Any, Any, Any]):
     """A coroutine whose task, if it is a lane, is cancelled at an await of its."""
 
     def __init__(self, inner: Coroutine[Any, Any, Any], awaits: Awaits):
@@ -75,7 +75,7 @@ def cancelling(last: int) -> Generator[asyncio.Event]:
     awaits = Awaits(last)
 
     def factory(loop: asyncio.AbstractEventLoop, inner: Any, **options: Any) -> asyncio.Task[Any]:
-        return asyncio.Task(Cancelled(inner, awaits), loop=loop, **options)
+        return asyncio.Task(CancellableCoroutine(inner, awaits), loop=loop, **options)
 
     loop = asyncio.get_running_loop()
     loop.set_task_factory(factory)

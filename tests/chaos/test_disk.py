@@ -35,7 +35,7 @@ MOODS = pytest.mark.parametrize(
 )
 
 
-class Moody:
+class FailingDisk:
     """A disk that answers every write with `mood`."""
 
     def __init__(self, folder: Path) -> None:
@@ -55,8 +55,8 @@ class Moody:
 
 
 @pytest.fixture
-def disk(tmp_path: Path) -> Iterator[Moody]:
-    moody = Moody(tmp_path)
+def disk(tmp_path: Path) -> Iterator[FailingDisk]:
+    moody = FailingDisk(tmp_path)
     with watched(moody):
         yield moody
 
@@ -87,7 +87,7 @@ async def until_done(gateway: Gateway, thread: str, turns: int) -> list[SessionE
 
 @MOODS
 async def test_what_a_disk_does_not_take_is_not_acknowledged_and_is_taken_later(
-    tmp_path: Path, disk: Moody, mood: int
+    tmp_path: Path, disk: FailingDisk, mood: int
 ) -> None:
     shared = model("One.", "Two.", "Three.")
     async with gateway_on(tmp_path, ScriptedTeams(lambda: solo(shared))) as gateway:
@@ -112,7 +112,7 @@ async def test_what_a_disk_does_not_take_is_not_acknowledged_and_is_taken_later(
 
 @MOODS
 async def test_a_turn_that_a_disk_stops_goes_on_when_it_takes_something_again(
-    tmp_path: Path, disk: Moody, mood: int
+    tmp_path: Path, disk: FailingDisk, mood: int
 ) -> None:
     door, done = Door(), list[str]()
 
@@ -139,7 +139,7 @@ async def test_a_turn_that_a_disk_stops_goes_on_when_it_takes_something_again(
 
 @MOODS
 async def test_what_a_disk_keeps_from_being_shown_is_shown_once_it_takes_something_again(
-    tmp_path: Path, disk: Moody, mood: int
+    tmp_path: Path, disk: FailingDisk, mood: int
 ) -> None:
     board, clock = Board(), SteppedClock()
     platform = Surface(board)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.chaos.history import Told, Verdict, check, read
+from tests.chaos.history import ThreadReport, Verdict, check, read
 from tests.chaos.load import ANSWERS, CONVERSATIONS, POINTS
 from tests.chaos.process import ROOT
 
@@ -47,7 +47,7 @@ def verdict_on(folder: Path) -> Verdict:
     return check(lines, told, answers=FINAL)
 
 
-def told_of(store: sqlite3.Connection, thread: str) -> Told:
+def told_of(store: sqlite3.Connection, thread: str) -> ThreadReport:
     """What the store says of one thread."""
     taken: dict[int, int] = {}
     for (name,) in store.execute("SELECT message_id FROM inbox WHERE thread = ?", (thread,)):
@@ -62,7 +62,7 @@ def told_of(store: sqlite3.Connection, thread: str) -> Told:
     assert not [
         event["text"] for event in events if event["kind"] == "notice" and event["level"] == "error"
     ]
-    return Told(
+    return ThreadReport(
         taken,
         worked_on=[
             int(message["text"].rpartition("-")[2])

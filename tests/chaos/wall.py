@@ -7,7 +7,7 @@ from itertools import count
 from pathlib import Path
 
 from gateway.surface import Part, Place, Speech, TextLimits
-from tests.chaos.history import Happened, Record, read
+from tests.chaos.history import HistoryEvent, Record, read
 
 Reach = Callable[[str], None]
 
@@ -43,7 +43,7 @@ class BlindWall:
 
     def _add(self, kind: str, message: str, place: Place, part: Part) -> None:
         self._record.add(
-            Happened(
+            HistoryEvent(
                 kind,  # type: ignore[arg-type]
                 place.key.root,
                 message=message,

@@ -6,7 +6,7 @@ import pytest
 
 from gateway.conversation import ConversationKey
 from gateway.surface import Card, Document, Line, Place, RateLimited, Rejected, Unclear, Unreachable
-from tests.contract.text_surface import Seen, TextSurfaceContract
+from tests.contract.text_surface import TextSurfaceContract, VisibleMessage
 from tests.fakes.scripted_surface import Board, Posted, Surface
 
 PEOPLE = ("scripted:ann", "scripted:bob")
@@ -22,7 +22,7 @@ class ScriptedHarness:
         key = ConversationKey(platform="scripted", channel="C", root="1")
         self.place = Place(key=key, thread="t", asker=PEOPLE[0])
 
-    async def seen(self) -> list[Seen]:
+    async def seen(self) -> list[VisibleMessage]:
         return [_seen(posted) for posted in self.board.posted]
 
     async def busy(self) -> bool:
@@ -47,7 +47,7 @@ class ScriptedHarness:
         self.board.posted = [each for each in self.board.posted if each.id != message]
 
 
-def _seen(posted: Posted) -> Seen:
+def _seen(posted: Posted) -> VisibleMessage:
     content = posted.content
     text, pings, buttons, files = posted.text, frozenset[str](), (), ()
     match content:
@@ -62,7 +62,7 @@ def _seen(posted: Posted) -> Seen:
         case _:
             if getattr(content, "resuming", False):
                 text += " (goes on)"
-    return Seen(id=posted.id, text=text, pings=pings, buttons=buttons, files=files)
+    return VisibleMessage(id=posted.id, text=text, pings=pings, buttons=buttons, files=files)
 
 
 class TestTheContract(TextSurfaceContract):

@@ -57,7 +57,7 @@ PATIENCE = 8.0
 
 
 @dataclass(frozen=True)
-class Seen:
+class VisibleMessage:
     """A message as people see it: with the agent's name, activity and marks in its text."""
 
     id: str
@@ -80,7 +80,7 @@ class Harness(Protocol):
     people: tuple[str, str]
     """Two who are there (Author.id)."""
 
-    async def seen(self) -> list[Seen]:
+    async def seen(self) -> list[VisibleMessage]:
         """The bot's messages in the thread, the oldest first."""
         ...
 
@@ -114,7 +114,7 @@ class Harness(Protocol):
 
 
 @dataclass
-class _Numbers:
+class _KeySequence:
     n: int = 0
 
     def key(self) -> str:
@@ -138,11 +138,11 @@ QUESTION = InputRequested(
 
 
 @dataclass
-class _Posting:
+class _Poster:
     """Posts parts on a harness."""
 
     harness: Harness
-    numbers: _Numbers = field(default_factory=_Numbers)
+    numbers: _KeySequence = field(default_factory=_KeySequence)
 
     async def post(self, content: Content, **more) -> tuple[str, Part]:
         part = Part(key=self.numbers.key(), content=content, **more)
@@ -155,7 +155,7 @@ class _Posting:
         await surface.edit(self.harness.place, message, part)
         return part
 
-    async def last(self) -> Seen:
+    async def last(self) -> VisibleMessage:
         return (await self.harness.seen())[-1]
 
 
@@ -175,21 +175,21 @@ class TextSurfaceContract:
     """Give it a fixture `harness`."""
 
     @pytest.fixture
-    def posting(self, harness: Harness) -> _Posting:
-        return _Posting(harness)
+    def posting(self, harness: Harness) -> _Poster:
+        return _Poster(harness)
 
-    async def test_a_message_shows_the_agents_name_and_text(self, posting: _Posting) -> None:
+    async def test_a_message_shows_the_agents_name_and_text(self, posting: _Poster) -> None:
         await posting.post(speech("Good morning."))
         seen = await posting.last()
         assert "Good morning." in seen.text
         assert "planner" in seen.text
 
-    async def test_a_further_piece_goes_without_the_name(self, posting: _Posting) -> None:
+    async def test_a_further_piece_goes_without_the_name(self, posting: _Poster) -> None:
         await posting.post(speech("and so on.", first=False))
         seen = await posting.last()
         assert "and so on." in seen.text
 
-    async def test_a_message_as_long_as_may_be_is_taken_whole(self, posting: _Posting) -> None:
+    async def test_a_message_as_long_as_may_be_is_taken_whole(self, posting: _Poster) -> None:
         surface = posting.harness.surface
         text = ""
         for n in range(100_000):
@@ -201,7 +201,7 @@ class TextSurfaceContract:
         await posting.post(speech(text))
         assert text.split() == [word for word in _words(await posting.last()) if word in text]
 
-    async def test_a_message_is_changed(self, harness: Harness, posting: _Posting) -> None:
+    async def test_a_message_is_changed(self, harness: Harness, posting: _Poster) -> None:
         needs(harness, Edits)
         message, part = await posting.post(speech("One"))
         await posting.edit(message, part, speech("One two."))
@@ -210,7 +210,7 @@ class TextSurfaceContract:
         assert "One two." in seen[0].text
 
     async def test_a_growing_message_is_one_message(
-        self, harness: Harness, posting: _Posting
+        self, harness: Harness, posting: _Poster
     ) -> None:
         needs(harness, Edits)
         message, part = await posting.post(speech("One ", growing=True))
@@ -223,7 +223,7 @@ class TextSurfaceContract:
         assert seen[0].text.count("One") == 1
 
     async def test_what_an_agent_does_is_told_in_its_message(
-        self, harness: Harness, posting: _Posting
+        self, harness: Harness, posting: _Poster
     ) -> None:
         needs(harness, Edits)
         running = Activity(id="c1", kind="tool", title="lookup", status="running")
@@ -239,16 +239,14 @@ class TextSurfaceContract:
         assert "checker" in seen.text
         assert "Found." in seen.text
 
-    async def test_an_interrupted_message_says_so(
-        self, harness: Harness, posting: _Posting
-    ) -> None:
+    async def test_an_interrupted_message_says_so(self, harness: Harness, posting: _Poster) -> None:
         needs(harness, Edits)
         message, part = await posting.post(speech("One two"))
         plain = (await posting.last()).text
         await posting.edit(message, part, speech("One two", resuming=True))
         assert (await posting.last()).text != plain
 
-    async def test_what_may_stand_there_twice_is_marked(self, posting: _Posting) -> None:
+    async def test_what_may_stand_there_twice_is_marked(self, posting: _Poster) -> None:
         await posting.post(speech("Good morning."))
         plain = (await posting.last()).text
         await posting.post(speech("Good morning."), unsure=True)
@@ -256,7 +254,7 @@ class TextSurfaceContract:
         assert "Good morning." in marked
         assert len(marked) > len(plain)
 
-    async def test_an_agents_text_pings_nobody(self, harness: Harness, posting: _Posting) -> None:
+    async def test_an_agents_text_pings_nobody(self, harness: Harness, posting: _Poster) -> None:
         whom = harness.people[1].rpartition(":")[2]
         text = f"@everyone @here <!channel> <@{whom}> <@&{whom}> <!subteam^S1> @channel"
         await posting.post(speech(harness.surface.neutral(text)))
@@ -264,19 +262,19 @@ class TextSurfaceContract:
         await posting.post(speech(f"```\n{harness.surface.neutral(text)}\n```"))
         assert (await posting.last()).pings == frozenset()
 
-    async def test_an_agents_name_pings_nobody(self, posting: _Posting) -> None:
+    async def test_an_agents_name_pings_nobody(self, posting: _Poster) -> None:
         await posting.post(Speech(agent="@everyone", text="Hello."))
         assert (await posting.last()).pings == frozenset()
 
     async def test_the_gateways_lines_ping_whom_they_are_for(
-        self, harness: Harness, posting: _Posting
+        self, harness: Harness, posting: _Poster
     ) -> None:
         await posting.post(Line(text="Done.", mentions=(harness.people[0],)))
         seen = await posting.last()
         assert seen.pings == {harness.people[0]}
         assert "Done." in seen.text
 
-    async def test_a_line_says_what_can_be_done(self, posting: _Posting) -> None:
+    async def test_a_line_says_what_can_be_done(self, posting: _Poster) -> None:
         await posting.post(
             Line(text="That failed.", level="error", command="/retry", label="Try again")
         )
@@ -285,7 +283,7 @@ class TextSurfaceContract:
         assert "Try again" in seen.buttons or "retry" in seen.text
 
     async def test_a_question_has_buttons_until_it_is_settled(
-        self, harness: Harness, posting: _Posting
+        self, harness: Harness, posting: _Poster
     ) -> None:
         needs(harness, Edits)
         card = Card(request=QUESTION, mentions=(harness.people[0],))
@@ -300,7 +298,7 @@ class TextSurfaceContract:
         assert "approved" in seen.text
         assert seen.buttons == ()
 
-    async def test_a_choice_offers_its_options(self, posting: _Posting) -> None:
+    async def test_a_choice_offers_its_options(self, posting: _Poster) -> None:
         request = replace(QUESTION, request_kind="choice", options=("red", "green"), tool="")
         await posting.post(Card(request=request))
         seen = await posting.last()
@@ -308,31 +306,31 @@ class TextSurfaceContract:
         assert "green" in (*seen.buttons, *seen.text.split())
 
     async def test_a_copy_of_a_question_leads_to_its_thread(
-        self, harness: Harness, posting: _Posting
+        self, harness: Harness, posting: _Poster
     ) -> None:
         link = "https://example.org/thread"
         await posting.post(Card(request=QUESTION, away=True, link=link))
         seen = await posting.last()
         assert len(seen.buttons) >= 2
 
-    async def test_a_hostile_question_pings_nobody(self, posting: _Posting) -> None:
+    async def test_a_hostile_question_pings_nobody(self, posting: _Poster) -> None:
         hostile = replace(QUESTION, prompt="@everyone <!here>", arguments='{"a": "<!channel>"}')
         await posting.post(Card(request=hostile))
         assert (await posting.last()).pings == frozenset()
 
-    async def test_a_question_with_long_arguments_is_taken(self, posting: _Posting) -> None:
+    async def test_a_question_with_long_arguments_is_taken(self, posting: _Poster) -> None:
         arguments = '{"text": "' + "word " * 5000 + '"}'
         await posting.post(Card(request=replace(QUESTION, arguments=arguments)))
         assert len((await posting.last()).buttons) >= 2
 
-    async def test_a_file_arrives_as_it_is(self, posting: _Posting) -> None:
+    async def test_a_file_arrives_as_it_is(self, posting: _Poster) -> None:
         data = bytes(range(256))
         await posting.post(Document(name="report.bin", data=data, text="All of it:"))
         seen = [file for each in await posting.harness.seen() for file in each.files]
         assert seen == [("report.bin", data)]
 
     async def test_too_many_calls_say_when_to_come_again(
-        self, harness: Harness, posting: _Posting
+        self, harness: Harness, posting: _Poster
     ) -> None:
         _or_skip(harness.limit_rate)
         with pytest.raises(RateLimited) as limited:
@@ -341,7 +339,7 @@ class TextSurfaceContract:
         assert await harness.seen() == []
 
     async def test_a_lost_answer_is_unclear_and_found(
-        self, harness: Harness, posting: _Posting
+        self, harness: Harness, posting: _Poster
     ) -> None:
         _or_skip(harness.lose_answer)
         part = Part(key=posting.numbers.key(), content=Line(text="Hello."))
@@ -361,14 +359,14 @@ class TextSurfaceContract:
             assert found == (await posting.last()).id
 
     async def test_a_platform_that_is_away_may_be_tried_again(
-        self, harness: Harness, posting: _Posting
+        self, harness: Harness, posting: _Poster
     ) -> None:
         _or_skip(harness.break_down)
         with pytest.raises((Unreachable, Unclear)):
             await posting.post(Line(text="Hello."))
 
     async def test_a_thread_that_is_closed_is_gone(
-        self, harness: Harness, posting: _Posting
+        self, harness: Harness, posting: _Poster
     ) -> None:
         try:
             await harness.archive()
@@ -379,7 +377,7 @@ class TextSurfaceContract:
         assert rejected.value.gone
 
     async def test_a_message_that_was_removed_is_known_to_be_gone(
-        self, harness: Harness, posting: _Posting
+        self, harness: Harness, posting: _Poster
     ) -> None:
         needs(harness, Edits)
         message, part = await posting.post(speech("One"))
@@ -478,7 +476,7 @@ class TextSurfaceContract:
         assert order == sorted(order)
 
 
-def _words(seen: Seen) -> list[str]:
+def _words(seen: VisibleMessage) -> list[str]:
     return seen.text.replace("*", " ").split()
 
 

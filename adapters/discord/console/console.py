@@ -10,7 +10,7 @@ from pathlib import Path
 from adapters.discord.console.screen import Screen
 from adapters.discord.simulator import components
 from adapters.discord.simulator.model import Channel, ChannelType, Interaction
-from adapters.discord.testing.inputs import File, Impossible
+from adapters.discord.testing.inputs import File, ImpossibleAction
 from adapters.discord.testing.simulator import DiscordSimulator
 from adapters.simulation import console as simulation
 
@@ -36,7 +36,7 @@ class Console(simulation.Console):
     """Takes lines, and does what they say as one of the people."""
 
     HELP = HELP
-    refusals = (*simulation.Console.refusals, Impossible)
+    refusals = (*simulation.Console.refusals, ImpossibleAction)
 
     def __init__(self, discord: DiscordSimulator, write: Callable[[str], None]) -> None:
         self._discord = discord
@@ -71,13 +71,13 @@ class Console(simulation.Console):
         """Who and where one is."""
         return f"{self._who.name} {self._screen.place(self._where)}> "
 
-    async def take(self, line: str) -> None:
+    async def run_line(self, line: str) -> None:
         """Do what one line says, and say so where nobody hears it."""
-        await super().take(line)
+        await super().run_line(line)
         if not self._discord.gateway.open_sessions:
             self._write("  (the application is not connected)")
 
-    async def _says(self, text: str) -> None:
+    async def _post(self, text: str) -> None:
         await self._who.says(self._where, self._mentioning(text))
 
     async def _as(self, name: str) -> None:
@@ -139,7 +139,7 @@ class Console(simulation.Console):
 
     async def _fill(self, rest: str) -> None:
         name, equals, text = rest.partition("=")
-        known = components.fields(self._form().modal or {"components": []})
+        known = components.field_ids(self._form().modal or {"components": []})
         if not equals or name.strip() not in known:
             raise ValueError(f"write it as /fill FIELD = TEXT, with one of: {', '.join(known)}")
         self._filled[known[name.strip()]] = text.strip()

@@ -10,7 +10,7 @@ from adapters.discord.simulator.errors import Json
 from adapters.discord.simulator.model import Channel, ChannelType, Interaction, Message, MessageType
 from adapters.discord.testing.simulator import DiscordSimulator
 from adapters.simulation import screen as simulation
-from adapters.simulation.screen import Printed
+from adapters.simulation.screen import PrintedMessage
 
 MENTION = re.compile(r"<@!?(\d+)>")
 
@@ -23,14 +23,14 @@ class Screen(simulation.Screen[Message]):
         self._discord = discord
         self._told: set[int] = set()
 
-    def _look(self) -> None:
+    def _write_news(self) -> None:
         for channel in list(self._discord.world.channels.values()):
             for message in list(channel.messages.values()):
                 if message.type is not MessageType.THREAD_STARTER_MESSAGE:
                     self._show(channel, message)
         for printed in self._printed.values():
             if printed.message.deleted:
-                self._strike(printed)
+                self._write_deletion(printed)
         for interaction in self._discord.interactions:
             self._show_form(interaction)
         for interaction in self._discord.missed_interactions:
@@ -43,14 +43,14 @@ class Screen(simulation.Screen[Message]):
         return f"#{channel.home.name} / {channel.name}" if channel.is_thread else f"#{channel.name}"
 
     def _show(self, channel: Channel, message: Message) -> None:
-        printed = self._print(message.id, message)
+        printed = self._printed_message(message.id, message)
         lines = list(self._lines(message))
         if lines == printed.lines:
             return
         self._head(channel, message, printed)
-        self._grow(printed, lines)
+        self._write_lines(printed, lines)
 
-    def _head(self, channel: Channel, message: Message, printed: Printed[Message]) -> None:
+    def _head(self, channel: Channel, message: Message, printed: PrintedMessage[Message]) -> None:
         if self._last is message:
             return
         private = f" (only for {message.visible_to.name})" if message.visible_to else ""
@@ -79,7 +79,7 @@ class Screen(simulation.Screen[Message]):
         if interaction.modal is None or interaction.id in self._told:
             return
         self._once(interaction, f"--- {interaction.modal['title']} ---")
-        for label in components.fields(interaction.modal):
+        for label in components.field_ids(interaction.modal):
             self._line(f"    {label} = ...")
         self._line("    /fill FIELD = TEXT, and /submit")
 

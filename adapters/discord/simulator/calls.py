@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from adapters.discord.simulator.drafts import Upload
 from adapters.discord.simulator.errors import unknown
+from adapters.discord.simulator.message_drafts import Upload
 from adapters.discord.simulator.model import Channel, Message
 from adapters.discord.simulator.world import World
 

@@ -8,7 +8,7 @@ import secrets
 from collections.abc import Mapping
 from urllib.parse import quote
 
-from adapters.discord.simulator.clock import Clock
+from adapters.discord.simulator.clock import SimulatorClock
 from adapters.discord.simulator.errors import Json
 from adapters.discord.simulator.model import Attachment, Channel
 
@@ -18,7 +18,7 @@ GOOD_FOR = 24 * 3600.0
 class Cdn:
     """Signs links to attachments and knows which are still good."""
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: SimulatorClock) -> None:
         self.url = ""
         """Where downloads begin, without a slash at its end."""
         self._clock = clock

@@ -9,7 +9,7 @@ DISCORD_EPOCH = 1_420_070_400_000
 """The first millisecond of 2015, where Discord's ids begin."""
 
 
-class Clock:
+class SimulatorClock:
     """Seconds since 1970, never going back; `advance` makes what waits for hours testable."""
 
     def __init__(self) -> None:
@@ -28,7 +28,7 @@ class Clock:
 class Ids:
     """Snowflakes: ids that tell when they were made and grow with every one."""
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: SimulatorClock) -> None:
         self._clock = clock
         self._last = 0
 
@@ -39,11 +39,11 @@ class Ids:
         return self._last
 
 
-def made_at(snowflake: int) -> float:
+def creation_time(snowflake: int) -> float:
     """When an id was made, in seconds since 1970."""
     return ((snowflake >> 22) + DISCORD_EPOCH) / 1000
 
 
-def iso(at: float) -> str:
+def format_time(at: float) -> str:
     """A time as Discord writes it."""
     return datetime.fromtimestamp(at, UTC).isoformat(timespec="microseconds")

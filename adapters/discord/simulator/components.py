@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from adapters.discord.simulator.errors import (
+    ApiError,
     Json,
-    Refused,
     invalid,
     required,
     too_long,
@@ -37,7 +37,7 @@ DEFAULTS: dict[int, Json] = {
 }
 
 
-def checked(components: list[Json], *, v2: bool) -> list[Json]:
+def complete_components(components: list[Json], *, v2: bool) -> list[Json]:
     """The components as they will be shown, with an id each; raises `Refused`."""
     everything = list(walk(components))
     if len(everything) > MOST:
@@ -52,9 +52,9 @@ def checked(components: list[Json], *, v2: bool) -> list[Json]:
             raise invalid(f"components.{index}.type", "UNION_TYPE_CHOICES", "Must be one of (1,).")
     _check_ids(everything)
     for component in everything:
-        _check(component)
+        _check_component(component)
     numbers = iter(range(1, MOST + 1))
-    return [_completed(component, numbers) for component in components]
+    return [_complete_component(component, numbers) for component in components]
 
 
 def walk(components: list[Json]) -> Iterator[Json]:
@@ -72,22 +72,22 @@ def custom_ids(components: list[Json]) -> list[str]:
     return [each["custom_id"] for each in walk(components) if each.get("custom_id")]
 
 
-def referenced(value: Any) -> Iterator[str]:
+def referenced_files(value: Any) -> Iterator[str]:
     """The names of files of the same message that components or embeds show."""
     match value:
         case {"url": str(url)} if url.startswith(OWN_FILE):
             yield url.removeprefix(OWN_FILE)
         case dict():
             for each in value.values():
-                yield from referenced(each)
+                yield from referenced_files(each)
         case list():
             for each in value:
-                yield from referenced(each)
+                yield from referenced_files(each)
         case _:
             pass
 
 
-def labelled(components: list[Json], wanted: str) -> Json | None:
+def find_component(components: list[Json], wanted: str) -> Json | None:
     """The component with this custom id, or else with this label or placeholder."""
     everything = list(walk(components))
     for key in ("custom_id", "label", "placeholder"):
@@ -97,7 +97,7 @@ def labelled(components: list[Json], wanted: str) -> Json | None:
     return None
 
 
-def fields(form: Json) -> dict[str, str]:
+def field_ids(form: Json) -> dict[str, str]:
     """A form's fields: their labels, and the custom ids to fill them in by."""
     found: dict[str, str] = {}
     for each in walk(form["components"]):
@@ -132,7 +132,7 @@ def _check_ids(everything: list[Json]) -> None:
             raise too_long("components.custom_id", CUSTOM_ID)
 
 
-def _check(component: Json) -> None:
+def _check_component(component: Json) -> None:
     kind = component.get("type")
     if kind == ROW:
         _check_row(component)
@@ -160,49 +160,49 @@ def _check_button(button: Json) -> None:
         raise too_long("components.label", BUTTON_LABEL)
     if button.get("style") == LINK_STYLE:
         if not button.get("url") or button.get("custom_id"):
-            raise _wrong_button("A url button must have a url and cannot have a custom id")
+            raise _invalid_button("A url button must have a url and cannot have a custom id")
     elif not button.get("custom_id"):
-        raise _wrong_button("A custom id is required")
+        raise _invalid_button("A custom id is required")
     if not button.get("label") and not button.get("emoji"):
-        raise _wrong_button("A button needs a label or an emoji")
+        raise _invalid_button("A button needs a label or an emoji")
 
 
-def _wrong_button(message: str) -> Refused:
+def _invalid_button(message: str) -> ApiError:
     return invalid("components.components", "BUTTON_COMPONENT_INVALID", message)
 
 
-def _completed(component: Json, numbers: Iterator[int]) -> Json:
+def _complete_component(component: Json, numbers: Iterator[int]) -> Json:
     kind = component.get("type")
     assert isinstance(kind, int)
-    shown: Json = {**DEFAULTS.get(kind, {}), "id": next(numbers), **_given(component)}
+    shown: Json = {**DEFAULTS.get(kind, {}), "id": next(numbers), **_without_none(component)}
     for name, value in shown.items():
-        shown[name] = _nested(name, value, numbers)
+        shown[name] = _complete_nested(name, value, numbers)
     return shown
 
 
-def _nested(name: str, value: Any, numbers: Iterator[int]) -> Any:
+def _complete_nested(name: str, value: Any, numbers: Iterator[int]) -> Any:
     match name:
         case "components":
-            return [_completed(each, numbers) for each in value]
+            return [_complete_component(each, numbers) for each in value]
         case "accessory" | "component":
-            return _completed(value, numbers)
+            return _complete_component(value, numbers)
         case "media" | "file":
-            return _media(value)
+            return _complete_media(value)
         case "items":
-            return [_item(each) for each in value]
+            return [_complete_item(each) for each in value]
         case "emoji":
-            return _given(value)
+            return _without_none(value)
         case _:
-            return [_given(each) for each in value] if name == "options" else value
+            return [_without_none(each) for each in value] if name == "options" else value
 
 
-def _item(item: Json) -> Json:
-    return {"description": None, "spoiler": False, **item, "media": _media(item["media"])}
+def _complete_item(item: Json) -> Json:
+    return {"description": None, "spoiler": False, **item, "media": _complete_media(item["media"])}
 
 
-def _given(value: Json) -> Json:
+def _without_none(value: Json) -> Json:
     return {key: each for key, each in value.items() if each is not None}
 
 
-def _media(media: Json) -> Json:
+def _complete_media(media: Json) -> Json:
     return {"id": "0", "url": media["url"], "proxy_url": media["url"]}

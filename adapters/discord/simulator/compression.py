@@ -16,7 +16,7 @@ class Compression(Protocol):
         ...
 
 
-class Plain:
+class NoCompression:
     """Text, as it is."""
 
     def frame(self, text: str) -> str | bytes:
@@ -24,7 +24,7 @@ class Plain:
         return text
 
 
-class Zlib:
+class ZlibStream:
     """Every frame ends with a flush; all are one stream."""
 
     def __init__(self) -> None:
@@ -35,7 +35,7 @@ class Zlib:
         return self._stream.compress(text.encode()) + self._stream.flush(zlib.Z_SYNC_FLUSH)
 
 
-class Zstd:
+class ZstdStream:
     """The same with zstandard, where that package is installed."""
 
     def __init__(self) -> None:
@@ -48,10 +48,10 @@ class Zstd:
         return self._stream.compress(text.encode()) + self._stream.flush(self._flush)
 
 
-def asked(name: str) -> Compression:
+def find_compression(name: str) -> Compression:
     """The compression that a client asks for, or none where we can't do it."""
     if name == "zlib-stream":
-        return Zlib()
+        return ZlibStream()
     if name == "zstd-stream" and find_spec("zstandard"):
-        return Zstd()
-    return Plain()
+        return ZstdStream()
+    return NoCompression()

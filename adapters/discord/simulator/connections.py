@@ -10,7 +10,7 @@ from aiohttp import web
 
 from adapters.discord.simulator.compression import Compression
 from adapters.discord.simulator.errors import Json
-from adapters.discord.simulator.sessions import DISPATCH, Session, encoded
+from adapters.discord.simulator.sessions import DISPATCH, Session, encode_frame
 
 MOST_FRAMES = 120
 PER = 60.0
@@ -68,7 +68,7 @@ class Connection:
                 self.abort()
                 raise ConnectionAbortedError
             self.abort_after -= 1
-        match self._compression.frame(encoded(frame)):
+        match self._compression.frame(encode_frame(frame)):
             case str() as text:
                 await self._socket.send_str(text)
             case data:

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 Json: TypeAlias = dict[str, Any]
 
 
-class Refused(Exception):
+class ApiError(Exception):
     """The request is not done. `errors` names the fields of a malformed body.
 
     `retry_after`: it may be tried again after so many seconds.
@@ -37,19 +37,19 @@ class Refused(Exception):
         return {**body, "errors": self.errors} if self.errors else body
 
 
-def unauthorized() -> Refused:
+def unauthorized() -> ApiError:
     """The token is not a bot's."""
-    return Refused(401, 0, "401: Unauthorized")
+    return ApiError(401, 0, "401: Unauthorized")
 
 
-def not_found() -> Refused:
+def not_found() -> ApiError:
     """There is no such route."""
-    return Refused(404, 0, "404: Not Found")
+    return ApiError(404, 0, "404: Not Found")
 
 
-def unknown(what: str) -> Refused:
+def unknown(what: str) -> ApiError:
     """Nothing has this id: `what` is a key of `UNKNOWN`."""
-    return Refused(404, UNKNOWN[what], f"Unknown {what}")
+    return ApiError(404, UNKNOWN[what], f"Unknown {what}")
 
 
 UNKNOWN = {
@@ -65,75 +65,75 @@ UNKNOWN = {
 }
 
 
-def missing_access() -> Refused:
+def missing_access() -> ApiError:
     """The bot can't see the place."""
-    return Refused(403, 50001, "Missing Access")
+    return ApiError(403, 50001, "Missing Access")
 
 
-def missing_permissions() -> Refused:
+def missing_permissions() -> ApiError:
     """The bot sees the place and may not do this there."""
-    return Refused(403, 50013, "Missing Permissions")
+    return ApiError(403, 50013, "Missing Permissions")
 
 
-def empty_message() -> Refused:
+def empty_message() -> ApiError:
     """There is nothing in the message."""
-    return Refused(400, 50006, "Cannot send an empty message")
+    return ApiError(400, 50006, "Cannot send an empty message")
 
 
-def invalid_token() -> Refused:
+def invalid_token() -> ApiError:
     """The token in the path is not, or no longer, good for this."""
-    return Refused(401, 50027, "Invalid Webhook Token")
+    return ApiError(401, 50027, "Invalid Webhook Token")
 
 
-def unreachable() -> Refused:
+def unreachable() -> ApiError:
     """Somebody takes no direct messages."""
-    return Refused(403, 50007, "Cannot send messages to this user")
+    return ApiError(403, 50007, "Cannot send messages to this user")
 
 
-def not_the_author() -> Refused:
+def not_the_author() -> ApiError:
     """Somebody else has written the message."""
-    return Refused(403, 50005, "Cannot edit a message authored by another user")
+    return ApiError(403, 50005, "Cannot edit a message authored by another user")
 
 
-def too_many_old_edits(retry_after: float) -> Refused:
+def too_many_old_edits(retry_after: float) -> ApiError:
     """Messages older than an hour take few edits."""
     text = "Maximum number of edits to messages older than 1 hour reached. Try again later"
-    return Refused(429, 30046, text, retry_after=retry_after)
+    return ApiError(429, 30046, text, retry_after=retry_after)
 
 
-def thread_archived() -> Refused:
+def thread_archived() -> ApiError:
     """An archived thread takes no edits and reactions."""
-    return Refused(400, 50083, "Thread is archived")
+    return ApiError(400, 50083, "Thread is archived")
 
 
-def thread_exists() -> Refused:
+def thread_exists() -> ApiError:
     """A message can start one thread."""
-    return Refused(400, 160004, "A thread has already been created for this message")
+    return ApiError(400, 160004, "A thread has already been created for this message")
 
 
-def already_acknowledged() -> Refused:
+def already_acknowledged() -> ApiError:
     """An interaction is answered once."""
-    return Refused(400, 40060, "Interaction has already been acknowledged.")
+    return ApiError(400, 40060, "Interaction has already been acknowledged.")
 
 
-def invalid(path: str, code: str, message: str) -> Refused:
+def invalid(path: str, code: str, message: str) -> ApiError:
     """A field is wrong. `path` leads to it: `embeds.0.title`."""
     errors: Json = {"_errors": [{"code": code, "message": message}]}
     for name in reversed(path.split(".")):
         errors = {name: errors}
-    return Refused(400, 50035, "Invalid Form Body", errors)
+    return ApiError(400, 50035, "Invalid Form Body", errors)
 
 
-def too_long(path: str, most: int) -> Refused:
+def too_long(path: str, most: int) -> ApiError:
     """A text is longer than its field."""
     return invalid(path, "BASE_TYPE_MAX_LENGTH", f"Must be {most} or fewer in length.")
 
 
-def wrong_length(path: str, least: int, most: int) -> Refused:
+def wrong_length(path: str, least: int, most: int) -> ApiError:
     """A text or list is shorter or longer than it may be."""
     return invalid(path, "BASE_TYPE_BAD_LENGTH", f"Must be between {least} and {most} in length.")
 
 
-def required(path: str) -> Refused:
+def required(path: str) -> ApiError:
     """A field is missing."""
     return invalid(path, "BASE_TYPE_REQUIRED", "This field is required")

@@ -13,7 +13,7 @@ from typing import Any
 from aiohttp import WSCloseCode, WSMsgType, web
 
 from adapters.discord.simulator import payloads
-from adapters.discord.simulator.compression import asked
+from adapters.discord.simulator.compression import find_compression
 from adapters.discord.simulator.connections import Connection
 from adapters.discord.simulator.errors import Json
 from adapters.discord.simulator.intents import HIGHEST, PRIVILEGED, application_flags
@@ -73,10 +73,10 @@ class Gateway:
     def emit(self, event: Event) -> None:
         """Tell every session that wants to know; also those that are away, for when they resume."""
         for session in list(self.sessions.values()):
-            if not session.resumable(self._world.clock.now()):
+            if not session.can_resume(self._world.clock.now()):
                 del self.sessions[session.id]
-            elif session.wants(event):
-                self._deliver(session, session.dispatch(event.name, session.shown(event)))
+            elif session.receives(event):
+                self._deliver(session, session.dispatch(event.name, session.visible_data(event)))
 
     def _deliver(self, session: Session, frame: Json) -> None:
         if self._hold:
@@ -104,7 +104,7 @@ class Gateway:
         for connection in list(self.connections):
             if after is None:
                 connection.abort()
-                self._leave(connection)
+                self._detach(connection)
             else:
                 connection.abort_after = after
 
@@ -112,7 +112,7 @@ class Gateway:
         """Close all connections with a code; 4000 and 4009 can be resumed, 4004 is the end."""
         for connection in self.connections:
             connection.close(code)
-            self._leave(connection)
+            self._detach(connection)
 
     def reconnect(self) -> None:
         """Ask all clients to come back, as Discord does some times a day."""
@@ -158,7 +158,9 @@ class Gateway:
             raise web.HTTPServiceUnavailable
         socket = web.WebSocketResponse(autoping=True, max_msg_size=4096 * 16)
         await socket.prepare(request)
-        connection = Connection(request, socket, asked(request.query.get("compress", "")))
+        connection = Connection(
+            request, socket, find_compression(request.query.get("compress", ""))
+        )
         self.connections.append(connection)
         hello: Json = {"heartbeat_interval": int(self.heartbeat_interval * 1000)}
         connection.send({"op": HELLO, "d": hello, "s": None, "t": None})
@@ -169,7 +171,7 @@ class Gateway:
                 writer.cancel()
         finally:
             self.connections.remove(connection)
-            self._leave(connection)
+            self._detach(connection)
         return socket
 
     async def _read(self, connection: Connection, socket: web.WebSocketResponse) -> None:
@@ -181,9 +183,9 @@ class Gateway:
             elif (frame := _frame(message.data)) is None:
                 connection.close(DECODE_ERROR)
             else:
-                self._take(connection, frame)
+                self._receive(connection, frame)
 
-    def _leave(self, connection: Connection) -> None:
+    def _detach(self, connection: Connection) -> None:
         session = connection.session
         if session is not None and session.line is connection:
             session.line = None
@@ -193,20 +195,20 @@ class Gateway:
         """Close all connections, as Discord does when it restarts."""
         self.close(WSCloseCode.GOING_AWAY)
 
-    def _take(self, connection: Connection, frame: Json) -> None:
+    def _receive(self, connection: Connection, frame: Json) -> None:
         opcode, data = frame.get("op"), frame.get("d")
         takers: dict[int, Callable[[Connection, Any], None]] = {
             HEARTBEAT: self._heartbeat,
             IDENTIFY: self._identify,
             RESUME: self._resume,
-            REQUEST_MEMBERS: self._members,
+            REQUEST_MEMBERS: self._send_members,
         }
         if opcode in (3, 4):  # presence and voice, which show nowhere here
             return
         taker = takers.get(opcode) if isinstance(opcode, int) else None
         if taker is None:
             connection.close(UNKNOWN_OPCODE)
-        elif connection.session is None and taker == self._members:
+        elif connection.session is None and taker == self._send_members:
             connection.close(NOT_AUTHENTICATED)
         else:
             taker(connection, data)
@@ -216,7 +218,7 @@ class Gateway:
             connection.send({"op": ACK})
 
     def _identify(self, connection: Connection, data: Json) -> None:
-        refusal = self._refusal(connection, data)
+        refusal = self._identify_error(connection, data)
         if refusal is not None:
             connection.close(refusal)
             return
@@ -224,14 +226,14 @@ class Gateway:
         number, count = data.get("shard") or (0, 1)
         session = Session(int(data["intents"]), world.bot, (number, count))
         self.identifies += 1
-        self._enter(connection, session)
+        self._attach(connection, session)
         mine = [each for each in world.guilds.values() if shard_of(each, count) == number]
         connection.send(session.dispatch("READY", self._ready(session)))
         for guild in mine:
             if world.bot.id in guild.members:
                 connection.send(session.dispatch("GUILD_CREATE", world.guild_create(guild)))
 
-    def _refusal(self, connection: Connection, data: Json) -> int | None:
+    def _identify_error(self, connection: Connection, data: Json) -> int | None:
         intents = data.get("intents")
         number, count = data.get("shard") or (0, 1)
         if connection.session is not None:
@@ -244,7 +246,7 @@ class Gateway:
             return DISALLOWED_INTENTS
         return None if 0 <= number < count else INVALID_SHARD
 
-    def _enter(self, connection: Connection, session: Session) -> None:
+    def _attach(self, connection: Connection, session: Session) -> None:
         self.sessions[session.id] = session
         connection.session = session
         session.line = connection
@@ -274,20 +276,20 @@ class Gateway:
         if data.get("token", "").removeprefix("Bot ") != self._token:
             connection.close(AUTHENTICATION_FAILED)
             return
-        missed = session.missed(int(data.get("seq") or 0)) if session else None
-        gone = session is None or not session.resumable(world.clock.now())
+        missed = session.events_after(int(data.get("seq") or 0)) if session else None
+        gone = session is None or not session.can_resume(world.clock.now())
         if self.refused_resumes or gone or missed is None or session is None:
             self.refused_resumes = max(0, self.refused_resumes - 1)
             connection.send({"op": INVALID_SESSION, "d": False})
             return
         self.resumes += 1
         session.resumes += 1
-        self._enter(connection, session)
+        self._attach(connection, session)
         for frame in missed:
             connection.send(frame)
         connection.send(session.dispatch("RESUMED", {"_trace": []}))
 
-    def _members(self, connection: Connection, data: Json) -> None:
+    def _send_members(self, connection: Connection, data: Json) -> None:
         world, session = self._world, connection.session
         assert session is not None
         guild = world.guilds.get(int(data["guild_id"]))

@@ -10,7 +10,6 @@ from enum import IntEnum
 
 from adapters.discord.simulator import messages, payloads
 from adapters.discord.simulator.components import CUSTOM_ID
-from adapters.discord.simulator.drafts import Draft
 from adapters.discord.simulator.errors import (
     Json,
     already_acknowledged,
@@ -21,6 +20,7 @@ from adapters.discord.simulator.errors import (
     unknown,
     wrong_length,
 )
+from adapters.discord.simulator.message_drafts import Draft
 from adapters.discord.simulator.message_payloads import owners
 from adapters.discord.simulator.model import (
     Channel,
@@ -76,7 +76,7 @@ def begin(
     )
     world.interactions[interaction.id] = interaction
     data = payload(world, interaction)
-    world.tell(Event(name="INTERACTION_CREATE", data=data, guild=channel.guild))
+    world.publish(Event(name="INTERACTION_CREATE", data=data, guild=channel.guild))
     return interaction
 
 

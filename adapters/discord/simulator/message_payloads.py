@@ -6,7 +6,7 @@ from typing import Any
 
 from adapters.discord.simulator import payloads
 from adapters.discord.simulator.cdn import Cdn
-from adapters.discord.simulator.clock import iso, made_at
+from adapters.discord.simulator.clock import creation_time, format_time
 from adapters.discord.simulator.errors import Json
 from adapters.discord.simulator.model import Interaction, InteractionType, Message, User
 
@@ -78,8 +78,10 @@ class MessagePayloads:
                 for each in message.attachments
             ],
             "embeds": message.embeds,
-            "timestamp": iso(made_at(message.id)),
-            "edited_timestamp": None if message.edited_at is None else iso(message.edited_at),
+            "timestamp": format_time(creation_time(message.id)),
+            "edited_timestamp": None
+            if message.edited_at is None
+            else format_time(message.edited_at),
             "flags": int(message.flags),
             "components": [self._component(message, each) for each in message.components],
         }

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from adapters.discord.simulator import components, payloads
-from adapters.discord.simulator.drafts import Draft, Upload
-from adapters.discord.simulator.errors import Json, Refused, invalid, thread_archived, unknown
+from adapters.discord.simulator.errors import ApiError, Json, invalid, thread_archived, unknown
 from adapters.discord.simulator.images import size_of
 from adapters.discord.simulator.intents import Intent
+from adapters.discord.simulator.message_drafts import Draft, Upload
 from adapters.discord.simulator.model import (
     Attachment,
     Channel,
@@ -77,7 +77,7 @@ def post(
     channel.messages[message.id] = message
     if message.visible_to is None:
         _count(channel, message, world.clock.now())
-        tell(world, "MESSAGE_CREATE", message)
+        publish(world, "MESSAGE_CREATE", message)
     return message
 
 
@@ -101,7 +101,7 @@ def edit(world: World, message: Message, draft: Draft) -> Message:
     message.edited_at = world.clock.now()
     message.edits += 1
     if message.visible_to is None:
-        tell(world, "MESSAGE_UPDATE", message)
+        publish(world, "MESSAGE_UPDATE", message)
     return message
 
 
@@ -158,10 +158,10 @@ def type_in(world: World, channel: Channel, user: User) -> None:
 def unfurl(world: World, message: Message, embed: Json) -> None:
     """Show a preview under a message: it looks like an edit, and is none."""
     message.embeds = [*message.embeds, {"type": "article", **embed}]
-    tell(world, "MESSAGE_UPDATE", message)
+    publish(world, "MESSAGE_UPDATE", message)
 
 
-def tell(world: World, name: str, message: Message) -> None:
+def publish(world: World, name: str, message: Message) -> None:
     """Tell of a message as it is now."""
     channel = message.channel
     world.emit(name, world.shows.event(message), channel, _intent(channel), message)
@@ -170,7 +170,7 @@ def tell(world: World, name: str, message: Message) -> None:
 def check_open(world: World, channel: Channel, author: User) -> None:
     """Refuse what an archived and locked thread does not take; wake an archived one."""
     if channel.type is ChannelType.FORUM:
-        raise Refused(400, 50008, "Cannot send messages in a non-text channel")
+        raise ApiError(400, 50008, "Cannot send messages in a non-text channel")
     if not channel.is_thread:
         return
     if channel.locked and not may(channel, author, Permission.MANAGE_THREADS):
@@ -185,7 +185,7 @@ def attachments(world: World, channel: Channel, draft: Draft) -> list[Attachment
     """The draft's new files."""
     limit = channel.guild.upload_limit if channel.guild else 10 * 2**20
     if sum(len(each.content) for each in draft.uploads.values()) > limit:
-        raise Refused(413, 40005, "Request entity too large")
+        raise ApiError(413, 40005, "Request entity too large")
     said = {str(each.get("id")): each for each in draft.attachments or []}
     return [_attachment(world, each, said.get(key, {})) for key, each in draft.uploads.items()]
 
@@ -207,7 +207,7 @@ def _attachment(world: World, upload: Upload, said: Json) -> Attachment:
 
 def _check_files(files: list[Attachment], *shown: list[Json] | None) -> None:
     names = {each.filename for each in files}
-    for name in components.referenced([*shown]):
+    for name in components.referenced_files([*shown]):
         if name not in names:
             raise invalid(
                 "components",

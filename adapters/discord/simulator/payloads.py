@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from adapters.discord.simulator.clock import iso, made_at
+from adapters.discord.simulator.clock import creation_time, format_time
 from adapters.discord.simulator.errors import Json
 from adapters.discord.simulator.model import (
     Channel,
@@ -47,7 +47,7 @@ def member_of(member: Member) -> Json:
         "banner": None,
         "communication_disabled_until": None,
         "flags": IS_GUEST if member.guest else 0,
-        "joined_at": iso(member.joined_at),
+        "joined_at": format_time(member.joined_at),
         "nick": member.nick,
         "pending": False,
         "premium_since": None,
@@ -209,10 +209,10 @@ def _thread(what: Channel, viewer: User | None) -> Json:
         "total_message_sent": what.sent,
         "thread_metadata": {
             "archived": what.archived,
-            "archive_timestamp": iso(what.archived_at),
+            "archive_timestamp": format_time(what.archived_at),
             "auto_archive_duration": what.auto_archive,
             "locked": what.locked,
-            "create_timestamp": iso(made_at(what.id)),
+            "create_timestamp": format_time(creation_time(what.id)),
             **({"invitable": what.invitable} if what.private else {}),
         },
     }
@@ -228,7 +228,7 @@ def thread_member(what: Channel, user_id: int) -> Json:
     return {
         "id": str(what.id),
         "user_id": str(user_id),
-        "join_timestamp": iso(what.members[user_id]),
+        "join_timestamp": format_time(what.members[user_id]),
         "flags": 0,
     }
 

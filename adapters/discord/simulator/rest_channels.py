@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from adapters.discord.simulator import payloads, threads
 from adapters.discord.simulator.calls import Call, Reply, Routes, channel_of, message_of
-from adapters.discord.simulator.drafts import COMMON, check_not_empty, read
 from adapters.discord.simulator.errors import (
     Json,
     missing_permissions,
@@ -12,6 +11,7 @@ from adapters.discord.simulator.errors import (
     thread_archived,
     unknown,
 )
+from adapters.discord.simulator.message_drafts import COMMON, check_not_empty, read
 from adapters.discord.simulator.model import Channel, ChannelType
 from adapters.discord.simulator.permissions import Permission, may
 from adapters.discord.simulator.rest_messages import CHANNEL, MESSAGE, check

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from adapters.discord.simulator import messages, payloads
 from adapters.discord.simulator.calls import Call, Reply, Routes, channel_of, message_of
-from adapters.discord.simulator.clock import made_at
-from adapters.discord.simulator.drafts import CREATE, EDIT, check_not_empty, read
+from adapters.discord.simulator.clock import creation_time
 from adapters.discord.simulator.errors import (
     empty_message,
     invalid,
@@ -17,6 +16,7 @@ from adapters.discord.simulator.errors import (
     unknown,
     unreachable,
 )
+from adapters.discord.simulator.message_drafts import CREATE, EDIT, check_not_empty, read
 from adapters.discord.simulator.model import Channel, Message
 from adapters.discord.simulator.permissions import Permission, may, sending
 from adapters.discord.simulator.world import World
@@ -93,7 +93,7 @@ def _same_nonce(world: World, channel: Channel, nonce: int | str | None) -> Mess
         return None
     since = world.clock.now() - NONCE_WINDOW
     for message in reversed(channel.messages.values()):
-        if made_at(message.id) < since:
+        if creation_time(message.id) < since:
             return None
         if message.nonce == nonce and message.author is world.bot:
             return message
@@ -117,7 +117,7 @@ def edit(world: World, call: Call) -> Reply:
 
 def _check_age(world: World, message: Message) -> None:
     now = world.clock.now()
-    if now - made_at(message.id) < OLD:
+    if now - creation_time(message.id) < OLD:
         return
     recent = [at for at in world.old_edits.get(message.channel.id, []) if now - at < OLD_EDITS_PER]
     if len(recent) >= OLD_EDITS:

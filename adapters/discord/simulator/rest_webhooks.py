@@ -7,10 +7,9 @@ from typing import Any
 
 from adapters.discord.simulator import interactions, messages, payloads, threads
 from adapters.discord.simulator.calls import Call, Reply, Routes, channel_of
-from adapters.discord.simulator.drafts import ANSWER, WEBHOOK, Draft, check_not_empty, read
 from adapters.discord.simulator.errors import (
+    ApiError,
     Json,
-    Refused,
     invalid,
     invalid_token,
     missing_access,
@@ -18,6 +17,7 @@ from adapters.discord.simulator.errors import (
     wrong_length,
 )
 from adapters.discord.simulator.interactions import Callback
+from adapters.discord.simulator.message_drafts import ANSWER, WEBHOOK, Draft, check_not_empty, read
 from adapters.discord.simulator.model import (
     Channel,
     ChannelType,
@@ -83,7 +83,7 @@ def _write(world: World, webhook: Webhook, place: Channel, draft: Draft, body: J
     if place.type is not ChannelType.FORUM:
         return messages.post(world, place, identity, draft, origin)
     if not body.get("thread_name"):
-        raise Refused(400, 220001, "Webhooks posted to forum channels must have a thread_name")
+        raise ApiError(400, 220001, "Webhooks posted to forum channels must have a thread_name")
     settings: Json = {**body, "name": body["thread_name"]}
     return threads.forum_post(world, place, identity, settings, draft)[1]
 
@@ -133,7 +133,7 @@ def create(world: World, call: Call) -> Reply:
     if channel.is_thread or channel.guild is None:
         raise unknown("Channel")
     if len(_of(world, channel)) >= WEBHOOKS_PER_CHANNEL:
-        raise Refused(400, 30007, "Maximum number of webhooks reached (15)")
+        raise ApiError(400, 30007, "Maximum number of webhooks reached (15)")
     name = str(call.body.get("name") or "")
     if not 1 <= len(name) <= NAME:
         raise wrong_length("name", 1, NAME)

@@ -16,11 +16,11 @@ from adapters.discord.simulator import (
     rest_webhooks,
 )
 from adapters.discord.simulator.calls import Call, Handler, Reply, Routes
-from adapters.discord.simulator.errors import Json, Refused, not_found, unauthorized
+from adapters.discord.simulator.errors import ApiError, Json, not_found, unauthorized
 from adapters.discord.simulator.gateway import Gateway
 from adapters.discord.simulator.intents import application_flags
-from adapters.discord.simulator.limits import Limits, major
 from adapters.discord.simulator.payloads import application
+from adapters.discord.simulator.rate_limits import RateLimits, major_parameter
 from adapters.discord.simulator.wire import ConnectionCut, read_body, refusal, respond, too_many
 from adapters.discord.simulator.world import World
 
@@ -40,7 +40,7 @@ class Server:
         self,
         world: World,
         gateway: Gateway,
-        limits: Limits,
+        limits: RateLimits,
         token: str,
         disturb: Disturbance | None = None,
     ) -> None:
@@ -140,7 +140,7 @@ class Server:
             if request.transport is not None:
                 request.transport.abort()
             response = web.Response()
-        except Refused as refused:
+        except ApiError as refused:
             response = refusal(call, refused)
         except Exception as error:
             logger.exception("%s %s", call.method, call.path)
@@ -158,13 +158,13 @@ class Server:
 
     def _answer(self, call: Call, handler: Handler) -> web.Response:
         self._check_token(call)
-        place = major(call.parameters)
-        taken = self.limits.take(call.method, call.route, place, call.connection)
+        place = major_parameter(call.parameters)
+        taken = self.limits.admit(call.method, call.route, place, call.connection)
         if taken.retry_after is not None:
             return too_many(call, taken)
         try:
             reply = handler(self.world, call)
-        except Refused as refused:
+        except ApiError as refused:
             return refusal(call, refused, taken.headers)
         return respond(call, reply.status, reply.body, taken.headers)
 

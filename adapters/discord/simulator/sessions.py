@@ -23,7 +23,7 @@ REQUEST_MEMBERS, INVALID_SESSION, HELLO, ACK = 8, 9, 10, 11
 BLANKED: Json = {"content": "", "embeds": [], "attachments": [], "components": []}
 
 
-class Line(Protocol):
+class FrameSink(Protocol):
     """A connection that frames can be sent on, without waiting."""
 
     def send(self, frame: Json) -> None:
@@ -43,11 +43,11 @@ class Session:
     kept: deque[tuple[int, Json]] = field(
         default_factory=lambda: deque[tuple[int, Json]](maxlen=KEPT_EVENTS)
     )
-    line: Line | None = None
+    line: FrameSink | None = None
     lost_at: float | None = None
     resumes: int = 0
 
-    def wants(self, event: Event) -> bool:
+    def receives(self, event: Event) -> bool:
         """Whether this session is told of the event."""
         if event.guild and shard_of(event.guild, self.shard[1]) != self.shard[0]:
             return False
@@ -64,14 +64,14 @@ class Session:
         self.kept.append((self.sequence, frame))
         return frame
 
-    def shown(self, event: Event) -> Json:
+    def visible_data(self, event: Event) -> Json:
         """The event's data as this session may see them."""
         message = event.message
-        if message is None or self.intents & Intent.CONTENT or sees(message, self.bot):
+        if message is None or self.intents & Intent.CONTENT or can_read(message, self.bot):
             return event.data
         return {**event.data, **BLANKED}
 
-    def missed(self, sequence: int) -> list[Json] | None:
+    def events_after(self, sequence: int) -> list[Json] | None:
         """What came after `sequence`; None if not all of that is kept any more."""
         if sequence > self.sequence:
             return None
@@ -80,12 +80,12 @@ class Session:
             return None
         return [frame for number, frame in self.kept if number > sequence]
 
-    def resumable(self, now: float) -> bool:
+    def can_resume(self, now: float) -> bool:
         """Whether a client may still come back to it."""
         return self.lost_at is None or now - self.lost_at <= RESUMABLE_FOR
 
 
-def sees(message: Message, bot: User) -> bool:
+def can_read(message: Message, bot: User) -> bool:
     """Whether the application sees the text without the intent for it."""
     return (
         message.channel.guild is None
@@ -100,6 +100,6 @@ def shard_of(guild: Guild, shards: int) -> int:
     return (guild.id >> 22) % shards
 
 
-def encoded(frame: Json) -> str:
+def encode_frame(frame: Json) -> str:
     """A frame as text."""
     return json.dumps(frame, separators=(",", ":"))

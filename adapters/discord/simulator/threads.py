@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from adapters.discord.simulator import messages, payloads
-from adapters.discord.simulator.drafts import Draft
 from adapters.discord.simulator.errors import (
     Json,
     invalid,
@@ -13,6 +12,7 @@ from adapters.discord.simulator.errors import (
     thread_exists,
     wrong_length,
 )
+from adapters.discord.simulator.message_drafts import Draft
 from adapters.discord.simulator.model import (
     Channel,
     ChannelType,
@@ -37,30 +37,30 @@ def from_message(world: World, message: Message, owner: User, settings: Json) ->
         if parent.type is ChannelType.ANNOUNCEMENT
         else ChannelType.PUBLIC_THREAD
     )
-    thread = _begin(world, message.id, parent, kind, owner, settings)
+    thread = _create_thread(world, message.id, parent, kind, owner, settings)
     message.thread = thread
     message.flags |= MessageFlag.HAS_THREAD
-    messages.tell(world, "MESSAGE_UPDATE", message)
+    messages.publish(world, "MESSAGE_UPDATE", message)
     start = Message(
         world.ids.new(), thread, message.author, "", type=MessageType.THREAD_STARTER_MESSAGE
     )
     start.reference = messages.starter(message)
     start.referenced, start.replied = message, True
     thread.messages[start.id] = start
-    messages.tell(world, "MESSAGE_CREATE", start)
+    messages.publish(world, "MESSAGE_CREATE", start)
     return thread
 
 
 def without_message(world: World, parent: Channel, owner: User, settings: Json) -> Channel:
     """Begin a thread that hangs on no message; a public one is announced in its channel."""
     kind = ChannelType(settings.get("type") or ChannelType.PRIVATE_THREAD)
-    thread = _begin(world, world.ids.new(), parent, kind, owner, settings)
+    thread = _create_thread(world, world.ids.new(), parent, kind, owner, settings)
     if kind is ChannelType.PUBLIC_THREAD:
         announced = Message(
             world.ids.new(), parent, owner, thread.name, type=MessageType.THREAD_CREATED
         )
         parent.messages[announced.id] = announced
-        messages.tell(world, "MESSAGE_CREATE", announced)
+        messages.publish(world, "MESSAGE_CREATE", announced)
     return thread
 
 
@@ -69,7 +69,7 @@ def forum_post(
 ) -> tuple[Channel, Message]:
     """Begin a post in a forum: a thread whose first message has its id."""
     kind = ChannelType.PUBLIC_THREAD
-    thread = _begin(world, world.ids.new(), forum, kind, owner, settings)
+    thread = _create_thread(world, world.ids.new(), forum, kind, owner, settings)
     thread.applied_tags = [str(each) for each in settings.get("applied_tags") or []]
     origin = messages.Origin(id=thread.id)
     return thread, messages.post(world, thread, owner, draft, origin)
@@ -80,9 +80,9 @@ def change(world: World, thread: Channel, who: User, settings: Json) -> None:
     name = settings.get("name")
     renamed = name is not None and name != thread.name
     if renamed:
-        thread.name = checked_name(name)
+        thread.name = check_name(name)
     if settings.get("auto_archive_duration") is not None:
-        thread.auto_archive = checked_duration(settings["auto_archive_duration"])
+        thread.auto_archive = check_duration(settings["auto_archive_duration"])
     if settings.get("archived") is not None and thread.archived is not settings["archived"]:
         thread.archived = bool(settings["archived"])
         thread.archived_at = world.clock.now()
@@ -98,7 +98,7 @@ def change(world: World, thread: Channel, who: User, settings: Json) -> None:
             world.ids.new(), thread, who, thread.name, type=MessageType.CHANNEL_NAME_CHANGE
         )
         thread.messages[told.id] = told
-        messages.tell(world, "MESSAGE_CREATE", told)
+        messages.publish(world, "MESSAGE_CREATE", told)
 
 
 def add_member(world: World, thread: Channel, user: User) -> None:
@@ -129,7 +129,7 @@ def archive_idle(world: World) -> None:
             world.emit_channel("THREAD_UPDATE", thread)
 
 
-def checked_name(name: Any) -> str:
+def check_name(name: Any) -> str:
     """A thread's name, if it is one."""
     if not name:
         raise required("name")
@@ -138,7 +138,7 @@ def checked_name(name: Any) -> str:
     return name
 
 
-def checked_duration(minutes: Any) -> int:
+def check_duration(minutes: Any) -> int:
     """After how many minutes of silence a thread is archived, if that is one of the choices."""
     if minutes not in ARCHIVE_AFTER:
         raise invalid(
@@ -149,19 +149,19 @@ def checked_duration(minutes: Any) -> int:
     return int(minutes)
 
 
-def _begin(
+def _create_thread(
     world: World, thread_id: int, parent: Channel, kind: ChannelType, owner: User, settings: Json
 ) -> Channel:
     now = world.clock.now()
     thread = Channel(
         thread_id,
         kind,
-        checked_name(settings.get("name")),
+        check_name(settings.get("name")),
         parent.guild,
         parent,
         owner,
         members={owner.id: now},
-        auto_archive=checked_duration(settings.get("auto_archive_duration") or 1440),
+        auto_archive=check_duration(settings.get("auto_archive_duration") or 1440),
         archived_at=now,
         active_at=now,
         slowmode=int(settings.get("rate_limit_per_user") or 0),

@@ -9,9 +9,9 @@ from typing import Any
 from aiohttp import web
 
 from adapters.discord.simulator.calls import Call
-from adapters.discord.simulator.drafts import Upload
-from adapters.discord.simulator.errors import Json, Refused
-from adapters.discord.simulator.limits import Taken
+from adapters.discord.simulator.errors import ApiError, Json
+from adapters.discord.simulator.message_drafts import Upload
+from adapters.discord.simulator.rate_limits import RateDecision
 
 VIA = {"Via": "1.1 google"}
 
@@ -46,7 +46,7 @@ def _json(text: str) -> Any:
     try:
         return json.loads(text)
     except ValueError:
-        raise Refused(400, 50109, "The request body contains invalid JSON.") from None
+        raise ApiError(400, 50109, "The request body contains invalid JSON.") from None
 
 
 def respond(
@@ -61,7 +61,7 @@ def respond(
     return web.Response(status=status, body=json.dumps(body).encode(), headers=told)
 
 
-def refusal(call: Call, refused: Refused, headers: dict[str, str] | None = None) -> web.Response:
+def refusal(call: Call, refused: ApiError, headers: dict[str, str] | None = None) -> web.Response:
     """The answer to a request that is refused."""
     if refused.retry_after is not None:
         headers = {**(headers or {}), "Retry-After": whole_seconds(refused.retry_after)}
@@ -73,7 +73,7 @@ def whole_seconds(seconds: float) -> str:
     return str(math.ceil(seconds))
 
 
-def too_many(call: Call, taken: Taken) -> web.Response:
+def too_many(call: Call, taken: RateDecision) -> web.Response:
     """The answer to a request that came too soon."""
     assert taken.retry_after is not None
     call.avoidable = taken.avoidable

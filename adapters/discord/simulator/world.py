@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from adapters.discord.simulator import payloads
 from adapters.discord.simulator.cdn import Cdn
-from adapters.discord.simulator.clock import Clock, Ids
+from adapters.discord.simulator.clock import Ids, SimulatorClock
 from adapters.discord.simulator.errors import Json, unknown
 from adapters.discord.simulator.intents import Intent
 from adapters.discord.simulator.message_payloads import MessagePayloads
@@ -57,7 +57,7 @@ class World:
     def __init__(self) -> None:
         self.on_event: list[Callable[[Event], None]] = []
         """Who is told of every event."""
-        self.clock = Clock()
+        self.clock = SimulatorClock()
         self.ids = Ids(self.clock)
         self.cdn = Cdn(self.clock)
         self.api_url = ""
@@ -94,7 +94,7 @@ class World:
         self.join(guild, self.owner)
         member = self.join(guild, self.bot)
         member.roles.append(self.role(guild, self.bot.name, Permission.MANAGE_WEBHOOKS))
-        self.tell(Event(name="GUILD_CREATE", data=self.guild_create(guild), guild=guild))
+        self.publish(Event(name="GUILD_CREATE", data=self.guild_create(guild), guild=guild))
         return guild
 
     def role(self, guild: Guild, name: str, permissions: int = 0) -> Role:
@@ -102,7 +102,7 @@ class World:
         role = Role(self.ids.new(), name, permissions, position=len(guild.roles))
         guild.roles[role.id] = role
         data: Json = {"guild_id": str(guild.id), "role": payloads.role(role)}
-        self.tell(Event(name="GUILD_ROLE_CREATE", data=data, intent=Intent.GUILDS, guild=guild))
+        self.publish(Event(name="GUILD_ROLE_CREATE", data=data, intent=Intent.GUILDS, guild=guild))
         return role
 
     def join(self, guild: Guild, user: User) -> Member:
@@ -111,7 +111,7 @@ class World:
         guild.members[user.id] = member
         data: Json = {**payloads.member(member), "guild_id": str(guild.id)}
         event = Event(name="GUILD_MEMBER_ADD", data=data, intent=Intent.MEMBERS, guild=guild)
-        self.tell(event)
+        self.publish(event)
         return member
 
     def leave(self, guild: Guild, user: User) -> None:
@@ -119,11 +119,11 @@ class World:
         del guild.members[user.id]
         number = str(guild.id)
         if user is self.bot:
-            self.tell(Event(name="GUILD_DELETE", data={"id": number}, guild=guild))
+            self.publish(Event(name="GUILD_DELETE", data={"id": number}, guild=guild))
             return
         data: Json = {"guild_id": number, "user": payloads.user(user)}
         event = Event(name="GUILD_MEMBER_REMOVE", data=data, intent=Intent.MEMBERS, guild=guild)
-        self.tell(event)
+        self.publish(event)
 
     def give(self, guild: Guild, user: User, role: Role) -> None:
         """Give a member a role."""
@@ -131,7 +131,7 @@ class World:
         member.roles.append(role)
         data: Json = {**payloads.member(member), "guild_id": str(guild.id)}
         event = Event(name="GUILD_MEMBER_UPDATE", data=data, intent=Intent.MEMBERS, guild=guild)
-        self.tell(event)
+        self.publish(event)
 
     def guild_create(self, guild: Guild) -> Json:
         """A guild as a session is told of it: with channels, threads and members."""
@@ -225,9 +225,9 @@ class World:
         if hidden and (channel.is_thread or intent != Intent.GUILDS):
             return
         event = Event(name=name, data=data, intent=intent, guild=channel.guild, message=message)
-        self.tell(event)
+        self.publish(event)
 
-    def tell(self, event: Event) -> None:
+    def publish(self, event: Event) -> None:
         """Tell of anything."""
         for listener in self.on_event:
             listener(event)

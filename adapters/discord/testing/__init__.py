@@ -12,8 +12,15 @@ from adapters.discord.simulator.model import (
     Role,
     User,
 )
-from adapters.discord.testing.faults import Cut, Fails, Fault, Refuses, Slow, TooMany
-from adapters.discord.testing.inputs import Impossible
+from adapters.discord.testing.faults import (
+    ConnectionReset,
+    Delay,
+    Fault,
+    Refusal,
+    ServerError,
+    TooManyRequests,
+)
+from adapters.discord.testing.inputs import ImpossibleAction
 from adapters.discord.testing.people import Person
 from adapters.discord.testing.simulator import DiscordSimulator
 
@@ -21,20 +28,20 @@ __all__ = [
     "Call",
     "Channel",
     "ChannelType",
-    "Cut",
+    "ConnectionReset",
+    "Delay",
     "DiscordSimulator",
-    "Fails",
     "Fault",
     "Guild",
-    "Impossible",
+    "ImpossibleAction",
     "Interaction",
     "Message",
     "MessageFlag",
     "MessageType",
     "Person",
-    "Refuses",
+    "Refusal",
     "Role",
-    "Slow",
-    "TooMany",
+    "ServerError",
+    "TooManyRequests",
     "User",
 ]

@@ -10,17 +10,17 @@ from typing import Literal, TypeAlias, assert_never
 from aiohttp import web
 
 from adapters.discord.simulator.calls import Call
-from adapters.discord.simulator.errors import Refused
-from adapters.discord.simulator.limits import Limits, major
+from adapters.discord.simulator.errors import ApiError
+from adapters.discord.simulator.rate_limits import RateLimits, major_parameter
 from adapters.discord.simulator.server import Answer
 from adapters.discord.simulator.wire import ConnectionCut, respond, too_many, whole_seconds
-from adapters.simulation.faults import FaultPlan, Order
+from adapters.simulation.faults import FaultPlan, PlannedFault
 
 CLOUDFLARE = "<html><body>You are being rate limited</body></html>"
 
 
 @dataclass(frozen=True, slots=True)
-class Fails:
+class ServerError:
     """Answers with a status of 5xx; `committed`: after it was done nevertheless."""
 
     status: int = 500
@@ -28,7 +28,7 @@ class Fails:
 
 
 @dataclass(frozen=True, slots=True)
-class TooMany:
+class TooManyRequests:
     """Refuses for its rate. Without `via` it looks like one of Cloudflare's refusals, and `html`
     gives it their page as body. `header`: the header names another time than the body, as Discord
     has done."""
@@ -41,14 +41,14 @@ class TooMany:
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class ConnectionReset:
     """Cuts the connection instead of answering; `committed`: after it was done."""
 
     committed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Slow:
+class Delay:
     """Answers late: after `seconds`, or once `until` is set."""
 
     seconds: float = 0.0
@@ -58,7 +58,7 @@ class Slow:
 
 
 @dataclass(frozen=True, slots=True)
-class Refuses:
+class Refusal:
     """Answers with an error of Discord's own."""
 
     status: int
@@ -66,13 +66,13 @@ class Refuses:
     message: str
 
 
-Fault: TypeAlias = Fails | TooMany | Cut | Slow | Refuses
+Fault: TypeAlias = ServerError | TooManyRequests | ConnectionReset | Delay | Refusal
 
 
 class Faults(FaultPlan[Fault, Call]):
     """The faults that are planned, on the way of requests."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: RateLimits) -> None:
         super().__init__()
         self._limits = limits
 
@@ -85,7 +85,7 @@ class Faults(FaultPlan[Fault, Call]):
         when: Callable[[Call], bool] | None = None,
         skip: int = 0,
         times: int = 1,
-    ) -> Order[Fault, Call]:
+    ) -> PlannedFault[Fault, Call]:
         """Let a fault meet the next `times` requests of this kind, after the next `skip`.
 
         `path` is a part of the path or of the route (`"/messages/{message_id}"`); `times=-1`: all.
@@ -98,39 +98,41 @@ class Faults(FaultPlan[Fault, Call]):
                 and (when is None or when(call))
             )
 
-        return self.order(fault, matches, skip=skip, times=times)
+        return self.add(fault, matches, skip=skip, times=times)
 
     async def meet(self, call: Call, answer: Answer) -> web.Response | None:
         """Answer as the next fault of this request says; None where there is none."""
-        fault = self.next(call)
+        fault = self.next_fault(call)
         if fault is None:
             return None
         call.fault = type(fault).__name__
-        committed = isinstance(fault, Fails | Cut | Slow) and fault.committed
+        committed = isinstance(fault, ServerError | ConnectionReset | Delay) and fault.committed
         done = answer() if committed else None
         match fault:
-            case Fails(status=status):
+            case ServerError(status=status):
                 text = f"{status}: the simulator was asked to fail"
                 return respond(call, status, {"message": text, "code": 0})
-            case TooMany():
+            case TooManyRequests():
                 return self._refuse(call, fault)
-            case Cut():
+            case ConnectionReset():
                 call.status = call.answer = None
                 raise ConnectionCut
-            case Slow(seconds=seconds, until=until):
+            case Delay(seconds=seconds, until=until):
                 await asyncio.sleep(seconds)
                 if until is not None:
                     await until.wait()
                 return answer() if done is None else done
-            case Refuses(status=status, code=code, message=message):
-                raise Refused(status, code, message)
+            case Refusal(status=status, code=code, message=message):
+                raise ApiError(status, code, message)
             case _:
                 assert_never(fault)
 
-    def _refuse(self, call: Call, fault: TooMany) -> web.Response:
+    def _refuse(self, call: Call, fault: TooManyRequests) -> web.Response:
         route = f"{call.method} {call.route}"
         everywhere = fault.scope == "global"
-        bucket = None if everywhere else self._limits.bucket(route, major(call.parameters))
+        bucket = (
+            None if everywhere else self._limits.bucket(route, major_parameter(call.parameters))
+        )
         taken = self._limits.refuse(bucket, fault.retry_after, fault.scope, call.connection)
         if fault.html:
             call.status, call.answer, call.avoidable = 429, CLOUDFLARE, taken.avoidable

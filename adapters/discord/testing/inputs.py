@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, TypeAlias
 
 from adapters.discord.simulator import components, messages, payloads
-from adapters.discord.simulator.drafts import Draft, Upload
 from adapters.discord.simulator.errors import Json
+from adapters.discord.simulator.message_drafts import Draft, Upload
 from adapters.discord.simulator.model import Channel, Role, User
 from adapters.discord.simulator.world import World
 
@@ -19,56 +19,58 @@ LONGEST_OPTION = 6000
 LONGEST_FIELD = 4000
 
 
-class Impossible(Exception):
+class ImpossibleAction(Exception):
     """Discord's client would not let a person do this: no such button, no permission ..."""
 
 
-def about(command: Json) -> Json:
+def command_data(command: Json) -> Json:
     """Which command it is."""
     told: Json = {"id": command["id"], "name": command["name"], "type": command["type"]}
     return {**told, "guild_id": command["guild_id"]} if "guild_id" in command else told
 
 
-def named(command: Json, option: str) -> Json:
+def find_option(command: Json, option: str) -> Json:
     """An option or sub-command of a command."""
     for known in command.get("options") or []:
         if known["name"] == option:
             return known
-    raise Impossible(f"{command['name']!r} has no option {option!r}.")
+    raise ImpossibleAction(f"{command['name']!r} has no option {option!r}.")
 
 
 def check_all_given(command: Json, given: Json) -> None:
     """Refuse a command of which a required option is missing."""
     for known in command.get("options") or []:
         if known.get("required") and known["name"] not in given:
-            raise Impossible(f"The option {known['name']!r} is required.")
+            raise ImpossibleAction(f"The option {known['name']!r} is required.")
 
 
-def option(world: World, channel: Channel, data: Json, known: Json, value: Any) -> Json:
+def option_data(world: World, channel: Channel, data: Json, known: Json, value: Any) -> Json:
     """An option with its value; `data` also gets what the value stands for."""
     kind = known["type"]
     if isinstance(value, User | Role | Channel):
-        value = resolved(data, channel, value)
+        value = resolve_value(data, channel, value)
     elif kind == ATTACHMENT:
-        value = _attached(world, channel, data, value)
+        value = _attach_file(world, channel, data, value)
     elif kind in NUMBERS:
         value = NUMBERS[kind](value)
     if kind == STRING and len(value) > known.get("max_length", LONGEST_OPTION):
-        raise Impossible(f"The option {known['name']!r} is too long.")
+        raise ImpossibleAction(f"The option {known['name']!r} is too long.")
     return {"name": known["name"], "type": kind, "value": value}
 
 
-def choice(channel: Channel, data: Json, select: Json, value: str | User | Role | Channel) -> str:
+def chosen_value(
+    channel: Channel, data: Json, select: Json, value: str | User | Role | Channel
+) -> str:
     """What was chosen from a list: by label or value, or a user, role or channel."""
     if not isinstance(value, str):
-        return resolved(data, channel, value)
+        return resolve_value(data, channel, value)
     for each in select.get("options") or []:
         if value in (each["value"], each["label"]):
             return str(each["value"])
-    raise Impossible(f"The select has no {value!r}.")
+    raise ImpossibleAction(f"The select has no {value!r}.")
 
 
-def resolved(data: Json, channel: Channel, value: User | Role | Channel) -> str:
+def resolve_value(data: Json, channel: Channel, value: User | Role | Channel) -> str:
     """The id of what was given; `data` tells more of it."""
     key, places = str(value.id), data.setdefault("resolved", {})
     match value:
@@ -85,7 +87,7 @@ def resolved(data: Json, channel: Channel, value: User | Role | Channel) -> str:
     return key
 
 
-def _attached(world: World, channel: Channel, data: Json, file: File) -> str:
+def _attach_file(world: World, channel: Channel, data: Json, file: File) -> str:
     draft = Draft(uploads={"0": Upload(*file)})
     (attachment,) = messages.attachments(world, channel, draft)
     shown = world.cdn.payload(channel, attachment, ephemeral=True)
@@ -93,12 +95,12 @@ def _attached(world: World, channel: Channel, data: Json, file: File) -> str:
     return str(shown["id"])
 
 
-def filled(fields: list[Json], values: dict[str, str]) -> list[Json]:
+def fill_form(fields: list[Json], values: dict[str, str]) -> list[Json]:
     """A form's fields with what was filled in, by custom id."""
-    return [_filled(number, each, values) for number, each in enumerate(fields, 1)]
+    return [_fill_field(number, each, values) for number, each in enumerate(fields, 1)]
 
 
-def _filled(number: int, field: Json, values: dict[str, str]) -> Json:
+def _fill_field(number: int, field: Json, values: dict[str, str]) -> Json:
     shown: Json = {"type": field["type"], "id": field.get("id") or number}
     if "custom_id" in field:
         given = values.get(field["custom_id"], field.get("value") or "")
@@ -109,14 +111,14 @@ def _filled(number: int, field: Json, values: dict[str, str]) -> Json:
         else:
             shown["values"] = [given] if given else []
     if "components" in field:
-        shown["components"] = filled(field["components"], values)
+        shown["components"] = fill_form(field["components"], values)
     if "component" in field:
-        (shown["component"],) = filled([field["component"]], values)
+        (shown["component"],) = fill_form([field["component"]], values)
     return shown
 
 
 def _check_fits(field: Json, value: str) -> None:
     if not value and field.get("required", True):
-        raise Impossible(f"The field {field['custom_id']!r} is required.")
+        raise ImpossibleAction(f"The field {field['custom_id']!r} is required.")
     if len(value) > (field.get("max_length") or LONGEST_FIELD):
-        raise Impossible(f"The field {field['custom_id']!r} takes no more text.")
+        raise ImpossibleAction(f"The field {field['custom_id']!r} takes no more text.")

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from adapters.discord.simulator import components, interactions, messages, threads
-from adapters.discord.simulator.drafts import Draft, Upload
-from adapters.discord.simulator.errors import Json, Refused
+from adapters.discord.simulator.errors import ApiError, Json
+from adapters.discord.simulator.message_drafts import Draft, Upload
 from adapters.discord.simulator.model import (
     Channel,
     ChannelType,
@@ -21,7 +21,7 @@ from adapters.discord.simulator.model import (
 from adapters.discord.simulator.permissions import Permission, may, sending
 from adapters.discord.simulator.world import World
 from adapters.discord.testing import inputs
-from adapters.discord.testing.inputs import File, Impossible
+from adapters.discord.testing.inputs import File, ImpossibleAction
 
 LONGEST = 4000
 """Characters that a person with a subscription may write."""
@@ -73,7 +73,7 @@ class Person:
         uploads = {str(n): Upload(*each) for n, each in enumerate(files)}
         reference: Json | None = reply_to and {"message_id": str(reply_to.id)}
         if reply_to is not None and reply_to.channel is not channel:
-            raise Impossible("A reply stands in the channel of what it answers.")
+            raise ImpossibleAction("A reply stands in the channel of what it answers.")
         return self._posts(channel, Draft(content=text, uploads=uploads, reference=reference))
 
     async def mentions(self, channel: Channel, text: str, **how: Any) -> Message:
@@ -129,7 +129,7 @@ class Person:
         """Begin a post in a forum."""
         self._must(forum, Permission.SEND_MESSAGES)
         if forum.type is not ChannelType.FORUM:
-            raise Impossible(f"#{forum.name} is no forum.")
+            raise ImpossibleAction(f"#{forum.name} is no forum.")
         uploads = {str(n): Upload(*each) for n, each in enumerate(files)}
         draft = Draft(content=text, uploads=uploads)
         with _as_a_client():
@@ -154,10 +154,10 @@ class Person:
         """Use a slash command: its name, with sub-commands after a space, and its options."""
         name, *path = command.split()
         registered = self._command(channel, name, 1)
-        data, known = inputs.about(registered), registered
+        data, known = inputs.command_data(registered), registered
         level = data
         for sub in path:
-            known = inputs.named(known, sub)
+            known = inputs.find_option(known, sub)
             inner: Json = {"name": sub, "type": known["type"], "options": []}
             level["options"] = [inner]
             level = inner
@@ -168,14 +168,14 @@ class Person:
     async def completes(self, channel: Channel, command: str, **options: Any) -> Interaction:
         """Type into an option of a slash command that offers choices; the last one is in focus."""
         registered = self._command(channel, command, 1)
-        data = inputs.about(registered)
+        data = inputs.command_data(registered)
         data["options"] = self._options(channel, data, registered, options)
         data["options"][-1]["focused"] = True
         return self._begin(InteractionType.AUTOCOMPLETE, channel, data, command=command)
 
     async def menu(self, message: Message, command: str) -> Interaction:
         """Use a command from a message's context menu."""
-        data = inputs.about(self._command(message.channel, command, 3))
+        data = inputs.command_data(self._command(message.channel, command, 3))
         shown = self._world.shows.message(message)
         data |= {
             "target_id": str(message.id),
@@ -187,7 +187,9 @@ class Person:
         """Click a button, named by its custom id or its label."""
         found = self._component(message, button)
         if found["type"] != components.BUTTON or not found.get("custom_id"):
-            raise Impossible(f"{button!r} can't be clicked so that the application hears of it.")
+            raise ImpossibleAction(
+                f"{button!r} can't be clicked so that the application hears of it."
+            )
         data: Json = {
             "custom_id": found["custom_id"],
             "component_type": found["type"],
@@ -206,30 +208,34 @@ class Person:
         """Choose from a select, named by its custom id or placeholder: labels, people ..."""
         found = self._component(message, select)
         if found["type"] not in components.SELECTS:
-            raise Impossible(f"{select!r} is no select.")
+            raise ImpossibleAction(f"{select!r} is no select.")
         if not found["min_values"] <= len(values) <= found["max_values"]:
-            raise Impossible(f"{select!r} takes {found['min_values']} to {found['max_values']}.")
+            raise ImpossibleAction(
+                f"{select!r} takes {found['min_values']} to {found['max_values']}."
+            )
         data: Json = {
             "custom_id": found["custom_id"],
             "component_type": found["type"],
             "id": found["id"],
         }
         chosen = [_user_of(each) for each in values]
-        data["values"] = [inputs.choice(message.channel, data, found, each) for each in chosen]
+        data["values"] = [
+            inputs.chosen_value(message.channel, data, found, each) for each in chosen
+        ]
         return self._begin(InteractionType.COMPONENT, message.channel, data, message)
 
     async def submits(self, interaction: Interaction, **values: str) -> Interaction:
         """Fill in the form that an interaction was answered with; names are custom ids."""
         modal = interaction.modal
         if modal is None:
-            raise Impossible("The application has shown no form.")
+            raise ImpossibleAction("The application has shown no form.")
         known = components.custom_ids(modal["components"])
         for name in values:
             if name not in known:
-                raise Impossible(f"The form has no field {name!r}.")
+                raise ImpossibleAction(f"The form has no field {name!r}.")
         data: Json = {
             "custom_id": modal["custom_id"],
-            "components": inputs.filled(modal["components"], values),
+            "components": inputs.fill_form(modal["components"], values),
         }
         return self._begin(InteractionType.MODAL, interaction.channel, data, interaction.message)
 
@@ -249,22 +255,22 @@ class Person:
 
     def _must(self, channel: Channel, needed: int) -> None:
         if channel.deleted:
-            raise Impossible("The channel is deleted.")
+            raise ImpossibleAction("The channel is deleted.")
         if not may(channel, self.user, Permission.VIEW_CHANNEL | needed):
-            raise Impossible(f"{self.name} lacks {Permission(needed)!r} in {channel.name!r}.")
+            raise ImpossibleAction(f"{self.name} lacks {Permission(needed)!r} in {channel.name!r}.")
 
     def _own(self, message: Message) -> None:
         if message.author is not self.user or message.deleted:
-            raise Impossible("Only an own message that is still there can be edited.")
+            raise ImpossibleAction("Only an own message that is still there can be edited.")
 
     def _component(self, message: Message, name: str) -> Json:
         if message.deleted or message not in self.sees(message.channel):
-            raise Impossible(f"{self.name} does not see the message.")
-        found = components.labelled(message.components, name)
+            raise ImpossibleAction(f"{self.name} does not see the message.")
+        found = components.find_component(message.components, name)
         if found is None:
-            raise Impossible(f"The message has no {name!r}: {message.components}")
+            raise ImpossibleAction(f"The message has no {name!r}: {message.components}")
         if found.get("disabled"):
-            raise Impossible(f"{name!r} is disabled.")
+            raise ImpossibleAction(f"{name!r} is disabled.")
         return found
 
     def _command(self, channel: Channel, name: str, kind: int) -> Json:
@@ -274,9 +280,9 @@ class Person:
             if command["name"] == name and command["type"] == kind:
                 needed = command["default_member_permissions"]
                 if needed is not None and channel.guild and not self._has(channel, int(needed)):
-                    raise Impossible(f"{self.name} may not use {name!r}.")
+                    raise ImpossibleAction(f"{self.name} may not use {name!r}.")
                 return command
-        raise Impossible(f"No command {name!r} of this kind is registered here.")
+        raise ImpossibleAction(f"No command {name!r} of this kind is registered here.")
 
     def _has(self, channel: Channel, needed: int) -> bool:
         # Nothing needed means: administrators alone.
@@ -284,14 +290,16 @@ class Person:
 
     def _options(self, channel: Channel, data: Json, known: Json, given: Json) -> list[Json]:
         return [
-            inputs.option(self._world, channel, data, inputs.named(known, name), _user_of(value))
+            inputs.option_data(
+                self._world, channel, data, inputs.find_option(known, name), _user_of(value)
+            )
             for name, value in given.items()
         ]
 
     def _posts(self, channel: Channel, draft: Draft) -> Message:
         said = draft.content or ""
         if len(said) > LONGEST or not (said.strip() or draft.uploads or draft.reference):
-            raise Impossible(f"A message has 1 to {LONGEST} characters.")
+            raise ImpossibleAction(f"A message has 1 to {LONGEST} characters.")
         with _as_a_client():
             return messages.post(self._world, channel, self.user, draft)
 
@@ -304,5 +312,5 @@ def _user_of(value: Any) -> Any:
 def _as_a_client() -> Generator[None]:
     try:
         yield
-    except Refused as refused:
-        raise Impossible(refused.message) from refused
+    except ApiError as refused:
+        raise ImpossibleAction(refused.message) from refused

@@ -21,7 +21,6 @@ from adapters.discord.simulator import interactions, messages, threads
 from adapters.discord.simulator.calls import Call
 from adapters.discord.simulator.errors import Json
 from adapters.discord.simulator.gateway import Gateway
-from adapters.discord.simulator.limits import Limits
 from adapters.discord.simulator.model import (
     Channel,
     ChannelType,
@@ -32,6 +31,7 @@ from adapters.discord.simulator.model import (
     User,
 )
 from adapters.discord.simulator.permissions import named
+from adapters.discord.simulator.rate_limits import RateLimits
 from adapters.discord.simulator.server import Server
 from adapters.discord.simulator.world import Typing, World
 from adapters.discord.testing.faults import Faults
@@ -50,7 +50,7 @@ class DiscordSimulator:
         self.world = World()
         self.gateway = Gateway(self.world, self.token)
         self.home = self.world.guild("home")
-        limits = Limits(self.world.clock)
+        limits = RateLimits(self.world.clock)
         self.faults = Faults(limits)
         """What goes wrong with requests."""
         self._server = Server(self.world, self.gateway, limits, self.token, self.faults.meet)
@@ -82,7 +82,7 @@ class DiscordSimulator:
         return self.world.cdn.url
 
     @property
-    def limits(self) -> Limits:
+    def limits(self) -> RateLimits:
         """The limits of requests."""
         return self._server.limits
 

@@ -49,7 +49,7 @@ class Console(simulation.Console):
             "react": self._react,
             "stop": self._stop,
             "submit": self._submit,
-            "thread": self._go,
+            "thread": self._enter_thread,
             "upload": self._upload,
         }
         super().__init__(write, commands)
@@ -66,7 +66,7 @@ class Console(simulation.Console):
         thread = f" in {self._screen.number(self._thread)}" if self._thread else ""
         return f"{self._who.name} {place}{thread}> "
 
-    async def _says(self, text: str) -> None:
+    async def _post(self, text: str) -> None:
         await self._who.says(self._where, text, thread=self._thread or "")
 
     async def _slash(self, line: str) -> None:
@@ -83,7 +83,7 @@ class Console(simulation.Console):
         place = self._who.direct if name == "dm" else self._slack.channel(name).name
         self._where, self._thread = place, None
 
-    async def _go(self, number: str) -> None:
+    async def _enter_thread(self, number: str) -> None:
         self._thread = None
         if number:
             channel, message = self._slack.find(self._screen.message(number))

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from adapters.simulation import screen as simulation
-from adapters.simulation.screen import Printed
+from adapters.simulation.screen import PrintedMessage
 from adapters.slack.simulator.state import Channel, Message, View
 from adapters.slack.testing.people import Person
 from adapters.slack.testing.record import Record
-from adapters.slack.testing.shown import Shown, show
+from adapters.slack.testing.rendered_message import RenderedMessage, render_message
 
 
 class Screen(simulation.Screen[Message]):
@@ -25,7 +25,7 @@ class Screen(simulation.Screen[Message]):
         """The number of a message that was shown."""
         return self._printed[message.ts].number
 
-    def _look(self) -> None:
+    def _write_news(self) -> None:
         for workspace in self._slack.world.workspaces.values():
             for channel in workspace.channels.values():
                 for message in sorted(channel.messages.values(), key=lambda each: float(each.ts)):
@@ -37,18 +37,22 @@ class Screen(simulation.Screen[Message]):
     def _show(self, channel: Channel, message: Message) -> None:
         if message.hidden:
             if message.ts in self._printed:
-                self._strike(self._printed[message.ts])
+                self._write_deletion(self._printed[message.ts])
             return
-        printed = self._print(message.ts, message)
-        shown = show(message, self._slack.world.user(message.user).name)
+        printed = self._printed_message(message.ts, message)
+        shown = render_message(message, self._slack.world.user(message.user).name)
         lines = list(_lines(shown, self._slack.names))
         if lines == printed.lines:
             return
         self._head(channel, message, shown, printed)
-        self._grow(printed, lines)
+        self._write_lines(printed, lines)
 
     def _head(
-        self, channel: Channel, message: Message, shown: Shown, printed: Printed[Message]
+        self,
+        channel: Channel,
+        message: Message,
+        shown: RenderedMessage,
+        printed: PrintedMessage[Message],
     ) -> None:
         if self._last is message and shown.stream:
             return
@@ -83,7 +87,7 @@ class Screen(simulation.Screen[Message]):
             self._line("  (the modal is closed)")
 
 
-def _lines(shown: Shown, names: dict[str, str]) -> Iterable[str]:
+def _lines(shown: RenderedMessage, names: dict[str, str]) -> Iterable[str]:
     text = shown.text
     for identity, name in names.items():
         text = text.replace(f"<@{identity}>", f"@{name}")

@@ -12,7 +12,7 @@ from adapters.slack.simulator.call import Call, Method
 from adapters.slack.simulator.errors import ApiError
 from adapters.slack.simulator.methods import METHODS
 from adapters.slack.simulator.state import Json
-from adapters.slack.simulator.wire import answer, read_call
+from adapters.slack.simulator.wire import json_answer, read_call
 from adapters.slack.simulator.world import Grant, World
 
 Run: TypeAlias = Callable[[Call], Json]
@@ -39,7 +39,7 @@ class Api:
                 bad = await self._disturb(request, call, self._run)
                 if bad is not None:
                     return bad
-            return answer(call, self._run(call))
+            return json_answer(call, self._run(call))
         finally:
             self._world.changed()
 

@@ -58,7 +58,7 @@ INTERACTIVE = frozenset(
 )
 
 
-def checked_markdown(text: str) -> str:
+def check_markdown(text: str) -> str:
     """The text, if it is not too long."""
     if len(text) > LONGEST_MARKDOWN:
         raise ApiError("msg_too_long")
@@ -82,7 +82,7 @@ def check_blocks(blocks: Sequence[Json], *, most: int = MOST_BLOCKS) -> None:
     """Refuse blocks that Slack would refuse, naming the places."""
     if len(blocks) > most:
         raise ApiError("msg_blocks_too_many")
-    wrong = [f"{what} [json-pointer:/blocks{path}]" for path, what in _mistakes(blocks)]
+    wrong = [f"{what} [json-pointer:/blocks{path}]" for path, what in _find_mistakes(blocks)]
     if wrong:
         messages = [f"[ERROR] {each}" for each in wrong]
         raise ApiError("invalid_blocks", errors=wrong, response_metadata={"messages": messages})
@@ -90,22 +90,22 @@ def check_blocks(blocks: Sequence[Json], *, most: int = MOST_BLOCKS) -> None:
         raise ApiError("msg_blocks_too_long")
 
 
-def as_kept(blocks: Sequence[Json]) -> list[Json]:
+def stored_blocks(blocks: Sequence[Json]) -> list[Json]:
     """Blocks as Slack keeps them: with the ids and flags that were left out."""
-    kept: list[Json] = [_filled(block, f"b{number}") for number, block in enumerate(blocks)]
+    kept: list[Json] = [_fill_defaults(block, f"b{number}") for number, block in enumerate(blocks)]
     for number, block in enumerate(kept):
         block.setdefault("block_id", f"b{number}")
     return kept
 
 
-def _filled(value: Any, place: str) -> Any:
+def _fill_defaults(value: Any, place: str) -> Any:
     if isinstance(value, list):
         items = cast("list[object]", value)
-        return [_filled(each, f"{place}-{number}") for number, each in enumerate(items)]
+        return [_fill_defaults(each, f"{place}-{number}") for number, each in enumerate(items)]
     if not isinstance(value, dict):
         return value
     fields = cast("Json", value)
-    filled = {name: _filled(each, f"{place}-{name}") for name, each in fields.items()}
+    filled = {name: _fill_defaults(each, f"{place}-{name}") for name, each in fields.items()}
     match fields.get("type"):
         case "plain_text":
             filled.setdefault("emoji", True)
@@ -132,7 +132,7 @@ def texts(value: object) -> Iterator[str]:
             yield from texts(each)
 
 
-def _mistakes(blocks: Sequence[Json]) -> Iterator[tuple[str, str]]:
+def _find_mistakes(blocks: Sequence[Json]) -> Iterator[tuple[str, str]]:
     seen: set[str] = set()
     for number, block in enumerate(blocks):
         path = f"/{number}"
@@ -149,11 +149,11 @@ def _mistakes(blocks: Sequence[Json]) -> Iterator[tuple[str, str]]:
             seen.add(identity)
         if (check := _CHECKS.get(str(kind))) is not None:
             yield from check(block, path)
-        for place, element in _elements(block, path):
-            yield from _element(element, place)
+        for place, element in _interactive_elements(block, path):
+            yield from _check_element(element, place)
 
 
-def _long(path: str, text: object, most: int) -> Iterator[tuple[str, str]]:
+def _check_text(path: str, text: object, most: int) -> Iterator[tuple[str, str]]:
     """A text object, or plain text, that must be there and not be too long."""
     value = cast("Json", text).get("text") if isinstance(text, dict) else text
     if not isinstance(value, str) or not value:
@@ -166,49 +166,49 @@ def _section(block: Json, path: str) -> Iterator[tuple[str, str]]:
     if "text" not in block and "fields" not in block:
         yield path, "must have text or fields"
     if "text" in block:
-        yield from _long(f"{path}/text", block["text"], 3000)
+        yield from _check_text(f"{path}/text", block["text"], 3000)
     fields = cast("list[object]", block.get("fields", []))
     if len(fields) > MOST_FIELDS:
         yield f"{path}/fields", "must have at most 10 items"
     for number, each in enumerate(fields):
-        yield from _long(f"{path}/fields/{number}", each, 2000)
+        yield from _check_text(f"{path}/fields/{number}", each, 2000)
 
 
 def _header(block: Json, path: str) -> Iterator[tuple[str, str]]:
-    yield from _long(f"{path}/text", block.get("text"), 150)
+    yield from _check_text(f"{path}/text", block.get("text"), 150)
     if cast("Json", block.get("text") or {}).get("type") != "plain_text":
         yield f"{path}/text/type", "must be plain_text"
 
 
 def _context(block: Json, path: str) -> Iterator[tuple[str, str]]:
-    yield from _some(block.get("elements"), f"{path}/elements", 10)
+    yield from _check_count(block.get("elements"), f"{path}/elements", 10)
 
 
 def _actions(block: Json, path: str) -> Iterator[tuple[str, str]]:
-    yield from _some(block.get("elements"), f"{path}/elements", 25)
+    yield from _check_count(block.get("elements"), f"{path}/elements", 25)
 
 
 def _context_actions(block: Json, path: str) -> Iterator[tuple[str, str]]:
-    yield from _some(block.get("elements"), f"{path}/elements", 5)
+    yield from _check_count(block.get("elements"), f"{path}/elements", 5)
 
 
 def _markdown(block: Json, path: str) -> Iterator[tuple[str, str]]:
-    yield from _long(f"{path}/text", block.get("text"), LONGEST_MARKDOWN)
+    yield from _check_text(f"{path}/text", block.get("text"), LONGEST_MARKDOWN)
 
 
 def _task_card(block: Json, path: str) -> Iterator[tuple[str, str]]:
-    yield from _long(f"{path}/title", block.get("title"), 3000)
+    yield from _check_text(f"{path}/title", block.get("title"), 3000)
     if block.get("status") not in (None, "pending", "in_progress", "complete", "error"):
         yield f"{path}/status", "unknown status"
 
 
 def _input(block: Json, path: str) -> Iterator[tuple[str, str]]:
-    yield from _long(f"{path}/label", block.get("label"), 2000)
+    yield from _check_text(f"{path}/label", block.get("label"), 2000)
     if not isinstance(block.get("element"), dict):
         yield f"{path}/element", "missing"
 
 
-def _some(items: object, path: str, most: int) -> Iterator[tuple[str, str]]:
+def _check_count(items: object, path: str, most: int) -> Iterator[tuple[str, str]]:
     count = len(cast("list[object]", items)) if isinstance(items, list) else 0
     if count == 0:
         yield path, "no fewer than 1 items"
@@ -228,7 +228,7 @@ _CHECKS: dict[str, Callable[[Json, str], Iterator[tuple[str, str]]]] = {
 }
 
 
-def _elements(block: Json, path: str) -> Iterator[tuple[str, Json]]:
+def _interactive_elements(block: Json, path: str) -> Iterator[tuple[str, Json]]:
     """The interactive elements of a block, with where they are."""
     if block["type"] in ("actions", "context_actions"):
         for number, each in enumerate(cast("list[Json]", block.get("elements") or [])):
@@ -238,18 +238,18 @@ def _elements(block: Json, path: str) -> Iterator[tuple[str, Json]]:
             yield f"{path}/{name}", cast("Json", each)
 
 
-def _element(element: Json, path: str) -> Iterator[tuple[str, str]]:
+def _check_element(element: Json, path: str) -> Iterator[tuple[str, str]]:
     """What is wrong with a button, a menu or a field."""
     limits: list[tuple[str, Any, int]] = [("action_id", element.get("action_id"), LONGEST_ID)]
     if element.get("type") == "button":
-        yield from _long(f"{path}/text", element.get("text"), 75)
+        yield from _check_text(f"{path}/text", element.get("text"), 75)
         limits.append(("value", element.get("value"), 2000))
         limits.append(("url", element.get("url"), 3000))
     options = cast("list[Json]", element.get("options") or [])
     if len(options) > MOST_OPTIONS:
         yield f"{path}/options", "no more than 100 items"
     for number, option in enumerate(options):
-        yield from _long(f"{path}/options/{number}/text", option.get("text"), 75)
+        yield from _check_text(f"{path}/options/{number}/text", option.get("text"), 75)
         limits.append((f"options/{number}/value", option.get("value"), 150))
     for name, value, most in limits:
         if isinstance(value, str) and len(value) > most:

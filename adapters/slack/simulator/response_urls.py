@@ -7,7 +7,7 @@ from typing import Any
 
 from aiohttp import web
 
-from adapters.slack.simulator.blocks import as_kept, check_blocks
+from adapters.slack.simulator.blocks import check_blocks, stored_blocks
 from adapters.slack.simulator.errors import ApiError
 from adapters.slack.simulator.state import Json, Message
 from adapters.slack.simulator.world import ResponseUrl, World
@@ -47,7 +47,7 @@ class ResponseUrls:
             clicked.hidden = True
         elif clicked is not None and body.get("replace_original"):
             before = clicked.json()
-            clicked.text, clicked.blocks = body.get("text", ""), as_kept(blocks)
+            clicked.text, clicked.blocks = body.get("text", ""), stored_blocks(blocks)
             if not clicked.ephemeral:
                 world.changed_message(channel, clicked, before)
         else:
@@ -59,7 +59,7 @@ class ResponseUrls:
                 user=bot.id,
                 team=reply.workspace,
                 text=body.get("text", ""),
-                blocks=as_kept(blocks),
+                blocks=stored_blocks(blocks),
                 bot_id=bot.bot_id,
                 app_id=bot.app_id,
                 thread_ts=body.get("thread_ts", ""),

@@ -254,11 +254,11 @@ class Sockets:
                 with contextlib.suppress(ClientConnectionResetError):
                     await connection.socket.pong(cast("bytes", message.data))
             elif message.type == WSMsgType.TEXT:
-                self._take(connection, cast("str", message.data))
+                self._receive(connection, cast("str", message.data))
             elif message.type == WSMsgType.ERROR:
                 return
 
-    def _take(self, connection: Connection, text: str) -> None:
+    def _receive(self, connection: Connection, text: str) -> None:
         frame: Any = json.loads(text)
         identity = str(frame.get("envelope_id", ""))
         if identity not in connection.sent:

@@ -59,7 +59,7 @@ def _fields(form: Mapping[str, Any]) -> Json:
     }
 
 
-def answer(call: Call, body: Json) -> web.Response:
+def json_answer(call: Call, body: Json) -> web.Response:
     """Answer a call, with the headers that go with it."""
     headers: dict[str, str] = {}
     if call.status == HTTPStatus.TOO_MANY_REQUESTS:
@@ -72,14 +72,14 @@ def answer(call: Call, body: Json) -> web.Response:
     return web.json_response(body, status=call.status, headers=headers)
 
 
-def cut(request: web.Request) -> web.StreamResponse:
+def reset_connection(request: web.Request) -> web.StreamResponse:
     """Reset the connection; what is returned goes nowhere."""
     if request.transport is not None:
         request.transport.abort()
     return web.Response()
 
 
-async def truncate(request: web.Request, text: str) -> web.StreamResponse:
+async def truncate_answer(request: web.Request, text: str) -> web.StreamResponse:
     """Send half of an answer, and hang up."""
     response = web.StreamResponse(headers={"Content-Type": "application/json"})
     response.content_length = len(text)

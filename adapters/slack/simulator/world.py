@@ -12,7 +12,7 @@ from adapters.slack.simulator.clock import Clock
 from adapters.slack.simulator.deliveries import Deliveries, Delivery, DeliveryKind
 from adapters.slack.simulator.errors import ApiError
 from adapters.slack.simulator.quota import EventQuota
-from adapters.slack.simulator.rates import Rates
+from adapters.slack.simulator.rate_limits import RateLimits
 from adapters.slack.simulator.settings import AppSettings
 from adapters.slack.simulator.state import (
     SLACKBOT,
@@ -77,7 +77,7 @@ class World:
     def __init__(self, app: AppSettings, clock: Clock, *, rates: bool) -> None:
         self.app = app
         self.clock = clock
-        self.rates = Rates(clock, enforced=rates)
+        self.rates = RateLimits(clock, enforced=rates)
         self.base = ""
         """The URL that the simulator is reached at."""
         self.workspaces: dict[str, Workspace] = {}
@@ -234,7 +234,7 @@ class World:
             "event_ts": now,
             "channel_type": channel.kind,
         }
-        self._tell(channel, event)
+        self._publish(channel, event)
 
     def delete(self, channel: Channel, message: Message) -> None:
         """Delete a message, and tell of it. A root with replies leaves a tombstone, which goes with
@@ -264,7 +264,7 @@ class World:
             "event_ts": now,
             "channel_type": channel.kind,
         }
-        self._tell(channel, event)
+        self._publish(channel, event)
 
     def new_message(self, channel: Channel, message: Message) -> None:
         """Tell of a message that is new, by its echo where the app itself wrote it."""
@@ -281,9 +281,9 @@ class World:
         author_team = self.user(message.user).team if message.user else message.team
         if author_team != channel.team or channel.shared:
             event |= {"user_team": author_team, "source_team": author_team}
-        self._tell(channel, event)
+        self._publish(channel, event)
 
-    def _tell(self, channel: Channel, event: Json) -> None:
+    def _publish(self, channel: Channel, event: Json) -> None:
         """Tell of what happened in a channel, through the first workspace that has the app."""
         for workspace in (channel.team, *sorted(channel.shared)):
             if self.installed(workspace):

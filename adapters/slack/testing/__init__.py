@@ -5,34 +5,34 @@ from adapters.slack.simulator.deliveries import Delivery
 from adapters.slack.simulator.settings import AppSettings
 from adapters.slack.simulator.world import HOME
 from adapters.slack.testing.faults import (
+    ConnectionReset,
     Delay,
     Fault,
-    Garbled,
-    Limited,
-    Refused,
-    Reset,
+    MalformedAnswer,
+    Refusal,
     ServerError,
-    Truncated,
+    TooManyRequests,
+    TruncatedAnswer,
 )
 from adapters.slack.testing.people import Person
-from adapters.slack.testing.shown import Shown
+from adapters.slack.testing.rendered_message import RenderedMessage
 from adapters.slack.testing.simulator import SlackSimulator
 
 __all__ = [
     "HOME",
     "AppSettings",
+    "ConnectionReset",
     "Delay",
     "Delivery",
     "Fault",
-    "Garbled",
-    "Limited",
+    "MalformedAnswer",
     "Person",
     "RealClock",
-    "Refused",
-    "Reset",
+    "Refusal",
+    "RenderedMessage",
     "ServerError",
-    "Shown",
     "SlackSimulator",
-    "Truncated",
+    "TooManyRequests",
+    "TruncatedAnswer",
     "VirtualClock",
 ]

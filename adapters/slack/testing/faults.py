@@ -14,11 +14,11 @@ from adapters.slack.simulator.api import Run
 from adapters.slack.simulator.call import Call
 from adapters.slack.simulator.clock import Clock, sleep
 from adapters.slack.simulator.state import Json
-from adapters.slack.simulator.wire import answer, cut, truncate
+from adapters.slack.simulator.wire import json_answer, reset_connection, truncate_answer
 
 
 @dataclass(frozen=True)
-class Refused:
+class Refusal:
     """The method answers `ok: false` with this error, and nothing was done."""
 
     error: str
@@ -26,7 +26,7 @@ class Refused:
 
 
 @dataclass(frozen=True)
-class Limited:
+class TooManyRequests:
     """Too many calls. As HTTP 429 with `ratelimited`, or, `plainly`, as HTTP 200 with
     `rate_limited`, which the message methods know too.
     """
@@ -44,7 +44,7 @@ class ServerError:
 
 
 @dataclass(frozen=True)
-class Reset:
+class ConnectionReset:
     """The connection is reset before an answer came. `applied`: after the call had its effect."""
 
     applied: bool = False
@@ -62,16 +62,24 @@ class Delay:
 
 
 @dataclass(frozen=True)
-class Truncated:
+class TruncatedAnswer:
     """The call is done, and its answer breaks off in the middle."""
 
 
 @dataclass(frozen=True)
-class Garbled:
+class MalformedAnswer:
     """The call is done, and its answer is no JSON."""
 
 
-Fault: TypeAlias = Refused | Limited | ServerError | Reset | Delay | Truncated | Garbled
+Fault: TypeAlias = (
+    Refusal
+    | TooManyRequests
+    | ServerError
+    | ConnectionReset
+    | Delay
+    | TruncatedAnswer
+    | MalformedAnswer
+)
 
 
 class Faults(FaultPlan[Fault, Call]):
@@ -83,44 +91,46 @@ class Faults(FaultPlan[Fault, Call]):
 
     async def meet(self, request: web.Request, call: Call, run: Run) -> web.StreamResponse | None:
         """Refuse, or answer badly before or after the effect, as it was ordered."""
-        fault = self.next(call)
+        fault = self.next_fault(call)
         if fault is None:
             return None
         call.fault = type(fault).__name__
         match fault:
-            case Refused(error, body):
+            case Refusal(error, body):
                 return _refuse(call, error, body)
-            case Limited(retry_after, plainly):
+            case TooManyRequests(retry_after, plainly):
                 call.status = HTTPStatus.OK if plainly else HTTPStatus.TOO_MANY_REQUESTS
                 error = "rate_limited" if plainly else "ratelimited"
                 return _refuse(call, error, {"retry_after": retry_after})
-            case ServerError(_, applied) | Reset(applied):
+            case ServerError(_, applied) | ConnectionReset(applied):
                 if applied:
                     run(call)
             case Delay(seconds, applied):
                 done = run(call) if applied else None
                 await sleep(self._clock, seconds)
-                return answer(call, run(call) if done is None else done)
-            case Truncated() | Garbled():
+                return json_answer(call, run(call) if done is None else done)
+            case TruncatedAnswer() | MalformedAnswer():
                 pass
-        return await _break(request, call, fault, run)
+        return await _break_answer(request, call, fault, run)
 
 
-async def _break(request: web.Request, call: Call, fault: Fault, run: Run) -> web.StreamResponse:
+async def _break_answer(
+    request: web.Request, call: Call, fault: Fault, run: Run
+) -> web.StreamResponse:
     """Answer so that no client can read it."""
     match fault:
         case ServerError(status):
             call.status = status
             return web.Response(status=status, text="upstream failure")
-        case Truncated():
-            return await truncate(request, json.dumps(run(call)))
-        case Garbled():
+        case TruncatedAnswer():
+            return await truncate_answer(request, json.dumps(run(call)))
+        case MalformedAnswer():
             run(call)
             return web.Response(text="<html>down</html>", content_type="application/json")
         case _:
-            return cut(request)
+            return reset_connection(request)
 
 
 def _refuse(call: Call, error: str, body: Json) -> web.Response:
     call.error = error
-    return answer(call, {"ok": False, "error": error, **body})
+    return json_answer(call, {"ok": False, "error": error, **body})

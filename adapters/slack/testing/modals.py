@@ -9,7 +9,7 @@ from adapters.slack.simulator.errors import ApiError
 from adapters.slack.simulator.methods.views import (
     add_view,
     change_view,
-    checked_view,
+    check_view,
     close_all,
     view_json,
     view_stack,
@@ -144,7 +144,7 @@ class Modals:
 
     def _given(self, response: Json) -> Json:
         try:
-            return checked_view(response.get("view"))
+            return check_view(response.get("view"))
         except ApiError as error:
             raise LookupError(
                 f"the app answered with a view that is refused: {error.body}"

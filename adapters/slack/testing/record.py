@@ -7,7 +7,7 @@ from adapters.slack.simulator.deliveries import Delivery
 from adapters.slack.simulator.server import SlackServer
 from adapters.slack.simulator.state import Message, Session
 from adapters.slack.testing.people import Person
-from adapters.slack.testing.shown import Shown, show
+from adapters.slack.testing.rendered_message import RenderedMessage, render_message
 from adapters.slack.testing.stage import Stage
 
 
@@ -18,17 +18,17 @@ class Record(Stage):
         super().__init__(server.world)
         self._server = server
 
-    def messages(self, channel: str, thread: str | Message = "") -> list[Shown]:
+    def messages(self, channel: str, thread: str | Message = "") -> list[RenderedMessage]:
         """What a channel shows, or one of its threads, the oldest first."""
         place = self.channel(channel)
         root = thread.root if isinstance(thread, Message) else thread
         found = place.thread(root) if root else place.visible()
-        return [show(each, self.world.user(each.user).name) for each in found]
+        return [render_message(each, self.world.user(each.user).name) for each in found]
 
-    def private(self, person: Person) -> list[Shown]:
+    def private(self, person: Person) -> list[RenderedMessage]:
         """What one person alone was shown."""
         return [
-            show(message, self.world.user(message.user).name)
+            render_message(message, self.world.user(message.user).name)
             for workspace in self.world.workspaces.values()
             for channel in workspace.channels.values()
             for message in channel.messages.values()

@@ -94,7 +94,7 @@ class SlackSimulator(Record):
 
     def fail(self, method: str, fault: Fault, *, skip: int = 0, times: int = 1) -> None:
         """Let calls of a method fail ("*" is every method), after `skip` that do not."""
-        self.faults.order(fault, lambda call: method in (call.method, "*"), skip=skip, times=times)
+        self.faults.add(fault, lambda call: method in (call.method, "*"), skip=skip, times=times)
 
     async def until(self, condition: Callable[[], object], within: float | None = 30.0) -> None:
         """Wait until a condition holds. Raises TimeoutError after `within` real seconds."""

@@ -17,13 +17,13 @@ from textual.containers import Horizontal, Vertical
 from textual.screen import Screen
 
 from adapters.terminal.commands import Commands
-from adapters.terminal.errors import told
+from adapters.terminal.errors import notify_errors
 from adapters.terminal.history import History
 from adapters.terminal.key_guard import TypingGuard
 from adapters.terminal.redraw_pace import Pace
-from adapters.terminal.screens.actions import Doing
-from adapters.terminal.screens.answering import Answering
-from adapters.terminal.screens.thread_view import SECOND_PRESS, Picture
+from adapters.terminal.screens.answer_focus import AnswerFocus
+from adapters.terminal.screens.command_runner import CommandRunner
+from adapters.terminal.screens.thread_view import SECOND_PRESS, ThreadView
 from adapters.terminal.widgets.composer import Composer
 from adapters.terminal.widgets.palette import Palette
 from adapters.terminal.widgets.request_card import RequestCard
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from adapters.terminal.conversation import Conversation
     from adapters.terminal.settings import Settings
     from adapters.terminal.widgets.entries import Card
-    from adapters.terminal.widgets.session_list import SessionList
+    from adapters.terminal.widgets.thread_list import ThreadList
     from gateway.client import AnswerKind, Client
 
 SIDE_REFRESH = 10.0
@@ -66,14 +66,14 @@ class ChatScreen(Screen[None]):
         self._settings = settings
         self._clock = settings.clock or asyncio.get_running_loop()
         self._guard = TypingGuard(self._clock)
-        self._picture = Picture(time=self._clock.time, now=settings.now)
+        self._view = ThreadView(time=self._clock.time, now=settings.now)
         self._main = Horizontal(id="main")
         self._palette = Palette()
         self._composer = Composer(History(settings.data_dir / "prompts.jsonl"), self._palette)
         self._card = RequestCard(self._guard, self._clock)
-        self._answering = Answering(self._composer, self._card, self._guard, self._clock)
-        self._doing = Doing(self, self, settings)
-        self._side: SessionList | None = None
+        self._answer_focus = AnswerFocus(self._composer, self._card, self._guard, self._clock)
+        self._commands = CommandRunner(self, self, settings)
+        self._side: ThreadList | None = None
         self._side_state: tuple[str, str, int] = ("", "", 0)
         """What the list of threads says of the open one."""
         self._pace = Pace(self._draw)
@@ -82,7 +82,7 @@ class ChatScreen(Screen[None]):
 
     def compose(self) -> ComposeResult:
         """The shell: what the first paint needs, and no more."""
-        picture = self._picture
+        picture = self._view
         yield picture.head
         with self._main, Vertical(id="thread"):
             with picture.place:
@@ -110,27 +110,27 @@ class ChatScreen(Screen[None]):
         A further client takes the place of one whose gateway is gone.
         """
         if self.conversation is not None:
-            self.conversation.carry_on(client)
+            self.conversation.replace_client(client)
             self._tell_owner()
             return
         from adapters.terminal.conversation import Conversation
-        from adapters.terminal.widgets.session_list import SessionList
+        from adapters.terminal.widgets.thread_list import ThreadList
 
-        await self._picture.begin()
+        await self._view.begin()
         offered = [(command.name, command.description) for command in client.commands()]
         self._palette.commands = Commands(offered)
         conversation = Conversation(
-            client, changed=self._pace.changed, opened=self._opened, lost=self._settings.lost
+            client, changed=self._pace.changed, opened=self._on_opened, lost=self._settings.lost
         )
         await conversation.start(thread=self._settings.thread, new=self._settings.new)
         self.conversation = conversation
-        self._side = SessionList(conversation, self._settings.now)
+        self._side = ThreadList(conversation, self._settings.now)
         self._side.id = "side"
         await self._main.mount(self._side, before=0)
         self.set_interval(SIDE_REFRESH, self._refresh_side)
         self._connected.set()
         self._tell_owner()
-        self._opened()
+        self._on_opened()
         self._pace.changed()
         self.run_worker(self._pace.run(), group="draw")
 
@@ -140,7 +140,7 @@ class ChatScreen(Screen[None]):
 
     # drawing
 
-    def _opened(self) -> None:
+    def _on_opened(self) -> None:
         """Another thread is shown: follow its events instead."""
         if self.conversation is not None:
             self.run_worker(self.conversation.follow(), group="events", exclusive=True)
@@ -158,9 +158,9 @@ class ChatScreen(Screen[None]):
         if (conversation := self.conversation) is None:
             return
         model = conversation.model
-        if self._picture.meet(model):
-            self._answering.close(())
-        await self._picture.draw(conversation)
+        if self._view.meet(model):
+            self._answer_focus.close(())
+        await self._view.draw(conversation)
         self._draw_status()
         self._composer.offer_back(bool(model.queued))
         self._palette.agents = conversation.agents
@@ -169,11 +169,11 @@ class ChatScreen(Screen[None]):
             self._side_state = state
             self._refresh_side()
         await self._card.show(requests)
-        self._answering.close(model.requests)
-        self._answering.offer()
+        self._answer_focus.close(model.requests)
+        self._answer_focus.offer()
 
     def _draw_status(self) -> None:
-        working = self._picture.draw_status(self.conversation)
+        working = self._view.draw_status(self.conversation)
         if self._tick is not None:
             (self._tick.resume if working else self._tick.pause)()
 
@@ -185,7 +185,7 @@ class ChatScreen(Screen[None]):
     # writing
 
     @on(Composer.Typed)
-    def _typed(self) -> None:
+    def _on_typed(self) -> None:
         self._guard.key()
 
     @on(Composer.Changed)
@@ -194,16 +194,16 @@ class ChatScreen(Screen[None]):
             if self._composer.purpose is None:
                 self._palette.suggest(self._composer.text)
             if not self._composer.text:
-                self._answering.offer()
+                self._answer_focus.offer()
 
     @on(Composer.Submitted)
-    def _submitted(self, event: Composer.Submitted) -> None:
+    def _on_submitted(self, event: Composer.Submitted) -> None:
         self._palette.suggest("")
         if event.purpose is not None:
             kind: AnswerKind = "deny" if event.purpose.kind == "note" else "text"
             self._answer(event.purpose.request, kind, event.text)
         elif local := self._palette.commands.local(event.text):
-            self._doing.run(*local)
+            self._commands.run(*local)
         else:
             self._send(event.text)
 
@@ -213,8 +213,8 @@ class ChatScreen(Screen[None]):
         await self._connected.wait()
         if self.conversation is None:
             return
-        self._picture.follow()
-        if not await self._told(self.conversation.send(text)) and not self._composer.text:
+        self._view.follow()
+        if not await self._attempt(self.conversation.send(text)) and not self._composer.text:
             self._composer.set_draft(text)
 
     def put_draft_aside(self) -> bool:
@@ -225,7 +225,7 @@ class ChatScreen(Screen[None]):
     @work(group="queue", exclusive=True)
     async def _edit_queued(self) -> None:
         """Take the newest waiting message back into the draft."""
-        text = await self._taken_back()
+        text = await self._restore_queued()
         if text and not self._composer.text:
             self._composer.set_draft(text)
 
@@ -233,36 +233,36 @@ class ChatScreen(Screen[None]):
     @work(group="queue", exclusive=True)
     async def _remove_queued(self) -> None:
         """Take the newest waiting message back for good."""
-        await self._taken_back()
+        await self._restore_queued()
 
-    async def _taken_back(self) -> str | None:
+    async def _restore_queued(self) -> str | None:
         if self.conversation is not None:
-            with told(self):
-                return await self.conversation.take_back()
+            with notify_errors(self):
+                return await self.conversation.withdraw_newest()
         return None
 
-    async def _told(self, doing: Awaitable[object]) -> bool:
+    async def _attempt(self, doing: Awaitable[object]) -> bool:
         """Whether it worked; if not, the person was told."""
-        with told(self):
+        with notify_errors(self):
             await doing
             return True
         return False
 
     # answering
 
-    @on(RequestCard.Wanted)
+    @on(RequestCard.FocusRequested)
     def action_answer(self) -> None:
         """Answer what the team asks."""
-        self._answering.take()
+        self._answer_focus.answer_open_request()
 
     @on(RequestCard.Typing)
-    def _typed_on_card(self, event: RequestCard.Typing) -> None:
-        self._answering.type(event.text)
+    def _on_typed_on_card(self, event: RequestCard.Typing) -> None:
+        self._answer_focus.type(event.text)
 
     @on(RequestCard.Decided)
-    def _decided(self, event: RequestCard.Decided) -> None:
+    def _on_decided(self, event: RequestCard.Decided) -> None:
         if event.choice == "deny":
-            self._answering.ask_for_note(event.item)
+            self._answer_focus.ask_for_note(event.item)
         else:
             self._answer(event.item.request, event.choice, event.text)
 
@@ -273,7 +273,7 @@ class ChatScreen(Screen[None]):
             return
         self._card.sent(request)
         taken = False
-        with told(self):
+        with notify_errors(self):
             refusal = await self.conversation.answer(request, kind, text)
             taken = refusal is None
             if refusal:
@@ -301,27 +301,27 @@ class ChatScreen(Screen[None]):
             self._press_stop()
 
     def _press_stop(self) -> None:
-        if self._picture.stop_key.press():
+        if self._view.stop_key.press():
             self.stop_team()
         else:
-            self._clock.call_later(SECOND_PRESS, self._disarmed)
+            self._clock.call_later(SECOND_PRESS, self._redraw_status)
         self._draw_status()
 
-    def _disarmed(self) -> None:
+    def _redraw_status(self) -> None:
         self.call_later(self._draw_status)
 
     @work(group="stop")
     async def stop_team(self) -> None:
         """Stop the running turn."""
         if self.conversation is not None:
-            self._picture.stopping = True
+            self._view.stopping = True
             self._draw_status()
-            await self._told(self.conversation.stop())
+            await self._attempt(self.conversation.stop())
 
     def run_command(self, name: str) -> None:
         """Run one of the terminal's own commands by its name."""
         if local := self._palette.commands.local(f"/{name}"):
-            self._doing.run(*local)
+            self._commands.run(*local)
 
     def action_sessions(self) -> None:
         """Walk the threads: beside the chat, or over it where it is narrow."""
@@ -331,17 +331,17 @@ class ChatScreen(Screen[None]):
             self._side.focus_list()
             self._refresh_side()
             return
-        from adapters.terminal.screens.sessions import Sessions
+        from adapters.terminal.screens.threads_screen import ThreadsScreen
 
-        self.app.push_screen(Sessions(self.conversation, self._settings.now))
+        self.app.push_screen(ThreadsScreen(self.conversation, self._settings.now))
 
-    def on_session_list_chosen(self) -> None:
+    def on_thread_list_chosen(self) -> None:
         """A thread was opened beside the chat: back to writing."""
         self._composer.focus()
 
     def action_help(self) -> None:
         """Show keys and commands."""
-        self._doing.help(self._palette.commands)
+        self._commands.help(self._palette.commands)
 
     def action_mouse(self) -> None:
         """Hand the mouse to the terminal, or take it back."""
@@ -350,7 +350,7 @@ class ChatScreen(Screen[None]):
     @work(group="editor", exclusive=True)
     async def action_edit(self) -> None:
         """Write the draft in the person's editor."""
-        await self._doing.edit(self._composer)
+        await self._commands.edit(self._composer)
 
     def show_only(self, agent: str) -> None:
         """Show what one agent says and does; everything, without a name."""
@@ -359,33 +359,33 @@ class ChatScreen(Screen[None]):
             names = ", ".join(known) or "nobody yet"
             self.notify(f"In this team: {names}.", severity="warning", markup=False)
             return
-        self._picture.only = agent
+        self._view.only = agent
         self._pace.changed_by_reader()
 
     def action_copy_reply(self) -> None:
         """Copy the newest reply of an agent."""
-        self._doing.copy_reply()
+        self._commands.copy_reply()
 
     def on_card_details(self, event: Card.Details) -> None:
         """Show the whole of what a card holds."""
-        from adapters.terminal.widgets.dialogs import Details
+        from adapters.terminal.widgets.dialogs import TextDialog
 
-        self.app.push_screen(Details(event.title, event.text))
+        self.app.push_screen(TextDialog(event.title, event.text))
 
     # scrolling
 
     @on(Composer.Scroll)
     def _scroll(self, event: Composer.Scroll) -> None:
-        self._picture.scroll(pages=event.pages, lines=event.lines)
+        self._view.scroll(pages=event.pages, lines=event.lines)
 
     def action_follow(self) -> None:
         """Go to the end of the transcript and stay there."""
-        self._picture.follow()
+        self._view.follow()
 
-    def on_transcript_wanting(self) -> None:
+    def on_transcript_draw_requested(self) -> None:
         """The transcript wants to be drawn."""
         self._pace.changed_by_reader()
 
     def on_transcript_moved(self) -> None:
         """The reader has left the end, or is back."""
-        self._picture.moved()
+        self._view.moved()

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from textual.containers import Vertical
 
-from adapters.terminal.items import concerns
-from adapters.terminal.key_guard import Twice
-from adapters.terminal.widgets.bars import Head, NewBelow, Queue, Status, Welcome
+from adapters.terminal.items import is_shown_for
+from adapters.terminal.key_guard import SecondPress
+from adapters.terminal.widgets.bars import HeadBar, NewItemsBar, QueueBar, StatusBar, Welcome
 
 if TYPE_CHECKING:
     from adapters.terminal.conversation import Conversation
@@ -20,7 +20,7 @@ SECOND_PRESS = 1.0
 """Seconds in which a second esc stops the team."""
 
 
-class Picture:
+class ThreadView:
     """Widgets around the composer, drawn together from a conversation.
 
     They are held, and not looked up: what is drawn last may be drawn while the screen is taken
@@ -28,12 +28,12 @@ class Picture:
     """
 
     def __init__(self, *, time: Callable[[], float], now: Callable[[], float]) -> None:
-        self.head, self.queue, self.status = Head(), Queue(), Status()
-        self.place, self.welcome, self.new_below = Vertical(id="place"), Welcome(), NewBelow()
+        self.head, self.queue, self.status = HeadBar(), QueueBar(), StatusBar()
+        self.place, self.welcome, self.new_below = Vertical(id="place"), Welcome(), NewItemsBar()
         self.transcript: Transcript | None = None
         self.only = ""
         """The agent that alone is shown; all, where it is empty."""
-        self.stop_key = Twice(time, SECOND_PRESS)
+        self.stop_key = SecondPress(time, SECOND_PRESS)
         self.stopping = False
         """Whether the team was told to stop, and has not yet."""
         self._now = now
@@ -63,7 +63,7 @@ class Picture:
             await transcript.clear()
         items = [model.items[key] for key in model.keys]
         if self.only:
-            items = [item for item in items if concerns(item, self.only)]
+            items = [item for item in items if is_shown_for(item, self.only)]
         await transcript.draw(items)
         transcript.display, self.welcome.display = bool(items), not items
         if not items:

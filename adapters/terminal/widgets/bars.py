@@ -11,7 +11,7 @@ from textual.containers import Horizontal
 from textual.content import Content
 from textual.widgets import Static
 
-from adapters.terminal.text import duration, one_line, shorten, tokens
+from adapters.terminal.text import format_duration, format_tokens, one_line, shorten
 
 if TYPE_CHECKING:
     from adapters.terminal.model import AgentState, ThreadModel
@@ -42,7 +42,7 @@ class Welcome(Static):
         self.update(Content.assemble(WELCOME, *(DEMO if list(models) == [DEMO_MODEL] else ())))
 
 
-class Head(Horizontal):
+class HeadBar(Horizontal):
     """The thread's title, its agents, and how many requests wait."""
 
     def __init__(self) -> None:
@@ -62,12 +62,12 @@ class Head(Horizontal):
         parts: list[Content] = []
         if model.requests:
             parts.append(Content.styled(f"{len(model.requests)} waiting", "bold $warning"))
-        spoken = [_agent(state) for state in model.agents.values()]
+        spoken = [_agent_label(state) for state in model.agents.values()]
         parts += spoken or [Content.styled(name, MUTED) for name in team]
         self._team.update(Content("  ").join(parts))
 
 
-class Queue(Static):
+class QueueBar(Static):
     """Messages that wait behind the running turn, or are on their way."""
 
     def __init__(self) -> None:
@@ -76,16 +76,16 @@ class Queue(Static):
 
     def show(self, queued: Sequence[str], outbox: Sequence[str]) -> None:
         """Draw them, newest last."""
-        lines = [_waiting("queued", text) for text in queued[-SHOWN_QUEUED:]]
+        lines = [_waiting_line("queued", text) for text in queued[-SHOWN_QUEUED:]]
         if len(queued) > SHOWN_QUEUED:
             more = f"… {len(queued) - SHOWN_QUEUED} more queued"
             lines.insert(0, Content.styled(more, MUTED))
-        lines += [_waiting("sending", text) for text in outbox]
+        lines += [_waiting_line("sending", text) for text in outbox]
         self.display = bool(lines)
         self.update(Content("\n").join(lines))
 
 
-class NewBelow(Static):
+class NewItemsBar(Static):
     """Tells a reader who has scrolled up that more has come; a click goes there."""
 
     def __init__(self) -> None:
@@ -98,15 +98,15 @@ class NewBelow(Static):
         self.update(f"{unseen} new, End to follow" if unseen else "End to follow")
 
 
-class Status(Horizontal):
+class StatusBar(Horizontal):
     """What goes on, what keys do, and what it has cost."""
 
     def __init__(self) -> None:
         super().__init__()
         self._state = Static(markup=False, id="state")
         self._usage = Static(markup=False, id="usage")
-        self._said: tuple[tuple[str, str], Sequence[tuple[str, str]]] = (("", ""), ())
-        self._used = ""
+        self._state_text: tuple[tuple[str, str], Sequence[tuple[str, str]]] = (("", ""), ())
+        self._usage_text = ""
 
     def compose(self) -> ComposeResult:
         """State on the left, tokens on the right."""
@@ -131,7 +131,7 @@ class Status(Horizontal):
 
     def working(self, model: ThreadModel, now: float, *, stopping: bool, armed: bool) -> None:
         """The team works; `armed` says that one more esc stops it."""
-        worked = duration(max(0.0, now - model.turn_started_at))
+        worked = format_duration(max(0.0, now - model.turn_started_at))
         hint = "stopping…" if stopping else "esc again to stop" if armed else "esc esc stop"
         self._show(
             (f"working {worked}", "$primary"),
@@ -144,9 +144,9 @@ class Status(Horizontal):
         if len(models) > 1:
             parts.append(f"+{len(models) - 1}")
         if prompt or completion:
-            parts.append(f" in {tokens(prompt)}  out {tokens(completion)}")
-        self._used = " ".join(parts)
-        self._usage.update(Content.styled(self._used, MUTED))
+            parts.append(f" in {format_tokens(prompt)}  out {format_tokens(completion)}")
+        self._usage_text = " ".join(parts)
+        self._usage.update(Content.styled(self._usage_text, MUTED))
         self._draw()
 
     def on_resize(self) -> None:
@@ -154,13 +154,13 @@ class Status(Horizontal):
         self._draw()
 
     def _show(self, state: tuple[str, str], *hints: tuple[str, str]) -> None:
-        self._said = state, hints
+        self._state_text = state, hints
         self._draw()
 
     def _draw(self) -> None:
-        state, hints = self._said
+        state, hints = self._state_text
         parts, gap = [state], "   "
-        room = self.size.width - cell_len(state[0]) - cell_len(self._used) - len(gap)
+        room = self.size.width - cell_len(state[0]) - cell_len(self._usage_text) - len(gap)
         for hint, colour in hints:
             room -= len(gap) + len(hint)
             if room < 0:
@@ -170,7 +170,7 @@ class Status(Horizontal):
         self._state.update(Content.assemble(*parts), layout=False)
 
 
-def _agent(state: AgentState) -> Content:
+def _agent_label(state: AgentState) -> Content:
     colour = f"$agent-{state.agent.colour}"
     name = (state.agent.name, f"bold {colour}" if state.doing else MUTED)
     match state.doing:
@@ -184,5 +184,5 @@ def _agent(state: AgentState) -> Content:
             return Content.assemble(name, (f" {tool}", MUTED))
 
 
-def _waiting(label: str, text: str) -> Content:
+def _waiting_line(label: str, text: str) -> Content:
     return Content.assemble((f"{label}: ", MUTED), shorten(one_line(text), 200))

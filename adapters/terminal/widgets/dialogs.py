@@ -30,7 +30,7 @@ KEYS = (
 )
 
 
-class Confirm(ModalScreen[bool]):
+class ConfirmDialog(ModalScreen[bool]):
     """A question to which only y says yes."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -53,7 +53,7 @@ class Confirm(ModalScreen[bool]):
         self.dismiss(yes)
 
 
-class Ask(ModalScreen[str | None]):
+class InputDialog(ModalScreen[str | None]):
     """One line of text; None when the person thinks better of it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [("escape", "dismiss_none", "Back")]
@@ -80,7 +80,7 @@ class Ask(ModalScreen[str | None]):
         self.dismiss(None)
 
 
-class Details(ModalScreen[None]):
+class TextDialog(ModalScreen[None]):
     """A long text, whole, to scroll and to copy from."""
 
     BINDINGS: ClassVar[list[BindingType]] = [("escape,q,enter", "dismiss", "Back")]
@@ -99,7 +99,7 @@ class Details(ModalScreen[None]):
         yield area
 
 
-class Help(ModalScreen[None]):
+class HelpDialog(ModalScreen[None]):
     """Keys and commands."""
 
     BINDINGS: ClassVar[list[BindingType]] = [("escape,q,enter,f1", "dismiss", "Back")]

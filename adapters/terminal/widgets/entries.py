@@ -14,7 +14,7 @@ from textual.content import Content
 from textual.message import Message
 from textual.widgets import Markdown, Static
 
-from adapters.terminal.drawable import drawable
+from adapters.terminal.drawable_length import drawable_length
 from adapters.terminal.items import (
     Agent,
     AgentItem,
@@ -27,7 +27,7 @@ from adapters.terminal.items import (
     ToolItem,
     ToolState,
 )
-from adapters.terminal.text import duration, head, one_line
+from adapters.terminal.text import first_lines, format_duration, one_line
 
 CARD_LINES = 20
 TAIL_LINES = 8
@@ -45,7 +45,7 @@ STATES: dict[ToolState, tuple[str, str, str]] = {
 """How each state of a tool call is shown: mark, colour, words."""
 
 
-def named(agent: Agent) -> tuple[str, str]:
+def agent_label(agent: Agent) -> tuple[str, str]:
     """The agent's name in its colour, as a part for `Content.assemble`."""
     return agent.name, f"bold $agent-{agent.colour}"
 
@@ -91,8 +91,8 @@ class AgentEntry(Vertical):
         """Draw the item: only what is new, where that is possible."""
         self.item = item
         model = f"  {item.model}" if item.model else ""
-        self._head.update(Content.assemble(named(item.agent), (model, MUTED)))
-        drawn = drawable(item.text) if item.open else len(item.text)
+        self._head.update(Content.assemble(agent_label(item.agent), (model, MUTED)))
+        drawn = drawable_length(item.text) if item.open else len(item.text)
         await self._show_body(item.text[:drawn])
         self._show_tail(item.text[drawn:])
 
@@ -169,7 +169,7 @@ class ThoughtEntry(Card):
         self.set_class(not self.folded, "-unfolded")
         self.update(
             Content.assemble(
-                (mark, MUTED), named(self.item.agent), (" thinks  ", MUTED), (text, MUTED)
+                (mark, MUTED), agent_label(self.item.agent), (" thinks  ", MUTED), (text, MUTED)
             )
         )
 
@@ -209,10 +209,10 @@ class ToolEntry(Card):
         """The line, and under it what is open."""
         item = self.item
         mark, colour, words = STATES[item.state]
-        words = words.format(took=duration(item.duration), decision=one_line(item.decision))
+        words = words.format(took=format_duration(item.duration), decision=one_line(item.decision))
         parts = [
             (f"{mark} ", colour),
-            named(item.agent),
+            agent_label(item.agent),
             "  ",
             (item.tool, "bold"),
             (f" {words}", MUTED if item.state == "done" else colour),
@@ -229,16 +229,16 @@ class ToolEntry(Card):
     def _opened(self) -> list[tuple[str, str]]:
         parts: list[tuple[str, str]] = []
         if self.item.arguments:
-            parts.append((_indented(self.item.arguments), MUTED))
-        shown, more = head(self.item.result, CARD_LINES)
+            parts.append((_indent_lines(self.item.arguments), MUTED))
+        shown, more = first_lines(self.item.result, CARD_LINES)
         if shown:
-            parts.append((_indented(shown), ""))
+            parts.append((_indent_lines(shown), ""))
         if more:
             parts.append((f"\n  … {more} more lines, Enter shows them", "$primary"))
         return parts
 
     def _more(self) -> int:
-        return head(self.item.result, CARD_LINES)[1]
+        return first_lines(self.item.result, CARD_LINES)[1]
 
 
 class HandoffEntry(Static):
@@ -254,8 +254,8 @@ class HandoffEntry(Static):
         said = f"  {one_line(item.text)}" if item.text else ""
         self.update(
             Content.assemble(
-                ("→ ", MUTED), named(item.agent), (" hands over to ", MUTED),
-                named(item.target), (said, MUTED),
+                ("→ ", MUTED), agent_label(item.agent), (" hands over to ", MUTED),
+                agent_label(item.target), (said, MUTED),
             )
         )  # fmt: skip
 
@@ -272,7 +272,7 @@ class RequestEntry(Static):
         self.item = item
         asked = f" asks to run {item.tool}" if item.kind == "approval" else " asks you"
         prompt = "" if item.kind == "approval" else f"  {item.prompt}"
-        parts = [("? ", "$warning"), named(item.agent), (asked, MUTED), prompt]
+        parts = [("? ", "$warning"), agent_label(item.agent), (asked, MUTED), prompt]
         if item.outcome:
             by = f" ({item.by})" if item.by else ""
             parts += [("\n  ↳ ", MUTED), (item.outcome, "bold"), (by, MUTED)]
@@ -316,10 +316,10 @@ def entry_for(item: Item) -> Entry:
     return _ENTRIES[type(item)](item)
 
 
-def _indented(text: str) -> str:
+def _indent_lines(text: str) -> str:
     return "".join(f"\n  {line}" for line in text.splitlines())
 
 
-async def show_in(entry: Entry, item: Item) -> None:
+async def show_item(entry: Entry, item: Item) -> None:
     """Let a widget show another item of its kind."""
     await entry.show(item)  # pyright: ignore[reportArgumentType]

@@ -18,7 +18,7 @@ _MENTION = re.compile(r"(?:^|(?<=\s))@([\w-]*)$")
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class Suggestion:
     """Something the draft may become; a command runs when it is chosen with Enter."""
 
     draft: str
@@ -41,12 +41,12 @@ class Palette(Static):
         self.commands = Commands()
         self.agents: Mapping[str, str] = {}
         """The team's agents, each with its model."""
-        self._offers: Sequence[Offer] = ()
+        self._offers: Sequence[Suggestion] = ()
         self._at = 0
         self._closed_for = ""
 
     @property
-    def choice(self) -> Offer | None:
+    def choice(self) -> Suggestion | None:
         """The marked offer."""
         return self._offers[self._at] if self._offers else None
 
@@ -74,12 +74,14 @@ class Palette(Static):
         """The marked row is as long as its words are; it wraps where it has to."""
         self._draw()
 
-    def _for(self, draft: str) -> list[Offer]:
+    def _for(self, draft: str) -> list[Suggestion]:
         if mention := _MENTION.search(draft):
             typed, before = mention[1].lower(), draft[: mention.start()]
             named = [name for name in self.agents if name.lower().startswith(typed)]
-            return [Offer(f"{before}@{name} ", f"@{name}", self.agents[name]) for name in named]
-        return [_command(command) for command in self.commands.matching(draft)]
+            return [
+                Suggestion(f"{before}@{name} ", f"@{name}", self.agents[name]) for name in named
+            ]
+        return [_command_suggestion(command) for command in self.commands.matching(draft)]
 
     def _draw(self) -> None:
         first = max(0, min(self._at - ROWS // 2, len(self._offers) - ROWS))
@@ -91,7 +93,7 @@ class Palette(Static):
             lines.append(Content.styled(f"  ↑ {first} more", "$muted"))
         self.update(Content("\n").join(lines))
 
-    def _line(self, index: int, offer: Offer) -> Content:
+    def _line(self, index: int, offer: Suggestion) -> Content:
         here = index == self._at
         keys = f"  {offer.keys}" if offer.keys else ""
         does = self._wrapped(offer.description) if here else offer.description
@@ -108,6 +110,6 @@ class Palette(Static):
         return f"\n{' ' * margin}".join(textwrap.wrap(text, room)) if room > NAME else text
 
 
-def _command(command: Command) -> Offer:
+def _command_suggestion(command: Command) -> Suggestion:
     label = f"/{command.name} {command.argument}".strip()
-    return Offer(f"/{command.name}", label, command.description, command.keys, runs=True)
+    return Suggestion(f"/{command.name}", label, command.description, command.keys, runs=True)

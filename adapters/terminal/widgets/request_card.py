@@ -12,7 +12,7 @@ from textual.content import Content
 from textual.message import Message
 from textual.widgets import Static
 
-from adapters.terminal.key_guard import SECOND_THOUGHT, Clock, TypingGuard
+from adapters.terminal.key_guard import SECOND_THOUGHT, KeyClock, TypingGuard
 
 if TYPE_CHECKING:
     from adapters.terminal.items import RequestItem
@@ -67,10 +67,10 @@ class RequestCard(Vertical, can_focus=True):
             super().__init__()
             self.text = text
 
-    class Wanted(Message):
+    class FocusRequested(Message):
         """The card was clicked, and wants the focus."""
 
-    def __init__(self, guard: TypingGuard, clock: Clock) -> None:
+    def __init__(self, guard: TypingGuard, clock: KeyClock) -> None:
         super().__init__()
         self.item: RequestItem | None = None
         self.display = False
@@ -131,7 +131,7 @@ class RequestCard(Vertical, can_focus=True):
     def on_click(self, event: events.Click) -> None:
         """A click on the card is a wish to answer it."""
         event.stop()
-        self.post_message(self.Wanted())
+        self.post_message(self.FocusRequested())
 
     def on_key_button_pressed(self, event: KeyButton.Pressed) -> None:
         """A click decides like a key."""

@@ -13,7 +13,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from adapters.terminal.items import Item
-from adapters.terminal.widgets.entries import Entry, entry_for, show_in
+from adapters.terminal.widgets.entries import Entry, entry_for, show_item
 from adapters.terminal.window import Window
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class Transcript(VerticalScroll, can_focus=False):
     made by `draw`, which one task calls; scrolling only asks for it with a `Wanting` message.
     """
 
-    class Wanting(Message):
+    class DrawRequested(Message):
         """Something is to be drawn."""
 
     class Moved(Message):
@@ -68,7 +68,7 @@ class Transcript(VerticalScroll, can_focus=False):
     def follow(self) -> None:
         """Go to the end and stay there."""
         self._following, self._wanted = True, "end"
-        self.post_message(self.Wanting())
+        self.post_message(self.DrawRequested())
 
     async def clear(self) -> None:
         """Show another thread from its end."""
@@ -127,7 +127,7 @@ class Transcript(VerticalScroll, can_focus=False):
     def _want(self, what: Wanted) -> None:
         if not self._wanted:
             self._wanted = what
-            self.post_message(self.Wanting())
+            self.post_message(self.DrawRequested())
 
     def _count(self) -> None:
         self.unseen = 0 if self._following else self._total - self._seen
@@ -148,7 +148,7 @@ class Transcript(VerticalScroll, can_focus=False):
         for key, item in wanted.items():
             entry = self._entries[key]
             if entry.item is not item:
-                await show_in(entry, item)
+                await show_item(entry, item)
 
     async def _mount_missing(self, wanted: dict[str, Item]) -> None:
         """Mount what is new where it belongs; what is out of order moves."""
@@ -174,7 +174,7 @@ class Transcript(VerticalScroll, can_focus=False):
     async def _mount_run(self, run: list[Entry], *, before: Entry | None) -> None:
         await self.mount_all(run, before=before)
         for entry in run:
-            await show_in(entry, entry.item)
+            await show_item(entry, entry.item)
 
     def pre_layout(self, layout: Layout) -> None:
         """Name all entries that have changed: the layout places the others where they were.

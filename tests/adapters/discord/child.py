@@ -34,7 +34,7 @@ def ring(bell: str) -> str:
 
 def talks() -> Team:
     """An agent that says a word every 20 ms, the same ones at every try."""
-    return solo(_Slowly([*WORDS, "end."]), model_client_stream=True)
+    return solo(_SlowModel([*WORDS, "end."]), model_client_stream=True)
 
 
 def rings() -> Team:
@@ -43,7 +43,7 @@ def rings() -> Team:
     return solo(ScriptedModel(wanted, "It rang.", speaker="solo"), tools=[ring], messages=9)
 
 
-class _Slowly(ScriptedModel):
+class _SlowModel(ScriptedModel):
     def __init__(self, words: list[str]) -> None:
         super().__init__(words, speaker="solo")
 

@@ -11,7 +11,7 @@ from pydantic import SecretStr
 from adapters.discord import Config, build
 from adapters.discord.connection import event_queue as events
 from adapters.discord.connection.connection import Connection, client_of
-from adapters.discord.testing import DiscordSimulator, Fails, Refuses
+from adapters.discord.testing import DiscordSimulator, Refusal, ServerError
 from gateway.access.authority import RoutedAccess
 from gateway.adapter import AuthError
 from gateway.config.routes import Route
@@ -132,7 +132,7 @@ async def test_a_history_that_can_not_be_read_for_long_is_read_with_the_next_con
         await alice.says(alice.direct, "hello")
         await discord.until(lambda: said(discord, alice.direct))
         discord.faults.plan(
-            Fails(503), method="GET", path="/channels/{channel_id}/messages", times=-1
+            ServerError(503), method="GET", path="/channels/{channel_id}/messages", times=-1
         )
         discord.gateway.invalidate()
         await discord.until(lambda: not discord.gateway.open_sessions)
@@ -233,7 +233,7 @@ async def test_an_event_that_ends_the_library_does_not_end_the_bot(
     assert discord.gateway.identifies == 2
 
 
-class Deaf:
+class DeafHost:
     """A Wire that takes no notice of anything."""
 
     def frame(self, text: str) -> None: ...
@@ -248,7 +248,7 @@ async def test_a_connection_that_falls_silent_is_replaced(discord: DiscordSimula
     connection = Connection(
         lambda wire: client_of(config, 1, wire),
         discord.token,
-        Deaf(),
+        DeafHost(),
         silent=0.4,
         first_wait=0.01,
     )
@@ -423,7 +423,7 @@ async def test_a_message_that_can_not_be_taken_just_now_is_taken_later(
 ) -> None:
     alice = discord.person("alice")
     async with serving(discord, tmp_path, lambda: solo("One.")) as gateway:
-        discord.faults.plan(Fails(503), path="/members/{user_id}")
+        discord.faults.plan(ServerError(503), path="/members/{user_id}")
         await alice.says(alice.direct, "who am I?")
         await discord.until(lambda: said(discord, alice.direct) == ["**solo**\nOne."])
         await all_told(gateway)
@@ -446,8 +446,8 @@ async def test_a_thread_that_people_have_opened_keeps_its_name(
 
 async def test_a_bad_beginning_is_tried_again(discord: DiscordSimulator, tmp_path: Path) -> None:
     alice = discord.person("alice")
-    discord.faults.plan(Fails(503), path="/users/@me")
-    discord.faults.plan(Refuses(400, 50035, "Invalid Form Body"), method="PUT", path="/commands")
+    discord.faults.plan(ServerError(503), path="/users/@me")
+    discord.faults.plan(Refusal(400, 50035, "Invalid Form Body"), method="PUT", path="/commands")
     async with serving(discord, tmp_path, lambda: solo("Here.")) as gateway:
         await discord.until(lambda: discord.calls("PUT", "/commands"))
         await alice.says(alice.direct, "there?")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from adapters.discord.testing import DiscordSimulator, Fails, MessageFlag
+from adapters.discord.testing import DiscordSimulator, MessageFlag, ServerError
 from gateway.config.routes import Route
 from teams import Swarm
 from teams.agents import AssistantAgent
@@ -163,7 +163,7 @@ async def test_a_private_thread_that_an_earlier_run_could_not_open_is_for_its_au
 ) -> None:
     general, alice = discord.channel("general"), discord.person("alice")
     config, model = config_of(discord, threads="private"), ScriptedModel("One.")
-    discord.faults.plan(Fails(503), path="/threads", times=-1)
+    discord.faults.plan(ServerError(503), path="/threads", times=-1)
     async with serving(discord, tmp_path, partial(solo, model), config=config):
         if how == "mention":
             await alice.mentions(general, "a secret")

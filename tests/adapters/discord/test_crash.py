@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from adapters.discord.simulator.interactions import DEADLINE
-from adapters.discord.testing import Call, Channel, DiscordSimulator, Message, Slow
+from adapters.discord.testing import Call, Channel, Delay, DiscordSimulator, Message
 from tests.adapters.discord.child import WORDS
 from tests.adapters.discord.serving import own, said, thread_of
 
@@ -25,7 +25,7 @@ WHOLE = "".join(WORDS) + "end."
 pytestmark = [pytest.mark.chaos, pytest.mark.timeout(60)]
 
 
-class Served:
+class ServedGateway:
     """A Discord that one process after the other serves."""
 
     def __init__(self, discord: DiscordSimulator, folder: Path, team: str) -> None:
@@ -96,11 +96,11 @@ def spoken(discord: DiscordSimulator, channel: Channel) -> str:
 async def test_a_killed_process_says_everything_once(
     at: str, discord: DiscordSimulator, tmp_path: Path
 ) -> None:
-    served = Served(discord, tmp_path, "talks")
+    served = ServedGateway(discord, tmp_path, "talks")
     never = asyncio.Event()
     async with served.process():
         if at != "in mid-stream":
-            discord.faults.plan(Slow(until=never, committed=True), when=is_post)
+            discord.faults.plan(Delay(until=never, committed=True), when=is_post)
         asked = await served.ask("talk")
         await discord.until(lambda: said(discord, thread_of(asked)), seconds=25)
         if at == "in mid-stream":
@@ -116,7 +116,7 @@ async def test_a_killed_process_says_everything_once(
 async def test_an_approval_is_clicked_after_a_restart_in_another_process(
     discord: DiscordSimulator, tmp_path: Path
 ) -> None:
-    served = Served(discord, tmp_path, "rings")
+    served = ServedGateway(discord, tmp_path, "rings")
     async with served.process():
         asked = await served.ask("ring")
         card = await served.card(thread_of(asked))
@@ -131,10 +131,10 @@ async def test_an_approval_is_clicked_after_a_restart_in_another_process(
 async def test_a_card_that_nobody_heard_of_stands_there_once(
     discord: DiscordSimulator, tmp_path: Path
 ) -> None:
-    served = Served(discord, tmp_path, "rings")
+    served = ServedGateway(discord, tmp_path, "rings")
     never = asyncio.Event()
     async with served.process():
-        discord.faults.plan(Slow(until=never, committed=True), when=is_post)
+        discord.faults.plan(Delay(until=never, committed=True), when=is_post)
         asked = await served.ask("ring")
         card = await served.card(thread_of(asked))
     never.set()
@@ -149,7 +149,7 @@ async def test_a_card_that_nobody_heard_of_stands_there_once(
 async def test_a_click_that_was_acknowledged_is_not_lost(
     discord: DiscordSimulator, tmp_path: Path
 ) -> None:
-    served = Served(discord, tmp_path, "rings")
+    served = ServedGateway(discord, tmp_path, "rings")
     async with served.process():
         asked = await served.ask("ring")
         card = await served.card(thread_of(asked))
@@ -166,11 +166,11 @@ async def test_a_click_that_was_acknowledged_is_not_lost(
 async def test_a_question_asked_with_a_command_is_stored_before_the_command_is_answered(
     answered: bool, discord: DiscordSimulator, tmp_path: Path
 ) -> None:
-    served = Served(discord, tmp_path, "talks")
+    served = ServedGateway(discord, tmp_path, "talks")
     never = asyncio.Event()
     async with served.process():
         await discord.until(lambda: discord.commands.get(0), seconds=25)
-        answer = Slow(until=never, committed=answered)
+        answer = Delay(until=never, committed=answered)
         plan = discord.faults.plan(answer, path="/callback")
         used = await served.alice.slash(served.general, "ask", text="talk to *me*")
         await discord.until(lambda: plan.times == 0, seconds=25)

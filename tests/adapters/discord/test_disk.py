@@ -11,18 +11,18 @@ import pytest
 
 from adapters.discord import adapter
 from adapters.discord.connection import event_queue as events
-from adapters.discord.testing import DiscordSimulator, Slow
+from adapters.discord.testing import Delay, DiscordSimulator
 from tests.adapters.discord.serving import all_told, said, serving, thread_of
 from tests.chaos.sqlite_layer import OK, watched
-from tests.chaos.test_disk import FULL, MOODS, Moody, pytestmark
+from tests.chaos.test_disk import FULL, MOODS, FailingDisk, pytestmark
 from tests.gateway.scripted import solo
 
 __all__ = ["pytestmark"]
 
 
 @pytest.fixture
-def disk(tmp_path: Path) -> Iterator[Moody]:
-    moody = Moody(tmp_path)
+def disk(tmp_path: Path) -> Iterator[FailingDisk]:
+    moody = FailingDisk(tmp_path)
     with watched(moody):
         yield moody
 
@@ -37,7 +37,7 @@ async def logged(caplog: pytest.LogCaptureFixture, text: str, times: int = 1) ->
 async def test_a_disk_that_takes_nothing_for_a_while_ends_neither_the_bot_nor_what_is_said(
     discord: DiscordSimulator,
     tmp_path: Path,
-    disk: Moody,
+    disk: FailingDisk,
     mood: int,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
@@ -45,7 +45,7 @@ async def test_a_disk_that_takes_nothing_for_a_while_ends_neither_the_bot_nor_wh
     monkeypatch.setattr(adapter, "NOTE_SECONDS", 0.05)
     monkeypatch.setattr(adapter, "FIRST_WAIT", 0.05)
     general, alice, bob = discord.channel("general"), discord.person("alice"), discord.person("bob")
-    discord.faults.plan(Slow(0.5), method="PUT", path="/commands")
+    discord.faults.plan(Delay(0.5), method="PUT", path="/commands")
     async with serving(discord, tmp_path / "store", lambda: solo("Here.")) as gateway:
         disk.mood = mood
         asked = await alice.mentions(general, "are you here?")
@@ -65,7 +65,7 @@ async def test_a_disk_that_takes_nothing_for_a_while_ends_neither_the_bot_nor_wh
 async def test_what_is_said_while_a_disk_takes_nothing_is_kept_longer_than_all_waits(
     discord: DiscordSimulator,
     tmp_path: Path,
-    disk: Moody,
+    disk: FailingDisk,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -84,7 +84,7 @@ async def test_what_is_said_while_a_disk_takes_nothing_is_kept_longer_than_all_w
 async def test_what_there_is_no_room_for_is_read_when_the_next_connection_begins(
     discord: DiscordSimulator,
     tmp_path: Path,
-    disk: Moody,
+    disk: FailingDisk,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:

@@ -44,7 +44,7 @@ class Bot:
     async def thread(self, payload: Payload) -> None: ...
 
 
-class Wired:
+class WiredBot:
     """Events of two shards, on a clock that the test sets."""
 
     def __init__(self, group: asyncio.TaskGroup) -> None:
@@ -62,13 +62,13 @@ class Wired:
 
 
 @pytest.fixture
-async def wired(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Wired]:
+async def wired(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[WiredBot]:
     monkeypatch.setattr(events, "WAITS", ())
     async with asyncio.TaskGroup() as group:
-        yield Wired(group)
+        yield WiredBot(group)
 
 
-async def test_each_shard_reads_from_where_it_had_heard_everything(wired: Wired) -> None:
+async def test_each_shard_reads_from_where_it_had_heard_everything(wired: WiredBot) -> None:
     await wired.ready(0)
     await wired.ready(1)
     await wired.tell("GUILD_CREATE", id=NEAR, joined_at="")
@@ -77,7 +77,7 @@ async def test_each_shard_reads_from_where_it_had_heard_everything(wired: Wired)
 
 
 async def test_what_one_shard_has_lost_is_not_forgotten_when_another_begins_anew(
-    wired: Wired,
+    wired: WiredBot,
 ) -> None:
     await wired.ready(0)
     await wired.ready(1)
@@ -98,7 +98,7 @@ async def test_what_one_shard_has_lost_is_not_forgotten_when_another_begins_anew
 
 
 async def test_while_a_shard_is_told_what_it_missed_only_the_others_hear_what_happens_now(
-    wired: Wired,
+    wired: WiredBot,
 ) -> None:
     await wired.ready(0)
     await wired.ready(1)

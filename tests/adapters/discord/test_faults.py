@@ -6,7 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from adapters.discord.testing import Cut, DiscordSimulator, Fails, Fault, Refuses, TooMany
+from adapters.discord.testing import (
+    ConnectionReset,
+    DiscordSimulator,
+    Fault,
+    Refusal,
+    ServerError,
+    TooManyRequests,
+)
 from tests.adapters.discord.serving import all_told, said, serving, thread_of
 from tests.fakes.scripted_model import ScriptedModel
 from tests.gateway.scripted import solo
@@ -16,16 +23,16 @@ pytestmark = pytest.mark.chaos
 POST, EDIT = "/channels/{channel_id}/messages", "/messages/{message_id}"
 
 FAULTS: dict[str, Fault] = {
-    "route limit": TooMany(0.3),
-    "limit shared with others": TooMany(0.3, scope="shared"),
-    "global limit": TooMany(0.3, scope="global"),
-    "limit of what stands before the API": TooMany(0.3, via=False, html=True),
-    "500": Fails(500),
-    "502 after it was done": Fails(502, committed=True),
-    "503": Fails(503),
-    "504 after it was done": Fails(504, committed=True),
-    "reset": Cut(),
-    "reset after it was done": Cut(committed=True),
+    "route limit": TooManyRequests(0.3),
+    "limit shared with others": TooManyRequests(0.3, scope="shared"),
+    "global limit": TooManyRequests(0.3, scope="global"),
+    "limit of what stands before the API": TooManyRequests(0.3, via=False, html=True),
+    "500": ServerError(500),
+    "502 after it was done": ServerError(502, committed=True),
+    "503": ServerError(503),
+    "504 after it was done": ServerError(504, committed=True),
+    "reset": ConnectionReset(),
+    "reset after it was done": ConnectionReset(committed=True),
 }
 
 
@@ -128,7 +135,7 @@ async def test_edits_of_an_old_message_that_discord_refuses_do_no_harm(
     discord: DiscordSimulator, tmp_path: Path
 ) -> None:
     alice = discord.person("alice")
-    refusal = Refuses(429, 30046, "Maximum number of edits to messages older than 1 hour reached.")
+    refusal = Refusal(429, 30046, "Maximum number of edits to messages older than 1 hour reached.")
     discord.faults.plan(refusal, method="PATCH", path=EDIT)
     async with serving(discord, tmp_path, lambda: solo("Here.")) as gateway:
         await alice.says(alice.direct, "hello?")

@@ -8,7 +8,7 @@ from pydantic import SecretStr
 
 from adapters.discord.connection.rest import Rest
 from adapters.discord.outbound.commands import payloads, sync
-from adapters.discord.testing import Channel, DiscordSimulator, Message, Refuses, Slow
+from adapters.discord.testing import Channel, Delay, DiscordSimulator, Message, Refusal
 from gateway.config.routes import Route
 from gateway.inbound.commands import command_infos
 from gateway.registry import ToolRule
@@ -93,7 +93,7 @@ async def test_a_question_is_taken_before_its_command_is_answered(
     async with serving(discord, tmp_path, partial(solo, model)) as gateway:
         await ready(discord)
         may_be_answered = asyncio.Event()
-        discord.faults.plan(Slow(until=may_be_answered), path="/callback")
+        discord.faults.plan(Delay(until=may_be_answered), path="/callback")
         used = await alice.slash(general, "ask", text="are you there?")
         await model.asked()
         assert used.response is None
@@ -111,7 +111,7 @@ async def test_a_question_whose_command_discord_gave_up_waiting_for_is_answered_
     general, alice = discord.channel("general"), discord.person("alice")
     async with serving(discord, tmp_path, lambda: solo("Here.")) as gateway:
         await ready(discord)
-        gone = Refuses(404, 10062, "Unknown interaction")
+        gone = Refusal(404, 10062, "Unknown interaction")
         discord.faults.plan(gone, path="/callback", times=-1)
         await alice.slash(general, "ask", text="are you there?")
         (root,) = await discord.until(lambda: own(discord, general))
@@ -322,7 +322,7 @@ async def test_clicks_are_noticed_in_time_while_everything_else_is_slow(
     general, alice = discord.channel("general"), discord.person("alice")
     async with serving(discord, tmp_path, lambda: solo("Hi.")):
         await ready(discord)
-        discord.faults.plan(Slow(2.0), path="/channels/", times=-1)
+        discord.faults.plan(Delay(2.0), path="/channels/", times=-1)
         used = [await alice.slash(general, "status") for _ in range(200)]
         for each in used:
             await discord.answered(each)
@@ -336,7 +336,7 @@ async def test_a_question_in_a_direct_message_is_noticed_in_time_while_its_perso
     alice = discord.person("alice")
     async with serving(discord, tmp_path, lambda: solo("Hi.")) as gateway:
         await ready(discord)
-        discord.faults.plan(Slow(4.0), path="/members/")
+        discord.faults.plan(Delay(4.0), path="/members/")
         used = await discord.answered(await alice.slash(alice.direct, "ask", text="hello?"))
         await discord.until(lambda: used.response and "hello?" in used.response.content)
         await discord.until(lambda: "**solo**\nHi." in said(discord, alice.direct))
@@ -353,7 +353,7 @@ async def test_a_click_that_discord_gave_up_waiting_for_counts_nevertheless(
         asked = await alice.mentions(general, "ring it")
         await discord.until(lambda: asked.thread)
         card = await card_in(discord, thread_of(asked))
-        gone = Refuses(404, 10062, "Unknown interaction")
+        gone = Refusal(404, 10062, "Unknown interaction")
         discord.faults.plan(gone, path="/callback", times=-1)
         await alice.clicks(card, "Approve")
         await discord.until(lambda: "approved" in card.content)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from adapters.discord.testing import DiscordSimulator, Fails
+from adapters.discord.testing import DiscordSimulator, ServerError
 from gateway.config.routes import Route
 from gateway.config.settings import Attachments
 from gateway.gateway import Limits
@@ -354,7 +354,9 @@ async def test_a_thread_that_can_not_be_read_keeps_nobody_from_an_answer(
     general, alice = discord.channel("general"), discord.person("alice")
     started = await alice.says(general, "the server is down")
     thread = await alice.starts_thread(started, "outage")
-    discord.faults.plan(Fails(503), method="GET", path="/channels/{channel_id}/messages", times=-1)
+    discord.faults.plan(
+        ServerError(503), method="GET", path="/channels/{channel_id}/messages", times=-1
+    )
     async with serving(discord, tmp_path, lambda: solo("Hm.")) as gateway:
         await alice.mentions(thread, "why?")
         await discord.until(lambda: said(discord, thread), seconds=9)

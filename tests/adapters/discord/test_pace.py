@@ -20,7 +20,7 @@ POST = "POST /channels/{channel_id}/messages"
 EDIT = "PATCH /channels/{channel_id}/messages/{message_id}"
 
 
-class Talking:
+class PacedConversation:
     """Teams whose agents say a word whenever they are told to."""
 
     def __init__(self) -> None:
@@ -50,7 +50,7 @@ async def test_five_texts_that_grow_in_one_channel_share_its_budget(
 ) -> None:
     general = discord.channel("general")
     people = [discord.person(f"person{n}") for n in range(5)]
-    talking = Talking()
+    talking = PacedConversation()
     config = config_of(discord, threads="none")
     discord.limits.set(EDIT, 5, 2.0)
     async with serving(discord, tmp_path, talking.team, config=config) as gateway:
@@ -79,7 +79,7 @@ async def test_twenty_threads_grow_side_by_side_under_limits_that_shrink(
 ) -> None:
     general = discord.channel("general")
     people = [discord.person(f"person{n}") for n in range(20)]
-    talking = Talking()
+    talking = PacedConversation()
     teams = ScriptedTeams(talking.team)
     async with serving(discord, tmp_path, teams, limits=Limits(parallel_turns=32)) as gateway:
         asked = [await person.mentions(general, "talk") for person in people]

@@ -14,7 +14,13 @@ from adapters.discord.connection.rest import Rest
 from adapters.discord.conversations.threads import Spots
 from adapters.discord.outbound.surface import NONCE_SECONDS, DiscordSurface
 from adapters.discord.simulator.components import walk
-from adapters.discord.testing import Cut, DiscordSimulator, Fails, Message, TooMany
+from adapters.discord.testing import (
+    ConnectionReset,
+    DiscordSimulator,
+    Message,
+    ServerError,
+    TooManyRequests,
+)
 from gateway.access.authority import OperatorsOnly
 from gateway.conversation import Author, ConversationKey, InboundMessage
 from gateway.delivery.service import delivering
@@ -23,7 +29,7 @@ from gateway.gateway import Gateway
 from gateway.store.sqlite.store import SqliteStore
 from gateway.surface import Activity, Card, Document, Line, Part, Place, Speech
 from tests.adapters.discord.serving import own, said, thread_of
-from tests.contract.text_surface import Seen, TextSurfaceContract
+from tests.contract.text_surface import TextSurfaceContract, VisibleMessage
 from tests.fakes.scripted_surface import SteppedClock
 from tests.gateway.scripted import ScriptedTeams, solo
 
@@ -71,7 +77,7 @@ class DiscordHarness:
     def thread(self):
         return self.asked.thread
 
-    async def seen(self) -> list[Seen]:
+    async def seen(self) -> list[VisibleMessage]:
         if self.thread is None:
             return []
         return [_seen(each) for each in own(self.discord, self.thread)]
@@ -87,13 +93,13 @@ class DiscordHarness:
         return self.thread.name if self.thread else ""
 
     def limit_rate(self) -> None:
-        self.discord.faults.plan(TooMany(1.0), when=_is_post)
+        self.discord.faults.plan(TooManyRequests(1.0), when=_is_post)
 
     def lose_answer(self) -> None:
-        self.discord.faults.plan(Cut(committed=True), when=_is_post, times=TRIES)
+        self.discord.faults.plan(ConnectionReset(committed=True), when=_is_post, times=TRIES)
 
     def break_down(self) -> None:
-        self.discord.faults.plan(Fails(503), when=_is_post, times=TRIES)
+        self.discord.faults.plan(ServerError(503), when=_is_post, times=TRIES)
 
     async def archive(self) -> None:
         await self.surface.rename(self.place, "closed")
@@ -108,11 +114,11 @@ def _is_post(call) -> bool:
     return call.method == "POST" and call.route == POST
 
 
-def _seen(message: Message) -> Seen:
+def _seen(message: Message) -> VisibleMessage:
     pings = {f"discord:{each.id}" for each in message.pings}
     if message.everyone or message.role_pings:
         pings.add("everyone")
-    return Seen(
+    return VisibleMessage(
         id=str(message.id),
         text=re.sub(r"\\([^A-Za-z0-9\s])", r"\1", message.content),
         pings=frozenset(pings),

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from adapters.discord.outbound.webhooks import CUT_OFF, user_name
-from adapters.discord.testing import Cut, DiscordSimulator, Fails, Fault
+from adapters.discord.testing import ConnectionReset, DiscordSimulator, Fault, ServerError
 from tests.adapters.discord.serving import all_told, config_of, own, said, serving, thread_of
 from tests.adapters.discord.test_interactions import card_in, ringing
 from tests.fakes.scripted_model import ScriptedModel
@@ -46,7 +46,14 @@ async def test_an_agent_streams_under_its_own_name(
 
 
 @pytest.mark.parametrize(
-    "fault", [Cut(committed=True), Cut(), Fails(502, committed=True), Fails(500)], ids=str
+    "fault",
+    [
+        ConnectionReset(committed=True),
+        ConnectionReset(),
+        ServerError(502, committed=True),
+        ServerError(500),
+    ],
+    ids=str,
 )
 async def test_what_nobody_heard_of_is_looked_up(
     fault: Fault, discord: DiscordSimulator, tmp_path: Path

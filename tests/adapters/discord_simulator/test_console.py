@@ -28,7 +28,7 @@ class Terminal:
     async def types(self, *lines: str) -> list[str]:
         """Type these, and return what was written since the last time."""
         for line in lines:
-            await self.console.take(line)
+            await self.console.run_line(line)
         self.console.screen.refresh()
         written, self.lines[:] = list(self.lines), []
         return written
@@ -42,22 +42,22 @@ async def terminal(discord: DiscordSimulator) -> AsyncIterator[Terminal]:
         yield Terminal(discord)
 
 
-class Answering(Bot):
+class AnsweringBot(Bot):
     """Answers with a button, which opens a form, which ends it."""
 
     async def on_message(self, message: sdk.Message) -> None:
         if self.user in message.mentions:
             thread = await message.create_thread(name="talk")
-            await thread.send("May I?", view=Asking(timeout=None))
+            await thread.send("May I?", view=ReasonView(timeout=None))
 
 
-class Asking(sdk.ui.View):
+class ReasonView(sdk.ui.View):
     @sdk.ui.button(label="Deny")
     async def deny(self, interaction: sdk.Interaction, button: sdk.ui.Button[Any]) -> None:
-        await interaction.response.send_modal(Why())
+        await interaction.response.send_modal(ReasonModal())
 
 
-class Why(sdk.ui.Modal, title="Why not?"):
+class ReasonModal(sdk.ui.Modal, title="Why not?"):
     reason = sdk.ui.Label(text="Reason", component=sdk.ui.TextInput(required=True))
 
     async def on_submit(self, interaction: sdk.Interaction) -> None:
@@ -69,7 +69,7 @@ class Why(sdk.ui.Modal, title="Why not?"):
 async def test_a_whole_conversation_is_typed(
     discord: DiscordSimulator, discord_client: Connect, terminal: Terminal
 ) -> None:
-    await discord_client(Answering())
+    await discord_client(AnsweringBot())
     assert await terminal.types("@parley clean up") == [
         "#general [1] alice",
         "      @parley clean up",

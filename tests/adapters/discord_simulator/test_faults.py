@@ -8,7 +8,7 @@ import aiohttp
 import discord as sdk
 import pytest
 
-from adapters.discord.testing import Cut, DiscordSimulator, Fails, Refuses, Slow
+from adapters.discord.testing import ConnectionReset, Delay, DiscordSimulator, Refusal, ServerError
 from tests.adapters.discord_simulator.bot import Bot
 from tests.adapters.discord_simulator.rest import Rest
 from tests.fakes.discord_wire import Connect
@@ -20,7 +20,7 @@ async def test_a_failure_that_discord_py_retries_makes_one_message(
 ) -> None:
     general = discord.channel("general")
     bot = await discord_client(Bot())
-    discord.faults.plan(Fails(502, committed=committed), method="POST", path="/messages")
+    discord.faults.plan(ServerError(502, committed=committed), method="POST", path="/messages")
 
     await bot.get_channel(general.id).send("once")
 
@@ -35,7 +35,7 @@ async def test_a_cut_connection_leaves_open_whether_it_was_done(
     general = discord.channel("general")
     bot = await discord_client(Bot())
     channel = bot.get_channel(general.id)
-    discord.faults.plan(Cut(committed=committed), method="POST", path="/messages")
+    discord.faults.plan(ConnectionReset(committed=committed), method="POST", path="/messages")
 
     with pytest.raises(aiohttp.ClientError):
         await channel.send("once", nonce="abc")
@@ -63,7 +63,7 @@ async def test_a_503_is_not_retried_by_discord_py(
 ) -> None:
     general = discord.channel("general")
     bot = await discord_client(Bot())
-    discord.faults.plan(Fails(503), method="POST", path="/messages")
+    discord.faults.plan(ServerError(503), method="POST", path="/messages")
     with pytest.raises(sdk.DiscordServerError):
         await bot.get_channel(general.id).send("once")
     assert discord.texts(general) == []
@@ -73,7 +73,7 @@ async def test_an_answer_can_be_held_back(discord: DiscordSimulator, rest: Rest)
     general = discord.channel("general")
     path = f"/channels/{general.id}/messages"
     go = asyncio.Event()
-    discord.faults.plan(Slow(until=go, committed=True), path="/messages")
+    discord.faults.plan(Delay(until=go, committed=True), path="/messages")
     async with asyncio.TaskGroup() as tasks:
         call = tasks.create_task(rest.call("POST", path, {"content": "x"}))
         await discord.until(lambda: discord.texts(general) == ["x"])
@@ -87,7 +87,7 @@ async def test_faults_meet_the_requests_that_were_named(
 ) -> None:
     general, other = discord.channel("general"), discord.channel("other")
     discord.faults.plan(
-        Refuses(403, 50013, "Missing Permissions"), path=str(general.id), skip=1, times=2
+        Refusal(403, 50013, "Missing Permissions"), path=str(general.id), skip=1, times=2
     )
     codes = [
         (await rest.call("POST", f"/channels/{place.id}/messages", {"content": "x"}))[0]
@@ -102,8 +102,10 @@ async def test_a_download_can_fail_too(discord: DiscordSimulator, discord_client
     await alice.says(general, "look", files=[("a.txt", b"text", "text/plain")])
     await discord.until(lambda: bot.heard)
     attachment = bot.heard[0].attachments[0]
-    discord.faults.plan(Fails(503), path="/attachments")
-    discord.faults.plan(Cut(), path="/attachments", times=2)  # aiohttp tries a GET twice
+    discord.faults.plan(ServerError(503), path="/attachments")
+    discord.faults.plan(
+        ConnectionReset(), path="/attachments", times=2
+    )  # aiohttp tries a GET twice
 
     with pytest.raises(sdk.HTTPException):
         await attachment.read()

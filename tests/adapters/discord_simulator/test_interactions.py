@@ -8,7 +8,7 @@ import discord as sdk
 import pytest
 from discord import app_commands
 
-from adapters.discord.testing import DiscordSimulator, Impossible, Interaction
+from adapters.discord.testing import DiscordSimulator, ImpossibleAction, Interaction
 from tests.adapters.discord_simulator.bot import Bot
 from tests.adapters.discord_simulator.rest import Rest
 from tests.fakes.discord_wire import Connect
@@ -129,7 +129,7 @@ async def test_people_use_only_commands_that_are_there_for_them(
         alice.slash(general, "ask", answer="42", question="?"),
         alice.slash(general, "stop"),
     ):
-        with pytest.raises(Impossible):
+        with pytest.raises(ImpossibleAction):
             await deed
     boss = discord.person("boss", roles=[discord.role("boss", "manage_guild")])
     assert (await boss.slash(general, "stop")).command == "stop"
@@ -205,7 +205,7 @@ async def test_a_select_tells_what_was_chosen(
     named = await discord.answered(await alice.selects(card, "who", alice))
     assert named.response
     assert named.response.content == "alice!"
-    with pytest.raises(Impossible):
+    with pytest.raises(ImpossibleAction):
         await alice.selects(card, "dish", "Cake")
 
 

@@ -8,7 +8,7 @@ import time
 import discord as sdk
 import pytest
 
-from adapters.discord.testing import DiscordSimulator, TooMany
+from adapters.discord.testing import DiscordSimulator, TooManyRequests
 from tests.adapters.discord_simulator.bot import Bot
 from tests.adapters.discord_simulator.rest import Rest
 from tests.fakes.discord_wire import Connect
@@ -106,7 +106,7 @@ async def test_discord_py_waits_out_a_global_limit(
     general = discord.channel("general")
     bot = await discord_client(Bot())
     channel = bot.get_channel(general.id)
-    discord.faults.plan(TooMany(0.3, scope="global"), method="POST", path="/messages")
+    discord.faults.plan(TooManyRequests(0.3, scope="global"), method="POST", path="/messages")
 
     began = time.monotonic()
     await asyncio.gather(channel.send("one"), channel.send("two"))
@@ -129,7 +129,7 @@ async def test_requests_on_their_way_are_not_blamed(discord: DiscordSimulator, r
 async def test_the_header_may_name_another_time_than_the_body(
     discord: DiscordSimulator, rest: Rest
 ) -> None:
-    discord.faults.plan(TooMany(90, header=1))
+    discord.faults.plan(TooManyRequests(90, header=1))
     _, answer = await rest.call("GET", "/users/@me")
     assert (answer["retry_after"], rest.headers["Retry-After"]) == (90, "1")
 
@@ -141,7 +141,7 @@ async def test_a_refusal_without_via_is_not_retried(
     general = discord.channel("general")
     bot = await discord_client(Bot())
     channel = bot.get_channel(general.id)
-    discord.faults.plan(TooMany(0.1, via=False, html=html), path="/messages")
+    discord.faults.plan(TooManyRequests(0.1, via=False, html=html), path="/messages")
     with pytest.raises(sdk.HTTPException) as refused:
         await channel.send("one")
     assert refused.value.status == 429

@@ -8,7 +8,7 @@ import aiohttp
 import discord as sdk
 import pytest
 
-from adapters.discord.testing import DiscordSimulator, Impossible, MessageFlag
+from adapters.discord.testing import DiscordSimulator, ImpossibleAction, MessageFlag
 from tests.adapters.discord_simulator.bot import Bot
 from tests.adapters.discord_simulator.rest import Rest
 from tests.fakes.discord_wire import Connect
@@ -167,7 +167,7 @@ async def test_new_components_of_all_kinds_are_shown(
 
     thumbnail = sent.components[0].children[1].accessory
     assert thumbnail.media.url.startswith(discord.cdn_url)
-    with pytest.raises(Impossible):
+    with pytest.raises(ImpossibleAction):
         await alice.clicks(discord.messages(general)[0], "Docs")
     clicked = await alice.clicks(discord.messages(general)[0], "Go")
     assert clicked.data["custom_id"] == "go"
@@ -255,7 +255,7 @@ async def test_people_can_not_do_what_discord_would_not_let_them(
         bob.slash(general, "ask"),
         bob.says(hidden, "x", reply_to=said),
     ):
-        with pytest.raises(Impossible):
+        with pytest.raises(ImpossibleAction):
             await deed
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import discord as sdk
 import pytest
 
-from adapters.discord.testing import ChannelType, DiscordSimulator, Impossible, MessageType
+from adapters.discord.testing import ChannelType, DiscordSimulator, ImpossibleAction, MessageType
 from tests.adapters.discord_simulator.bot import Bot
 from tests.adapters.discord_simulator.rest import Rest
 from tests.fakes.discord_wire import Connect
@@ -43,7 +43,7 @@ async def test_a_private_thread_is_for_its_members(
     assert place.type is ChannelType.PRIVATE_THREAD
     await alice.says(place, "thanks")
     assert bob.sees(place) == []
-    with pytest.raises(Impossible):
+    with pytest.raises(ImpossibleAction):
         await bob.says(place, "let me in")
     await thread.add_user(sdk.Object(bob.id))
     await bob.says(place, "now I am in")
@@ -175,5 +175,5 @@ async def test_a_forum_post_is_a_thread_with_its_first_message(
     )
     assert discord.texts(discord.threads(forum)[1]) == ["It works"]
     assert made.message.id == made.thread.id
-    with pytest.raises(Impossible):
+    with pytest.raises(ImpossibleAction):
         await alice.opens_post(discord.channel("general"), "no", "forum")

@@ -46,7 +46,7 @@ def config_of(slack: SlackSimulator, **more: Any) -> Config:
 
 
 @dataclass
-class Served:
+class ServedSlack:
     """A workspace that is served, and what happened in the gateway."""
 
     slack: SlackSimulator
@@ -105,7 +105,7 @@ async def served(
     rules: dict[str, ToolRule] | None = None,
     keys: dict[str, Any] | None = None,
     parallel: int = 16,
-) -> AsyncGenerator[Served]:
+) -> AsyncGenerator[ServedSlack]:
     """A gateway with the adapter, once it is connected."""
     client = model(*answers)
     teams = ScriptedTeams(lambda: make(client) if make else solo(client), rules=rules or {})
@@ -124,7 +124,7 @@ async def served(
                     await asyncio.wait([task], timeout=0.01)
                     if task.done():
                         await task
-            yield Served(slack, gateway, client, task, store, teams)
+            yield ServedSlack(slack, gateway, client, task, store, teams)
         finally:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)

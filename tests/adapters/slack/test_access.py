@@ -16,7 +16,7 @@ from adapters.slack.simulator.state import Message
 from adapters.slack.testing import Person, SlackSimulator
 from gateway.adapter import NOT_ALLOWED
 from gateway.registry import ToolRule
-from tests.adapters.slack.serving import Served, served
+from tests.adapters.slack.serving import ServedSlack, served
 from tests.gateway.scripted import calls, solo
 
 STAFF = "S0STAFF"
@@ -148,7 +148,7 @@ def scene(slack: SlackSimulator, who: str) -> Person:
     return actor
 
 
-async def waiting(run: Served) -> tuple[Message, str]:
+async def waiting(run: ServedSlack) -> tuple[Message, str]:
     """A thread in which the team waits for an approval, and its card."""
     slack = run.slack
     opened = await slack.person("boss").asks("team", "go")
@@ -161,13 +161,13 @@ def texts(slack: SlackSimulator, person: Person) -> list[str]:
     return [each.text for each in slack.private(person)]
 
 
-async def rated(run: Served) -> int:
+async def rated(run: ServedSlack) -> int:
     """How many have said what they think of an answer."""
     count = "SELECT COUNT(*) FROM feedback"
     return await run.store.write(lambda c: c.fetch(count)[0][0])
 
 
-async def title(run: Served) -> str:
+async def title(run: ServedSlack) -> str:
     return (await run.store.threads())[0].title
 
 
@@ -350,7 +350,7 @@ async def test_in_a_direct_channel_only_those_who_were_let_in_may_act(
             assert (await title(run) == TITLE) == (who == "paired")
 
 
-async def let_in(run: Served, person: str) -> None:
+async def let_in(run: ServedSlack, person: str) -> None:
     """As an operator does it with a code."""
     row = "INSERT INTO people (person, name, paired_at) VALUES (:person, 'Eve', 0)"
     await run.store.write(lambda c: c.execute(row, {"person": person}))

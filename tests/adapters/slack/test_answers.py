@@ -13,7 +13,7 @@ from teams import RoundRobinGroupChat
 from teams.agents import AssistantAgent, UserProxyAgent
 from teams.conditions import MaxMessageTermination
 from teams.models.replay import ReplayChatCompletionClient
-from tests.adapters.slack.serving import Served, served
+from tests.adapters.slack.serving import ServedSlack, served
 from tests.gateway.scripted import calls, solo
 
 ASK = {"send": ToolRule(action="ask")}
@@ -39,7 +39,7 @@ def asking(client: ReplayChatCompletionClient) -> RoundRobinGroupChat:
     return RoundRobinGroupChat(agents, termination_condition=MaxMessageTermination(3))
 
 
-async def card(run: Served, channel: str, button: str) -> str:
+async def card(run: ServedSlack, channel: str, button: str) -> str:
     """The message with this button, once it is there."""
 
     def found() -> list[str]:
@@ -74,7 +74,7 @@ async def test_an_approver_decides_by_a_button(
         assert (await run.inbox())[-1] == "answer"
 
 
-def slack_text(run: Served, ts: str) -> str:
+def slack_text(run: ServedSlack, ts: str) -> str:
     return next(each.text for each in run.slack.messages("general") if each.ts == ts)
 
 

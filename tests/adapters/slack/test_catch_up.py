@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from adapters.slack.simulator.state import Message
-from adapters.slack.testing import AppSettings, Limited, Shown, SlackSimulator
+from adapters.slack.testing import AppSettings, RenderedMessage, SlackSimulator, TooManyRequests
 from gateway.app.operator import owner_status
 from tests.adapters.slack.serving import served
 
@@ -83,8 +83,8 @@ async def test_nothing_depends_on_what_can_be_read(tmp_path: Path, reason: str) 
                 await run.until(lambda: slack.messages("general", asked)[1:])
         if reason == "may not read":
             await away(slack, 600)
-            slack.fail("conversations.history", Limited(retry_after=60), times=9)
-            slack.fail("conversations.replies", Limited(retry_after=60), times=9)
+            slack.fail("conversations.history", TooManyRequests(retry_after=60), times=9)
+            slack.fail("conversations.replies", TooManyRequests(retry_after=60), times=9)
         before = len(slack.calls("conversations.history") + slack.calls("conversations.replies"))
         async with served(slack, tmp_path) as run:
             again = await ann.asks("general", "and now?")
@@ -98,7 +98,7 @@ async def test_nothing_depends_on_what_can_be_read(tmp_path: Path, reason: str) 
         assert reads - before <= (1 if reason == "may not read" else 0)
 
 
-def offers(slack: SlackSimulator, thread: Message) -> list[Shown]:
+def offers(slack: SlackSimulator, thread: Message) -> list[RenderedMessage]:
     """The cards in a thread that offer an answer."""
     return [each for each in slack.messages("general", thread) if "Answer now" in each.buttons]
 
@@ -135,12 +135,12 @@ async def test_a_card_says_how_many_of_what_was_missed_are_answered(tmp_path: Pa
         for n in range(30):
             await ann.says("general", f"m{n}", thread=asked)
         await away(slack, 7200)
-        slack.fail("conversations.replies", Limited(retry_after=0), skip=1)
+        slack.fail("conversations.replies", TooManyRequests(retry_after=0), skip=1)
         async with served(slack, tmp_path) as run:
             await run.until(lambda: offers(slack, asked))
             (card,) = offers(slack, asked)
             assert "at least 13 messages were written here" in card.text
-            slack.fail("conversations.replies", Limited(retry_after=0), skip=1)
+            slack.fail("conversations.replies", TooManyRequests(retry_after=0), skip=1)
             await ann.clicks(card.ts, "Answer now")
             await run.taken(2)
             await run.until(lambda: "Shall I go on?" in offers(slack, asked)[0].text)

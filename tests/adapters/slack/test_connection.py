@@ -13,14 +13,14 @@ from adapters.slack import Config, adapter
 from adapters.slack.adapter import SlackAdapter
 from adapters.slack.connection import socket_mode as sockets
 from adapters.slack.testing import (
+    ConnectionReset,
     Fault,
-    Garbled,
-    Limited,
-    Refused,
-    Reset,
+    MalformedAnswer,
+    Refusal,
     ServerError,
     SlackSimulator,
-    Truncated,
+    TooManyRequests,
+    TruncatedAnswer,
 )
 from gateway.adapter import AuthError
 from gateway.gateway import Gateway
@@ -116,7 +116,14 @@ async def test_an_end_waits_no_longer_than_a_moment_for_an_unwilling_peer(
 
 @pytest.mark.parametrize(
     "fault",
-    [Refused("internal_error"), Limited(), ServerError(), Reset(), Truncated(), Garbled()],
+    [
+        Refusal("internal_error"),
+        TooManyRequests(),
+        ServerError(),
+        ConnectionReset(),
+        TruncatedAnswer(),
+        MalformedAnswer(),
+    ],
     ids=lambda fault: type(fault).__name__,
 )
 async def test_what_is_not_stored_is_not_acknowledged_and_comes_again(
@@ -192,9 +199,9 @@ async def test_a_slack_that_is_down_is_waited_for(
     monkeypatch.setattr(adapter, "FIRST_WAIT", 0.05)
     async with SlackSimulator(rates=False) as slack:
         slack.fail("auth.test", ServerError(500), times=1)
-        slack.fail("auth.test", Reset())
+        slack.fail("auth.test", ConnectionReset())
         slack.fail("apps.connections.open", ServerError(503), times=2)
-        slack.fail("apps.connections.open", Limited(retry_after=0))
+        slack.fail("apps.connections.open", TooManyRequests(retry_after=0))
         async with served(slack, tmp_path) as run:
             asked = await slack.person("ann").asks("general", "hello")
             await run.until(lambda: slack.messages("general", asked)[1:])

@@ -12,7 +12,7 @@ from adapters.slack import adapter
 from adapters.slack.testing import SlackSimulator
 from tests.adapters.slack.serving import served
 from tests.chaos.sqlite_layer import OK, dynamic, watched
-from tests.chaos.test_disk import MOODS, Moody
+from tests.chaos.test_disk import MOODS, FailingDisk
 
 pytestmark = [
     pytest.mark.chaos,
@@ -33,7 +33,7 @@ def eager(monkeypatch: pytest.MonkeyPatch) -> None:
 async def test_what_a_disk_did_not_take_for_longer_than_slack_tries_is_taken_once_it_does(
     tmp_path: Path, mood: int, caplog: pytest.LogCaptureFixture
 ) -> None:
-    disk = Moody(tmp_path)
+    disk = FailingDisk(tmp_path)
     async with SlackSimulator(rates=False) as slack:
         ann, bob = slack.person("ann"), slack.person("bob")
         with watched(disk):
@@ -73,7 +73,7 @@ async def test_what_a_disk_did_not_take_for_longer_than_slack_tries_is_taken_onc
 async def test_whoever_uses_the_slash_command_is_told_that_nothing_can_be_stored(
     tmp_path: Path, mood: int
 ) -> None:
-    disk = Moody(tmp_path)
+    disk = FailingDisk(tmp_path)
     async with SlackSimulator(rates=False) as slack:
         ann = slack.person("ann")
         with watched(disk):

@@ -18,11 +18,11 @@ import aiohttp
 import pytest
 
 from adapters.slack.adapter import SlackAdapter
-from adapters.slack.testing import Refused, SlackSimulator
+from adapters.slack.testing import Refusal, SlackSimulator
 from gateway.errors import GatewayError
 from gateway.gateway import Gateway
 from gateway.store.sqlite.store import SqliteStore
-from tests.adapters.slack.serving import Served, config_of, served
+from tests.adapters.slack.serving import ServedSlack, config_of, served
 from tests.gateway.scripted import ScriptedTeams, solo
 
 
@@ -33,7 +33,7 @@ def free_port() -> int:
 
 
 @asynccontextmanager
-async def over_http(folder: Path, **more: Any) -> AsyncGenerator[tuple[Served, str]]:
+async def over_http(folder: Path, **more: Any) -> AsyncGenerator[tuple[ServedSlack, str]]:
     """A workspace that sends its events to a URL of ours."""
     port = free_port()
     url = f"http://127.0.0.1:{port}/slack/events"
@@ -97,7 +97,7 @@ async def test_events_clicks_and_commands_come_over_http(tmp_path: Path) -> None
 async def test_what_is_not_stored_is_answered_500_and_comes_again(tmp_path: Path) -> None:
     async with over_http(tmp_path) as (run, _):
         slack = run.slack
-        slack.fail("users.info", Refused(error="internal_error"))
+        slack.fail("users.info", Refusal(error="internal_error"))
         await slack.person("ann").tells("hello")
         delivery = slack.deliveries[0]
         await run.until(lambda: delivery.attempts[0].failure)

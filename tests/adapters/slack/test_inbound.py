@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from adapters.slack.action_ids import ASK_TEAM
-from adapters.slack.testing import AppSettings, Limited, SlackSimulator
+from adapters.slack.testing import AppSettings, SlackSimulator, TooManyRequests
 from gateway.app.operator import owner_status
 from gateway.app.threads import transcript
 from gateway.conversation import ConversationKey
@@ -230,7 +230,7 @@ async def test_the_team_is_told_what_of_a_thread_could_not_be_read(
 ) -> None:
     app = AppSettings(outside_marketplace=True)
     async with SlackSimulator(app, rates=False) as slack, served(slack, tmp_path) as run:
-        slack.fail("conversations.replies", Limited(retry_after=60), skip=pages, times=9)
+        slack.fail("conversations.replies", TooManyRequests(retry_after=60), skip=pages, times=9)
         ann = slack.person("ann")
         root = await ann.says("general", "root")
         for n in range(40):

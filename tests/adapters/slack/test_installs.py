@@ -18,7 +18,7 @@ from adapters.slack.connection.oauth import States
 from adapters.slack.testing import SlackSimulator
 from gateway.store.sqlite.store import SqliteStore
 from gateway.store.tokens import TokenStore, new_key
-from tests.adapters.slack.serving import Served, served
+from tests.adapters.slack.serving import ServedSlack, served
 from tests.adapters.slack.test_http import free_port
 from tests.fakes.hand_clock import HandClock
 
@@ -26,7 +26,7 @@ from tests.fakes.hand_clock import HandClock
 @asynccontextmanager
 async def installable(
     slack: SlackSimulator, folder: Path, keys: dict[str, SecretStr], **more: Any
-) -> AsyncGenerator[tuple[Served, str]]:
+) -> AsyncGenerator[tuple[ServedSlack, str]]:
     """An app that others can install, and the address of its page."""
     for workspace in list(slack.world.workspaces):
         slack.person(f"admin-{workspace.lower()}", workspace=workspace)  # who agrees

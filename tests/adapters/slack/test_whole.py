@@ -12,12 +12,12 @@ import pytest
 
 from adapters.slack.simulator.clock import RealClock
 from adapters.slack.simulator.state import Message
-from adapters.slack.testing import Shown, SlackSimulator
+from adapters.slack.testing import RenderedMessage, SlackSimulator
 from teams import Swarm
 from teams.agents import AssistantAgent
 from teams.base import Team
 from teams.conditions import TextMentionTermination
-from tests.adapters.slack.serving import EVERYWHERE, Served, served
+from tests.adapters.slack.serving import EVERYWHERE, ServedSlack, served
 from tests.adapters.slack_out.running import one
 from tests.fakes.scripted_model import ScriptedModel, calls
 
@@ -38,7 +38,7 @@ def relay(words: ScriptedModel) -> Swarm:
     return Swarm([planner, writer], termination_condition=TextMentionTermination("END"))
 
 
-def shown(slack: SlackSimulator, asked: Message) -> list[Shown]:
+def shown(slack: SlackSimulator, asked: Message) -> list[RenderedMessage]:
     """What the thread shows of the bot."""
     return [each for each in slack.messages("general", asked) if each.name != "ann"]
 
@@ -49,7 +49,7 @@ def resting(slack: SlackSimulator, asked: Message) -> bool:
     return (session is None or session.status == "active") and slack.open_streams == []
 
 
-async def writing(slack: SlackSimulator, run: Served, asked: Message, text: str) -> None:
+async def writing(slack: SlackSimulator, run: ServedSlack, asked: Message, text: str) -> None:
     """Wait until a text stands there, in a stream that goes on."""
     await run.until(
         lambda: any(text in e.text and e.stream == "streaming" for e in shown(slack, asked))
@@ -120,7 +120,7 @@ def in_time(slack: SlackSimulator) -> bool:
 @asynccontextmanager
 async def in_real_time(
     folder: Path, parallel: int
-) -> AsyncGenerator[tuple[SlackSimulator, Served]]:
+) -> AsyncGenerator[tuple[SlackSimulator, ServedSlack]]:
     """A workspace that keeps to its rates, and a team of one that takes three seconds to answer."""
     clock = RealClock()
 

@@ -14,7 +14,7 @@ from adapters.slack.connection.clients import SlackClients
 from adapters.slack.connection.clock import Clock
 from adapters.slack.outbound.surface import SlackSurface
 from adapters.slack.simulator.state import Message
-from adapters.slack.testing import HOME, AppSettings, Shown, SlackSimulator
+from adapters.slack.testing import HOME, AppSettings, RenderedMessage, SlackSimulator
 from gateway.conversation import ConversationKey
 from gateway.surface import Activity, ActivityStatus, Content, Part, Place, Speech
 
@@ -37,7 +37,7 @@ class Desk:
         asked = await self.slack.person(person).asks(channel, "and this?")
         return place_of(self.slack, asked)
 
-    def shown(self, place: Place | None = None) -> list[Shown]:
+    def shown(self, place: Place | None = None) -> list[RenderedMessage]:
         """What the thread shows of the bot."""
         place = place or self.place
         return self.slack.messages(place.key.channel, place.key.root)[1:]

@@ -12,7 +12,7 @@ from adapters.slack.connection.clients import SlackClients
 from adapters.slack.connection.clock import Clock, sleep
 from adapters.slack.outbound.surface import SlackSurface
 from adapters.slack.simulator.state import Message
-from adapters.slack.testing import HOME, Person, Shown, SlackSimulator, VirtualClock
+from adapters.slack.testing import HOME, Person, RenderedMessage, SlackSimulator, VirtualClock
 from gateway.access.authority import OperatorsOnly
 from gateway.conversation import Author, ConversationKey, InboundMessage
 from gateway.delivery.service import delivering
@@ -60,7 +60,7 @@ class WorkspaceTime:
 
 
 @dataclass
-class Running:
+class RunningGateway:
     """A gateway that runs, and the workspace that it writes to."""
 
     slack: SlackSimulator
@@ -77,7 +77,7 @@ class Running:
         """Somebody says something in a thread."""
         await self.gateway.accept(message(self.slack.person(name), text, thread, **more))
 
-    def shown(self, thread: Message) -> list[Shown]:
+    def shown(self, thread: Message) -> list[RenderedMessage]:
         """What the thread shows of the bot."""
         return self.slack.messages(thread.channel, thread)[1:]
 
@@ -105,7 +105,7 @@ async def running(
     *,
     rules: Mapping[str, ToolRule] | None = None,
     parallel: int = 30,
-) -> AsyncGenerator[Running]:
+) -> AsyncGenerator[RunningGateway]:
     """A process that serves the workspace; time stands still unless it is let pass."""
     operators = [f"slack:{HOME}:{slack.person(name).id}" for name in PEOPLE]
     teams = ScriptedTeams(make, rules=rules or {})
@@ -122,7 +122,7 @@ async def running(
         surface = SlackSurface(clients, clock=slack.clock, call_seconds=2.0)
         time = WorkspaceTime(slack.clock)
         async with surface.tended(), delivering(gateway, surface, clock=time):
-            yield Running(slack, gateway, surface)
+            yield RunningGateway(slack, gateway, surface)
 
 
 def relay(clock: VirtualClock, text: str) -> Swarm:

@@ -7,7 +7,7 @@ import pytest
 from slack_sdk.models.blocks import Block
 
 from adapters.slack.action_ids import Action, parse_action
-from adapters.slack.testing import Refused, Reset
+from adapters.slack.testing import ConnectionReset, Refusal
 from gateway.events import InputRequested
 from gateway.surface import Card, Document, Line, Rejected, Unclear, Unreachable
 from tests.adapters.slack_out.desk import Desk, part, says, tool
@@ -102,7 +102,7 @@ async def test_a_file_before_a_card_is_sent_once_however_often_the_card_is_tried
     desk: Desk,
 ) -> None:
     request = replace(APPROVAL, arguments=json.dumps({"text": "x" * 9000}))
-    desk.slack.fail("chat.postMessage", Refused("fatal_error"))
+    desk.slack.fail("chat.postMessage", Refusal("fatal_error"))
     with pytest.raises(Unclear):
         await desk.surface.post(desk.place, part(Card(request=request)))
     await desk.surface.post(desk.place, part(Card(request=request)))
@@ -114,11 +114,11 @@ async def test_a_file_whose_card_was_lost_with_the_process_is_not_sent_twice_sil
     desk: Desk, *, readable: bool
 ) -> None:
     request = replace(APPROVAL, arguments=json.dumps({"text": "x" * 9000}))
-    desk.slack.fail("chat.postMessage", Refused("fatal_error"))
+    desk.slack.fail("chat.postMessage", Refusal("fatal_error"))
     with pytest.raises(Unclear):
         await desk.surface.post(desk.place, part(Card(request=request)))
     if not readable:
-        desk.slack.fail("conversations.replies", Refused("missing_scope"), times=9)
+        desk.slack.fail("conversations.replies", Refusal("missing_scope"), times=9)
     await desk.restarted().post(desk.place, part(Card(request=request), unsure=not readable))
     shown = [bool(each.files) for each in desk.shown()]
     assert shown == ([True, False] if readable else [True, True, False])
@@ -225,11 +225,11 @@ async def test_a_file_stands_in_the_thread_and_is_found_again(desk: Desk) -> Non
 
 async def test_a_file_without_an_answer_is_found_or_surely_not_there(desk: Desk) -> None:
     document = Document(name="plan.md", data=b"# Plan")
-    desk.slack.fail("files.completeUploadExternal", Reset(applied=True))
+    desk.slack.fail("files.completeUploadExternal", ConnectionReset(applied=True))
     with pytest.raises(Unclear):
         await desk.surface.post(desk.place, part(document))
     assert await desk.surface.find(desk.place, "k1", 0.0)
-    desk.slack.fail("files.completeUploadExternal", Reset())
+    desk.slack.fail("files.completeUploadExternal", ConnectionReset())
     with pytest.raises(Unclear):
         await desk.surface.post(desk.place, part(document, key="k2"))
     assert await desk.surface.find(desk.place, "k2", 0.0) is None
@@ -258,7 +258,7 @@ async def test_bytes_that_slack_does_not_take_leave_nothing_there(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     document = Document(name="plan.md", data=b"# Plan")
-    desk.slack.fail("files.getUploadURLExternal", Reset())
+    desk.slack.fail("files.getUploadURLExternal", ConnectionReset())
     with pytest.raises(Unreachable):
         await desk.surface.post(desk.place, part(document))
     monkeypatch.setattr(desk.slack.world, "base", f"{desk.slack.url}/nowhere")

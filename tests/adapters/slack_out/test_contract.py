@@ -9,10 +9,16 @@ from dataclasses import dataclass
 import pytest
 
 from adapters.slack.connection.payload import author_id
-from adapters.slack.testing import HOME, Limited, RealClock, Reset, Shown
+from adapters.slack.testing import (
+    HOME,
+    ConnectionReset,
+    RealClock,
+    RenderedMessage,
+    TooManyRequests,
+)
 from gateway.surface import Place, TextSurface
 from tests.adapters.slack_out.desk import Desk, at_desk
-from tests.contract.text_surface import Seen, TextSurfaceContract
+from tests.contract.text_surface import TextSurfaceContract, VisibleMessage
 
 MENTION = re.compile(r"<@(\w+)>")
 EVERYONE = re.compile(r"<!(?:here|channel|everyone|subteam)|@(?:here|channel|everyone)\b")
@@ -36,7 +42,7 @@ class SlackHarness:
         alice, bob = (self.desk.slack.person(name) for name in ("alice", "bob"))
         return author_id(HOME, alice.id), author_id(HOME, bob.id)
 
-    async def seen(self) -> list[Seen]:
+    async def seen(self) -> list[VisibleMessage]:
         return [self._seen(shown) for shown in self.desk.shown()]
 
     async def busy(self) -> bool:
@@ -47,13 +53,13 @@ class SlackHarness:
         return session.title if session else ""
 
     def limit_rate(self) -> None:
-        self.desk.slack.fail("chat.postMessage", Limited(30))
+        self.desk.slack.fail("chat.postMessage", TooManyRequests(30))
 
     def lose_answer(self) -> None:
-        self.desk.slack.fail("chat.postMessage", Reset(applied=True))
+        self.desk.slack.fail("chat.postMessage", ConnectionReset(applied=True))
 
     def break_down(self) -> None:
-        self.desk.slack.fail("chat.postMessage", Reset())
+        self.desk.slack.fail("chat.postMessage", ConnectionReset())
 
     async def archive(self) -> None:
         self.desk.slack.channel("general").archived = True
@@ -61,14 +67,14 @@ class SlackHarness:
     async def remove(self, message: str) -> None:
         self.desk.slack.channel("general").messages[message].hidden = True
 
-    def _seen(self, shown: Shown) -> Seen:
+    def _seen(self, shown: RenderedMessage) -> VisibleMessage:
         text = f"{shown.name}: {shown.text}"
         pings = {author_id(HOME, user) for user in MENTION.findall(shown.text)}
         if EVERYONE.search(shown.text) and "rich_text" not in str(shown.blocks):
             pings.add("everyone")
         stored = self.desk.slack.channel("general").messages[shown.ts].files
         files = tuple((file.title, file.data) for file in stored)
-        return Seen(
+        return VisibleMessage(
             id=shown.ts, text=text, pings=frozenset(pings), buttons=shown.buttons, files=files
         )
 

@@ -5,7 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from adapters.slack.testing import Limited, Refused, Reset, Shown, SlackSimulator
+from adapters.slack.testing import (
+    ConnectionReset,
+    Refusal,
+    RenderedMessage,
+    SlackSimulator,
+    TooManyRequests,
+)
 from tests.adapters.slack_out.desk import passing
 from tests.adapters.slack_out.running import one, running
 from tests.gateway.scripted import model, solo
@@ -22,7 +28,7 @@ def the_mark() -> str:
     return " ".join(found[1].split())
 
 
-def words(shown: Shown) -> list[str]:
+def words(shown: RenderedMessage) -> list[str]:
     return [word for word in shown.text.split() if word in WORDS]
 
 
@@ -37,8 +43,8 @@ async def test_a_message_that_can_not_be_looked_up_is_sent_again_with_the_mark(
         def team():
             return one(slack.clock, said) if streams else solo(model(said))
 
-        slack.fail(method, Reset(applied=True))
-        slack.fail("conversations.replies", Refused("missing_scope"), times=99)
+        slack.fail(method, ConnectionReset(applied=True))
+        slack.fail("conversations.replies", Refusal("missing_scope"), times=99)
         async with running(slack, tmp_path, team) as run, passing(slack):
             asked = await run.ask("alice", "write it")
             await slack.until(
@@ -56,8 +62,8 @@ async def test_where_reading_is_scarce_one_waits_and_the_others_bear_the_mark(
     tmp_path: Path,
 ) -> None:
     async with SlackSimulator() as slack:
-        slack.fail("chat.postMessage", Reset(applied=True), times=2)
-        slack.fail("conversations.replies", Limited(60), times=2)
+        slack.fail("chat.postMessage", ConnectionReset(applied=True), times=2)
+        slack.fail("conversations.replies", TooManyRequests(60), times=2)
         async with (
             running(slack, tmp_path, lambda: solo(model(*["Yes."] * 2))) as run,
             passing(slack),

@@ -4,7 +4,15 @@ from dataclasses import replace
 
 import pytest
 
-from adapters.slack.testing import Delay, Garbled, Limited, Refused, Reset, ServerError, Truncated
+from adapters.slack.testing import (
+    ConnectionReset,
+    Delay,
+    MalformedAnswer,
+    Refusal,
+    ServerError,
+    TooManyRequests,
+    TruncatedAnswer,
+)
 from gateway.adapter import AuthError
 from gateway.surface import (
     BusyState,
@@ -23,15 +31,15 @@ HELLO = part(Line(text="Hello"))
 @pytest.mark.parametrize(
     "fault",
     [
-        Reset(applied=True),
-        Reset(),
+        ConnectionReset(applied=True),
+        ConnectionReset(),
         ServerError(applied=True),
         ServerError(503),
-        Truncated(),
-        Garbled(),
+        TruncatedAnswer(),
+        MalformedAnswer(),
         Delay(60, applied=True),
-        Refused("internal_error"),
-        Refused("fatal_error"),
+        Refusal("internal_error"),
+        Refusal("fatal_error"),
     ],
     ids=lambda fault: f"{type(fault).__name__} {getattr(fault, 'applied', '')}",
 )
@@ -45,8 +53,8 @@ async def test_a_post_without_an_answer_is_made_once_and_looked_up(desk: Desk, f
     assert bool(await desk.surface.find(desk.place, "k1", 0.0)) == stands
 
 
-@pytest.mark.parametrize("limit", [Limited(17), Limited(17, plainly=True)])
-async def test_a_rate_limit_says_for_how_long(desk: Desk, limit: Limited) -> None:
+@pytest.mark.parametrize("limit", [TooManyRequests(17), TooManyRequests(17, plainly=True)])
+async def test_a_rate_limit_says_for_how_long(desk: Desk, limit: TooManyRequests) -> None:
     desk.slack.fail("chat.postMessage", limit)
     with pytest.raises(RateLimited) as limited:
         await desk.surface.post(desk.place, HELLO)
@@ -59,7 +67,7 @@ async def test_a_rate_limit_says_for_how_long(desk: Desk, limit: Limited) -> Non
     [("is_archived", "archived"), ("not_in_channel", "invite"), ("channel_not_found", "channel")],
 )
 async def test_a_place_that_is_closed_is_gone(desk: Desk, code: str, words: str) -> None:
-    desk.slack.fail("*", Refused(code), times=2)
+    desk.slack.fail("*", Refusal(code), times=2)
     for text in (HELLO, says("Hello ")):
         with pytest.raises(Rejected, match=words) as refused:
             await desk.surface.post(desk.place, text)
@@ -67,14 +75,14 @@ async def test_a_place_that_is_closed_is_gone(desk: Desk, code: str, words: str)
 
 
 async def test_a_scope_that_is_missing_is_named(desk: Desk) -> None:
-    desk.slack.fail("chat.postMessage", Refused("missing_scope", {"needed": "chat:write"}))
+    desk.slack.fail("chat.postMessage", Refusal("missing_scope", {"needed": "chat:write"}))
     with pytest.raises(Rejected, match="lacks the scope chat:write") as refused:
         await desk.surface.post(desk.place, HELLO)
     assert not refused.value.gone
 
 
 async def test_credentials_that_are_worth_nothing_end_the_adapter(desk: Desk) -> None:
-    desk.slack.fail("chat.postMessage", Refused("token_revoked"))
+    desk.slack.fail("chat.postMessage", Refusal("token_revoked"))
     with pytest.raises(AuthError, match="token_revoked") as refused:
         await desk.surface.post(desk.place, HELLO)
     assert desk.slack.bot_token not in str(refused.value)
@@ -94,14 +102,14 @@ async def test_slack_that_can_not_be_reached_has_taken_nothing(desk: Desk) -> No
 
 
 async def test_a_thread_that_can_not_be_read_leaves_it_unclear(desk: Desk) -> None:
-    desk.slack.fail("conversations.replies", Refused("missing_scope"))
+    desk.slack.fail("conversations.replies", Refusal("missing_scope"))
     with pytest.raises(Unclear):
         await desk.surface.find(desk.place, "k1", 0.0)
 
 
 async def test_where_reading_is_scarce_one_waits_and_the_others_are_told_so(desk: Desk) -> None:
     other = await desk.thread()
-    desk.slack.fail("conversations.replies", Limited(60))
+    desk.slack.fail("conversations.replies", TooManyRequests(60))
     with pytest.raises(RateLimited):
         await desk.surface.find(desk.place, "k1", 0.0)
     with pytest.raises(Unclear):
@@ -162,7 +170,7 @@ async def test_an_app_without_sessions_shows_a_line_and_takes_it_away(desk: Desk
     assert len(desk.slack.calls("agents.sessions.setStatus")) == 1
 
 
-@pytest.mark.parametrize("fault", [Limited(5), Reset(), ServerError(503)])
+@pytest.mark.parametrize("fault", [TooManyRequests(5), ConnectionReset(), ServerError(503)])
 async def test_a_status_is_taken_away_even_if_slack_does_not_listen_at_first(
     desk: Desk, fault
 ) -> None:

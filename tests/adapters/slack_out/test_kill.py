@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from adapters.slack.simulator.state import Message
-from adapters.slack.testing import HOME, Delay, RealClock, Refused, Shown, SlackSimulator
+from adapters.slack.testing import HOME, Delay, RealClock, Refusal, RenderedMessage, SlackSimulator
 from gateway.conversation import ConversationKey
 from tests.adapters.slack_out.child import WORDS
 
@@ -53,12 +53,12 @@ class Process:
         self._process.communicate(timeout=40)
 
 
-def said(shown: list[Shown]) -> list[str]:
+def said(shown: list[RenderedMessage]) -> list[str]:
     """The words that the writer says, in messages that do not say that they may be doubles."""
     return words_of([each for each in shown if MARK not in each.text])
 
 
-def words_of(shown: list[Shown]) -> list[str]:
+def words_of(shown: list[RenderedMessage]) -> list[str]:
     """The words that the writer says in these messages."""
     return [
         word
@@ -102,17 +102,17 @@ async def test_nothing_is_lost_or_silently_doubled(tmp_path: Path, moment: Momen
     async with SlackSimulator(clock=RealClock()) as slack:
         asked = await slack.person("alice").asks("general", "do it")
 
-        def shown() -> list[Shown]:
+        def shown() -> list[RenderedMessage]:
             return slack.messages("general", asked)[1:]
 
-        def there(condition: Callable[[Shown], object]) -> Callable[[], bool]:
+        def there(condition: Callable[[RenderedMessage], object]) -> Callable[[], bool]:
             return lambda: any(condition(each) for each in shown())
 
         def limit() -> None:
             if moment.plain:
-                slack.fail("chat.startStream", Refused("channel_type_not_supported"), times=99)
+                slack.fail("chat.startStream", Refusal("channel_type_not_supported"), times=99)
             if moment.blind:
-                slack.fail("conversations.replies", Refused("missing_scope"), times=99)
+                slack.fail("conversations.replies", Refusal("missing_scope"), times=99)
 
         limit()
         slack.fail(moment.method, Delay(NEVER, applied=moment.applied), skip=moment.skip)

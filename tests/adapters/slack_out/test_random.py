@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 
 from adapters.slack.testing import (
-    Garbled,
-    Limited,
-    Refused,
-    Reset,
+    ConnectionReset,
+    MalformedAnswer,
+    Refusal,
+    RenderedMessage,
     ServerError,
-    Shown,
     SlackSimulator,
-    Truncated,
+    TooManyRequests,
+    TruncatedAnswer,
 )
 from tests.adapters.slack_out.desk import passing
 from tests.adapters.slack_out.running import one, running
@@ -30,21 +30,21 @@ METHODS = (
     "agents.sessions.setStatus",
 )
 FAULTS = (
-    Limited(5),
-    Limited(3, plainly=True),
-    Reset(),
-    Reset(applied=True),
+    TooManyRequests(5),
+    TooManyRequests(3, plainly=True),
+    ConnectionReset(),
+    ConnectionReset(applied=True),
     ServerError(503),
     ServerError(applied=True),
-    Garbled(),
-    Truncated(),
-    Refused("internal_error"),
-    Refused("message_not_in_streaming_state"),
-    Refused("msg_too_long"),
+    MalformedAnswer(),
+    TruncatedAnswer(),
+    Refusal("internal_error"),
+    Refusal("message_not_in_streaming_state"),
+    Refusal("msg_too_long"),
 )
 
 
-def said(shown: list[Shown]) -> list[str]:
+def said(shown: list[RenderedMessage]) -> list[str]:
     return [
         word
         for each in shown
@@ -65,7 +65,7 @@ async def test_whatever_fails_the_answer_stands_there_once(tmp_path: Path, seed:
     ):
         for _ in range(8):
             method, fault = chance.choice(METHODS), chance.choice(FAULTS)
-            if isinstance(fault, Refused) and fault.error.startswith("m"):
+            if isinstance(fault, Refusal) and fault.error.startswith("m"):
                 method = chance.choice(("chat.appendStream", "chat.stopStream"))
             slack.fail(method, fault, skip=chance.randrange(4))
         asked = await run.ask("alice", "write it")

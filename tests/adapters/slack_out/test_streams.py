@@ -7,7 +7,15 @@ from dataclasses import replace
 import pytest
 from slack_sdk.models.blocks import Block
 
-from adapters.slack.testing import AppSettings, Delay, Limited, Refused, Reset, ServerError, Shown
+from adapters.slack.testing import (
+    AppSettings,
+    ConnectionReset,
+    Delay,
+    Refusal,
+    RenderedMessage,
+    ServerError,
+    TooManyRequests,
+)
 from gateway.surface import NoMoreText, RateLimited, Unclear, Unreachable
 from tests.adapters.slack_out.desk import Desk, at_desk, handoff, passing, says, tool
 from tests.fakes.slack_calls import over_tier
@@ -93,7 +101,7 @@ async def test_without_leave_to_choose_a_name_the_text_begins_with_it() -> None:
 TABLE = "| city | people |\n|---|--:|\n| Oslo | 717,710 |\n"
 
 
-def markdown(shown: Shown) -> list[str]:
+def markdown(shown: RenderedMessage) -> list[str]:
     """The texts of a message's blocks of Markdown, which Slack shows tables in."""
     texts = [block["text"] for block in shown.blocks if block["type"] == "markdown"]
     for text in texts:
@@ -205,7 +213,7 @@ async def test_after_stop_nothing_is_added_until_the_text_is_final(desk: Desk) -
 async def test_where_slack_does_not_stream_messages_are_posted_and_updated(
     desk: Desk, code: str
 ) -> None:
-    desk.slack.fail("chat.startStream", Refused(code))
+    desk.slack.fail("chat.startStream", Refusal(code))
     message = await desk.surface.post(desk.place, says("Hello "))
     await desk.surface.edit(desk.place, message, says("Hello there"))
     await desk.surface.edit(desk.place, message, says("Hello there.", growing=False))
@@ -223,7 +231,9 @@ async def test_no_stream_is_begun_with_less_than_a_quarter_of_the_budget(desk: D
     assert over_tier(desk.slack) == {}
 
 
-@pytest.mark.parametrize("fault", [Reset(applied=True), ServerError(applied=True), Reset()])
+@pytest.mark.parametrize(
+    "fault", [ConnectionReset(applied=True), ServerError(applied=True), ConnectionReset()]
+)
 async def test_an_append_without_an_answer_is_never_made_twice(desk: Desk, fault) -> None:
     message = await desk.surface.post(desk.place, says("A "))
     desk.slack.fail("chat.appendStream", fault)
@@ -233,7 +243,9 @@ async def test_an_append_without_an_answer_is_never_made_twice(desk: Desk, fault
     assert len(desk.slack.calls("chat.appendStream")) == 1
 
 
-@pytest.mark.parametrize("fault", [Reset(applied=True), ServerError(applied=True), Reset()])
+@pytest.mark.parametrize(
+    "fault", [ConnectionReset(applied=True), ServerError(applied=True), ConnectionReset()]
+)
 async def test_a_stop_without_an_answer_ends_with_the_right_text(desk: Desk, fault) -> None:
     message = await desk.surface.post(desk.place, says("A "))
     desk.slack.fail("chat.stopStream", fault)
@@ -242,7 +254,7 @@ async def test_a_stop_without_an_answer_ends_with_the_right_text(desk: Desk, fau
     assert desk.slack.open_streams == []
 
 
-@pytest.mark.parametrize("fault", [Reset(applied=True), ServerError(applied=True)])
+@pytest.mark.parametrize("fault", [ConnectionReset(applied=True), ServerError(applied=True)])
 async def test_a_start_without_an_answer_is_found_again(desk: Desk, fault) -> None:
     since = desk.slack.clock.time()
     desk.slack.fail("chat.startStream", fault)
@@ -258,7 +270,7 @@ async def test_a_start_without_an_answer_is_found_again(desk: Desk, fault) -> No
 
 async def test_a_rate_limit_keeps_the_text_and_closes_the_bucket(desk: Desk) -> None:
     message = await desk.surface.post(desk.place, says("A "))
-    desk.slack.fail("chat.appendStream", Limited(retry_after=30))
+    desk.slack.fail("chat.appendStream", TooManyRequests(retry_after=30))
     with pytest.raises(RateLimited) as limited:
         await desk.surface.edit(desk.place, message, says("A B "))
     assert limited.value.retry_after == 30
@@ -269,8 +281,8 @@ async def test_a_rate_limit_keeps_the_text_and_closes_the_bucket(desk: Desk) -> 
     assert desk.texts[0].startswith("A B C.")
 
 
-@pytest.mark.parametrize("limit", [Limited(20), Limited(20, plainly=True)])
-async def test_a_refused_start_is_posted_instead(desk: Desk, limit: Limited) -> None:
+@pytest.mark.parametrize("limit", [TooManyRequests(20), TooManyRequests(20, plainly=True)])
+async def test_a_refused_start_is_posted_instead(desk: Desk, limit: TooManyRequests) -> None:
     desk.slack.fail("chat.startStream", limit)
     await desk.surface.post(desk.place, says("A "))
     assert desk.methods() == ["startStream", "postMessage"]
@@ -289,7 +301,7 @@ async def test_a_message_of_an_earlier_run_is_ended_and_set_right(desk: Desk) ->
 
 async def test_too_long_a_stream_goes_on_in_a_new_message(desk: Desk) -> None:
     message = await desk.surface.post(desk.place, says("A "))
-    desk.slack.fail("chat.appendStream", Refused("msg_too_long"))
+    desk.slack.fail("chat.appendStream", Refusal("msg_too_long"))
     with pytest.raises(NoMoreText) as end:
         await desk.surface.edit(desk.place, message, says("A B "))
     assert desk.shown()[0].text.startswith(end.value.shown)
@@ -321,7 +333,7 @@ async def test_a_changed_text_is_set_right_when_its_message_grows_old(desk: Desk
 @pytest.mark.parametrize("code", ["msg_too_long", "msg_blocks_too_long"])
 async def test_an_end_that_is_too_long_goes_on_in_a_new_message(desk: Desk, code: str) -> None:
     message = await desk.surface.post(desk.place, says("A "))
-    desk.slack.fail("chat.stopStream", Refused(code))
+    desk.slack.fail("chat.stopStream", Refusal(code))
     with pytest.raises(NoMoreText) as end:
         await desk.surface.edit(desk.place, message, says("A B.", growing=False))
     assert end.value.shown == "A "
@@ -331,7 +343,7 @@ async def test_an_end_that_is_too_long_goes_on_in_a_new_message(desk: Desk, code
 
 async def test_a_stream_that_slack_breaks_off_is_ended_and_set_right(desk: Desk) -> None:
     message = await desk.surface.post(desk.place, says("A "))
-    desk.slack.fail("chat.appendStream", Refused("streaming_mode_mismatch"))
+    desk.slack.fail("chat.appendStream", Refusal("streaming_mode_mismatch"))
     with pytest.raises(NoMoreText):
         await desk.surface.edit(desk.place, message, says("A B "))
     assert desk.texts == ["A B"]
@@ -340,7 +352,7 @@ async def test_a_stream_that_slack_breaks_off_is_ended_and_set_right(desk: Desk)
 
 async def test_a_stream_that_can_not_be_set_right_yet_is_tried_again(desk: Desk) -> None:
     message = await desk.surface.post(desk.place, says("A "))
-    desk.slack.fail("chat.stopStream", Refused("message_not_in_streaming_state"))
+    desk.slack.fail("chat.stopStream", Refusal("message_not_in_streaming_state"))
     with pytest.raises(Unreachable):  # it streams all the same, and takes no update
         await desk.surface.edit(desk.place, message, says("A B.", growing=False))
     await desk.surface.edit(desk.place, message, says("A B.", growing=False))
@@ -348,7 +360,10 @@ async def test_a_stream_that_can_not_be_set_right_yet_is_tried_again(desk: Desk)
     assert desk.slack.open_streams == []
 
 
-@pytest.mark.parametrize("fault", [Limited(7), Reset(), Reset(applied=True), Refused("not_known")])
+@pytest.mark.parametrize(
+    "fault",
+    [TooManyRequests(7), ConnectionReset(), ConnectionReset(applied=True), Refusal("not_known")],
+)
 async def test_a_stream_that_rests_is_stopped_whatever_happens(desk: Desk, fault) -> None:
     message = await desk.surface.post(desk.place, says("A "))
     desk.slack.fail("chat.stopStream", fault)
@@ -408,7 +423,7 @@ async def test_a_stream_that_slack_does_not_end_is_set_right_once_it_has_expired
     desk: Desk,
 ) -> None:
     message = await desk.surface.post(desk.place, says("A "))
-    desk.slack.fail("chat.stopStream", Refused("msg_too_long"), times=9)
+    desk.slack.fail("chat.stopStream", Refusal("msg_too_long"), times=9)
     for _ in range(2):
         with pytest.raises(Unreachable):
             await desk.surface.edit(desk.place, message, says("A B.", growing=False))

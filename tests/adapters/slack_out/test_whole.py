@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from adapters.slack.connection.clock import sleep
-from adapters.slack.testing import Limited, Refused, Shown, SlackSimulator
+from adapters.slack.testing import Refusal, RenderedMessage, SlackSimulator, TooManyRequests
 from gateway.client import Answer
 from gateway.conversation import Click
 from gateway.registry import ToolRule
@@ -22,7 +22,7 @@ WORDS = [f"word{n}" for n in range(100)]
 LONG = " ".join(WORDS)
 
 
-def said(shown: list[Shown], name: str = "solo") -> list[str]:
+def said(shown: list[RenderedMessage], name: str = "solo") -> list[str]:
     """The words that an agent says in the thread, whatever messages they stand in."""
     return [
         word
@@ -210,7 +210,7 @@ async def test_a_storm_of_rate_limits_loses_nothing(
         passing(slack),
     ):
         for method in methods:
-            slack.fail(method, Limited(8, plainly=plainly), times=4)
+            slack.fail(method, TooManyRequests(8, plainly=plainly), times=4)
         asked = await run.ask("alice", "write it")
         await slack.until(lambda: run.finished(asked) and len(said(run.shown(asked))) >= 100)
         assert said(run.shown(asked)) == WORDS
@@ -242,7 +242,7 @@ async def test_where_streams_are_refused_the_answer_is_posted_and_updated(tmp_pa
         running(slack, tmp_path, lambda: one(slack.clock, LONG, pause=0.2)) as run,
         passing(slack),
     ):
-        slack.fail("chat.startStream", Refused("channel_type_not_supported"), times=99)
+        slack.fail("chat.startStream", Refusal("channel_type_not_supported"), times=99)
         asked = await run.ask("alice", "write it")
         await slack.until(lambda: run.finished(asked) and len(said(run.shown(asked))) == 100)
         assert said(run.shown(asked)) == WORDS

@@ -19,7 +19,7 @@ class Terminal:
         """What is written after these lines were typed."""
         self.written.clear()
         for line in lines:
-            await self.console.take(line)
+            await self.console.run_line(line)
         return self.written
 
     def sees(self) -> list[str]:

@@ -13,14 +13,14 @@ from slack_sdk.http_retry.builtin_async_handlers import (
 from slack_sdk.web.async_client import AsyncWebClient
 
 from adapters.slack.testing import (
+    ConnectionReset,
     Delay,
-    Garbled,
-    Limited,
-    Refused,
-    Reset,
+    MalformedAnswer,
+    Refusal,
     ServerError,
     SlackSimulator,
-    Truncated,
+    TooManyRequests,
+    TruncatedAnswer,
 )
 
 HERE: Any = {"channel": "C0GENERAL", "text": "hello"}
@@ -31,7 +31,7 @@ def texts(slack: SlackSimulator) -> list[str]:
 
 
 @pytest.mark.parametrize("applied", [False, True], ids=["before", "after"])
-@pytest.mark.parametrize("fault", [ServerError, Reset])
+@pytest.mark.parametrize("fault", [ServerError, ConnectionReset])
 async def test_a_failure_comes_before_or_after_the_effect(
     slack: SlackSimulator, client: AsyncWebClient, fault: Any, applied: bool
 ) -> None:
@@ -49,7 +49,7 @@ async def test_the_sdks_own_retry_posts_twice_after_a_reset(
     slack: SlackSimulator, client: AsyncWebClient
 ) -> None:
     client.retry_handlers[:] = [AsyncConnectionErrorRetryHandler()]
-    slack.fail("chat.postMessage", Reset(applied=True))
+    slack.fail("chat.postMessage", ConnectionReset(applied=True))
     await client.chat_postMessage(**HERE)
     assert texts(slack) == ["hello", "hello"]
 
@@ -57,7 +57,7 @@ async def test_the_sdks_own_retry_posts_twice_after_a_reset(
 async def test_a_fault_waits_for_its_call_and_ends(
     slack: SlackSimulator, client: AsyncWebClient
 ) -> None:
-    slack.fail("chat.postMessage", Refused("fatal_error"), skip=1, times=2)
+    slack.fail("chat.postMessage", Refusal("fatal_error"), skip=1, times=2)
     results = []
     for _ in range(4):
         try:
@@ -71,8 +71,8 @@ async def test_a_fault_waits_for_its_call_and_ends(
 async def test_too_many_calls_are_told_in_both_ways(
     slack: SlackSimulator, client: AsyncWebClient
 ) -> None:
-    slack.fail("chat.postMessage", Limited(7))
-    slack.fail("chat.postMessage", Limited(8, plainly=True))
+    slack.fail("chat.postMessage", TooManyRequests(7))
+    slack.fail("chat.postMessage", TooManyRequests(8, plainly=True))
     for status, error, wait in ((429, "ratelimited", "7"), (200, "rate_limited", "8")):
         with pytest.raises(SlackApiError) as caught:
             await client.chat_postMessage(**HERE)
@@ -83,12 +83,14 @@ async def test_too_many_calls_are_told_in_both_ways(
 
 async def test_the_sdk_waits_as_it_is_told(slack: SlackSimulator, client: AsyncWebClient) -> None:
     client.retry_handlers[:] = [AsyncRateLimitErrorRetryHandler()]
-    slack.fail("chat.postMessage", Limited(1))
+    slack.fail("chat.postMessage", TooManyRequests(1))
     await client.chat_postMessage(**HERE)
     assert [each.status for each in slack.calls("chat.postMessage")] == [429, 200]
 
 
-@pytest.mark.parametrize("fault", [Truncated(), Garbled()], ids=lambda each: type(each).__name__)
+@pytest.mark.parametrize(
+    "fault", [TruncatedAnswer(), MalformedAnswer()], ids=lambda each: type(each).__name__
+)
 async def test_an_answer_can_be_unreadable(
     slack: SlackSimulator, client: AsyncWebClient, fault: Any
 ) -> None:

@@ -6,8 +6,8 @@ import pytest
 from textual.events import Key
 from textual.widgets import OptionList
 
-from adapters.terminal.screens.sessions import Sessions
-from adapters.terminal.widgets.bars import Queue
+from adapters.terminal.screens.threads_screen import ThreadsScreen
+from adapters.terminal.widgets.bars import QueueBar
 from gateway import events
 from gateway.errors import StoreFull
 from tests.adapters.terminal.running import (
@@ -97,7 +97,7 @@ async def test_messages_to_a_busy_team_wait_visibly_and_can_be_taken_back(tmp_pa
         await chat.until(lambda: "queued: and that" not in chat.text())
         chat.composer.set_draft("")
         await chat.press("backspace")
-        await chat.until(lambda: not chat.screen.query_one(Queue).display)
+        await chat.until(lambda: not chat.screen.query_one(QueueBar).display)
         await chat.until(lambda: "up edits" not in chat.text())
         assert chat.composer.text == ""
         assert client.all[chat.thread].queued == {}
@@ -111,7 +111,7 @@ async def test_a_queued_message_leaves_the_queue_when_its_turn_starts(tmp_path: 
         await chat.type("next")
         await chat.until_shown("queued: next")
         await chat.happen(ended(), began("next", first=2))
-        await chat.until(lambda: not chat.screen.query_one(Queue).display)
+        await chat.until(lambda: not chat.screen.query_one(QueueBar).display)
         await chat.until_shown("next")
 
 
@@ -260,7 +260,7 @@ async def test_the_thread_list_opens_renames_deletes_and_searches(tmp_path: Path
     async with chatting(client, tmp_path) as chat:
         assert chat.thread == "a"
         await chat.press("ctrl+s")
-        await chat.until(lambda: isinstance(chat.app.screen, Sessions))
+        await chat.until(lambda: isinstance(chat.app.screen, ThreadsScreen))
         await chat.until_shown("Apples", "1m Bananas", "2h Cherries")
         await chat.press("down", "enter")
         await chat.until_shown("yellow?")

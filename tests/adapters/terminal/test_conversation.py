@@ -69,7 +69,7 @@ async def test_a_message_that_was_not_stored_is_not_in_the_outbox_any_more():
     assert conversation.outbox == []
 
 
-class Breaking(ScriptedClient):
+class BreakingClient(ScriptedClient):
     """Its streams of events break off after so many events."""
 
     def __init__(self, *after: int, error: type[GatewayError] = GatewayError) -> None:
@@ -90,7 +90,7 @@ class Breaking(ScriptedClient):
 
 async def test_a_broken_stream_is_taken_up_where_it_broke(monkeypatch):
     monkeypatch.setattr(module, "FIRST_RETRY", 0.0)
-    client = Breaking(2, 0)
+    client = BreakingClient(2, 0)
     thread = client.add_thread("a")
     script = (began("go"), delta("a", "m", "one "), delta("a", "m", "two"), began("next", first=7))
     await client.happen(thread, *script)
@@ -108,7 +108,7 @@ async def test_a_broken_stream_is_taken_up_where_it_broke(monkeypatch):
 
 
 async def test_a_gateway_that_is_gone_is_not_asked_again_and_another_client_goes_on():
-    client = Breaking(1, error=Closing)
+    client = BreakingClient(1, error=Closing)
     thread = client.add_thread("a")
     await client.happen(thread, began("go"), began("more", first=7))
     lost: list[str] = []
@@ -121,7 +121,7 @@ async def test_a_gateway_that_is_gone_is_not_asked_again_and_another_client_goes
     assert (client.asked, lost) == ([0], ["lost"])
     successor = ScriptedClient()
     successor.all = client.all
-    conversation.carry_on(successor)
+    conversation.replace_client(successor)
     assert conversation.trouble == ""
     following = asyncio.get_running_loop().create_task(conversation.follow())
     await until(lambda: list(conversation.model.items) == ["human-100", "human-7"])
@@ -148,15 +148,15 @@ async def test_a_long_replay_lets_others_run():
 async def test_taking_back_gives_the_newest_waiting_message():
     client = ScriptedClient()
     conversation = conversation_with(client)
-    assert await conversation.take_back() is None
+    assert await conversation.withdraw_newest() is None
     await conversation.send("start")
     following = asyncio.get_running_loop().create_task(conversation.follow())
     await conversation.send("first")
     await conversation.send("second")
     await until(lambda: len(conversation.model.queued) == 2)
-    assert await conversation.take_back() == "second"
+    assert await conversation.withdraw_newest() == "second"
     await until(lambda: len(conversation.model.queued) == 1)
-    assert await conversation.take_back() == "first"
+    assert await conversation.withdraw_newest() == "first"
     following.cancel()
     await asyncio.wait([following])
 

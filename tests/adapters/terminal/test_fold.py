@@ -2,7 +2,7 @@
 
 import pytest
 
-from adapters.terminal.drawable import MOST_LINES, drawable
+from adapters.terminal.drawable_length import MOST_LINES, drawable_length
 
 ROWS = "".join(f"line {number}\n" for number in range(MOST_LINES + 50))
 TABLE = "| a | b |\n|---|---|\n" + "| 1 | 2 |\n" * (MOST_LINES + 50)
@@ -27,21 +27,21 @@ TABLE = "| a | b |\n|---|---|\n" + "| 1 | 2 |\n" * (MOST_LINES + 50)
     ],
 )  # fmt: skip
 def test_all_is_drawn_unless_a_long_block_is_open(text: str):
-    assert drawable(text) == len(text)
+    assert drawable_length(text) == len(text)
 
 
 @pytest.mark.parametrize(
     "head", ["```python\n", "    \n~~~~\n~~~\n", "before\n\n```\nx\n```\n````\n```\n"]
 )
 def test_a_long_open_fence_is_drawn_to_its_first_lines(head: str):
-    drawn = (head + ROWS)[: drawable(head + ROWS)]
+    drawn = (head + ROWS)[: drawable_length(head + ROWS)]
     fence = drawn[max(drawn.rfind("\n````"), drawn.rfind("\n~~~~"), 0) :].lstrip("\n")
     assert fence.count("\n") == MOST_LINES
-    assert drawable(head + ROWS + "the next line") == len(drawn)
+    assert drawable_length(head + ROWS + "the next line") == len(drawn)
 
 
 def test_a_long_open_table_is_drawn_to_its_first_rows():
     text = f"See:\n\n{TABLE}| 1 |"
-    drawn = text[: drawable(text)]
+    drawn = text[: drawable_length(text)]
     assert drawn.count("\n") == MOST_LINES + 2
     assert drawn.endswith("| 1 | 2 |\n")

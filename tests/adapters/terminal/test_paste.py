@@ -14,7 +14,7 @@ CLEANED = "one [31mred[0m\rtwo \rthree[A"
 def test_a_paste_has_no_escapes_in_whatever_pieces_it_comes(size: int):
     sent = f"\x1b[A\x1b\x1b[200~{LINES}\x1b[201~\x1b[B\x1b[201~x"
     paste = PasteFilter()
-    got = "".join(paste.take(sent[at : at + size]) for at in range(0, len(sent), size))
+    got = "".join(paste.feed(sent[at : at + size]) for at in range(0, len(sent), size))
     assert got == f"\x1b[A\x1b\x1b[200~{CLEANED}\x1b[201~\x1b[B\x1b[201~x"
 
 

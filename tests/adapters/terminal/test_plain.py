@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from adapters.terminal.plain import PlainChat, typed_answer
+from adapters.terminal.plain import PlainChat, parse_answer
 from gateway import events
 from gateway.client import Answer, Receipt
 from gateway.errors import StoreFull
@@ -164,7 +164,7 @@ async def test_a_choice_and_a_free_text_are_answered_by_lines():
 )
 def test_what_is_no_number_of_a_choice_is_an_answer_of_its_own(typed: str, expected: str):
     request = item_of(asked("a", "r", "Which?", "red", "green"))
-    assert typed_answer(request, typed) == ("text", expected)
+    assert parse_answer(request, typed) == ("text", expected)
 
 
 def item_of(event: events.SessionEvent):

@@ -3,13 +3,13 @@
 import pytest
 
 from adapters.terminal.text import (
-    age,
-    duration,
-    head,
+    first_lines,
+    format_age,
+    format_duration,
+    format_tokens,
     one_line_arguments,
     pretty_arguments,
     shorten,
-    tokens,
 )
 
 
@@ -49,7 +49,7 @@ def test_arguments_in_a_row(arguments: str, shown: str):
     [(0, "0"), (999, "999"), (1000, "1.0k"), (9949, "9.9k"), (25_300, "25k"), (1_200_000, "1.2M")],
 )
 def test_tokens(count: int, shown: str):
-    assert tokens(count) == shown
+    assert format_tokens(count) == shown
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_tokens(count: int, shown: str):
     ],
 )
 def test_durations(seconds: float, shown: str):
-    assert duration(seconds) == shown
+    assert format_duration(seconds) == shown
 
 
 @pytest.mark.parametrize(
@@ -73,11 +73,11 @@ def test_durations(seconds: float, shown: str):
     [(-5, "now"), (59, "now"), (60, "1m"), (7199, "1h"), (90_000, "1d"), (864_000, "10d")],
 )
 def test_ages(seconds: float, shown: str):
-    assert age(seconds) == shown
+    assert format_age(seconds) == shown
 
 
 def test_long_text_is_cut_and_says_so():
     assert shorten("abcdef", 4) == "abc…"
     assert shorten("abcd", 4) == "abcd"
-    assert head("a\nb\nc", 2) == ("a\nb", 1)
-    assert head("a\nb", 2) == ("a\nb", 0)
+    assert first_lines("a\nb\nc", 2) == ("a\nb", 1)
+    assert first_lines("a\nb", 2) == ("a\nb", 0)

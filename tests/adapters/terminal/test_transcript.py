@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from adapters.terminal.items import Item
-from adapters.terminal.widgets.bars import NewBelow
+from adapters.terminal.widgets.bars import NewItemsBar
 from gateway import events
 from tests.adapters.terminal.running import Chat, began, chatting, delta, ended, said, speaker
 from tests.fakes.scripted_client import ScriptedClient
@@ -82,7 +82,7 @@ async def test_what_comes_while_the_reader_is_up_is_counted_and_end_goes_there(t
     await long_thread(client, 10)
     async with chatting(client, tmp_path) as chat:
         await chat.until_shown("end of 9")
-        assert not chat.screen.query_one(NewBelow).display
+        assert not chat.screen.query_one(NewItemsBar).display
         await chat.press("pageup")
         await chat.until_shown("End to follow")
         top = top_line(chat)
@@ -91,7 +91,7 @@ async def test_what_comes_while_the_reader_is_up_is_counted_and_end_goes_there(t
         assert top_line(chat) == top
         await chat.press("end")
         await chat.until_shown("news")
-        await chat.until(lambda: not chat.screen.query_one(NewBelow).display)
+        await chat.until(lambda: not chat.screen.query_one(NewItemsBar).display)
 
 
 async def test_a_growing_message_does_not_move_the_view_of_a_reader_who_is_up(tmp_path: Path):

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from adapters.slack.simulator.blocks import as_kept, check_blocks, check_metadata, checked_markdown
+from adapters.slack.simulator.blocks import (
+    check_blocks,
+    check_markdown,
+    check_metadata,
+    stored_blocks,
+)
 from adapters.slack.simulator.call import Call, method
 from adapters.slack.simulator.errors import ApiError
 from adapters.slack.simulator.places import (
@@ -147,7 +152,7 @@ def _content(call: Call, message: Message) -> None:
     if "blocks" in call.arguments:
         blocks = call.items("blocks", "invalid_blocks_format")
         check_blocks(blocks)
-        message.blocks = as_kept(blocks)
+        message.blocks = stored_blocks(blocks)
     if "attachments" in call.arguments:
         message.attachments = call.items("attachments", "invalid_attachments")
     metadata: Any = call.value("metadata", "invalid_metadata_format")
@@ -155,7 +160,7 @@ def _content(call: Call, message: Message) -> None:
         check_metadata(metadata)
         message.metadata = cast("Json", metadata) or None
     if markdown:
-        message.text = checked_markdown(markdown)
+        message.text = check_markdown(markdown)
         message.blocks = [{"type": "markdown", "text": markdown}]
     elif "text" in call.arguments:
         message.text = call.text("text")[:LONGEST_TEXT]

@@ -5,7 +5,12 @@ from __future__ import annotations
 import json
 from typing import Any, Literal, cast
 
-from adapters.slack.simulator.blocks import as_kept, check_blocks, check_metadata, checked_markdown
+from adapters.slack.simulator.blocks import (
+    check_blocks,
+    check_markdown,
+    check_metadata,
+    stored_blocks,
+)
 from adapters.slack.simulator.call import Call, method
 from adapters.slack.simulator.errors import ApiError
 from adapters.slack.simulator.methods.agents import STATUSES, session_of
@@ -79,7 +84,7 @@ def stop(call: Call) -> Json:
     if len(json.dumps(stream.tasks)) > LARGEST_TASKS:
         raise ApiError("msg_too_long")
     before = message.json()
-    stream.closing = as_kept(blocks)
+    stream.closing = stored_blocks(blocks)
     stream.state = "stopped"
     message.metadata = cast("Json", metadata) or message.metadata
     _show(message, stream)
@@ -145,13 +150,13 @@ def _append(call: Call, stream: Stream) -> None:
     added: list[Json] = [block for chunk in chunks for block in chunk.get("blocks", ())]
     check_blocks([*stream.sent_blocks(), *added])
     for chunk in chunks:
-        _take(stream, chunk)
+        _apply_chunk(stream, chunk)
 
 
 def _check(chunk: Json) -> None:
     match chunk:
         case {"type": "markdown_text", "text": str(text)}:
-            checked_markdown(text)
+            check_markdown(text)
         case {"type": "task_update", "id": str(), "title": str()}:
             if chunk.get("status", "pending") not in TASK_STATUSES:
                 raise ApiError("invalid_chunks")
@@ -163,7 +168,7 @@ def _check(chunk: Json) -> None:
             raise ApiError("invalid_chunks")
 
 
-def _take(stream: Stream, chunk: Json) -> None:
+def _apply_chunk(stream: Stream, chunk: Json) -> None:
     match chunk["type"]:
         case "markdown_text":
             stream.pieces.append(chunk["text"])
@@ -172,10 +177,10 @@ def _take(stream: Stream, chunk: Json) -> None:
         case "blocks":
             stream.pieces.extend(chunk["blocks"])
         case _:
-            _task(stream, chunk)
+            _task_card(stream, chunk)
 
 
-def _task(stream: Stream, chunk: Json) -> None:
+def _task_card(stream: Stream, chunk: Json) -> None:
     """Merge a task: title and status replace, details and output go on, sources are added."""
     identity = chunk["id"]
     task = stream.tasks.get(identity)
@@ -193,7 +198,7 @@ def _task(stream: Stream, chunk: Json) -> None:
 
 def _show(message: Message, stream: Stream) -> None:
     message.text = stream.text
-    message.blocks = as_kept(stream.blocks())
+    message.blocks = stored_blocks(stream.blocks())
 
 
 def _others_run(channel: Channel, message: Message) -> bool:

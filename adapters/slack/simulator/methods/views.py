@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from adapters.slack.simulator.blocks import as_kept, check_blocks
+from adapters.slack.simulator.blocks import check_blocks, stored_blocks
 from adapters.slack.simulator.call import Call, method
 from adapters.slack.simulator.errors import ApiError, invalid_arguments
 from adapters.slack.simulator.state import Json, View
@@ -118,7 +118,7 @@ def view_json(world: World, view: View) -> Json:
     }
 
 
-def checked_view(view: object, kind: str = "modal") -> Json:
+def check_view(view: object, kind: str = "modal") -> Json:
     """A view as it is kept, if Slack would take it."""
     if not isinstance(view, dict):
         raise invalid_arguments("must provide an object [json-pointer:/view]")
@@ -144,7 +144,7 @@ def checked_view(view: object, kind: str = "modal") -> Json:
         "submit": None,
     }
     texts = {name: _text(body[name]) for name in ("title", "submit", "close") if body.get(name)}
-    return defaults | body | texts | {"blocks": as_kept(cast("list[Json]", blocks))}
+    return defaults | body | texts | {"blocks": stored_blocks(cast("list[Json]", blocks))}
 
 
 def _text(text: Json) -> Json:
@@ -167,7 +167,7 @@ def _check_modal(body: Json) -> None:
 
 
 def _body(call: Call, kind: str = "modal") -> Json:
-    return checked_view(call.value("view"), kind)
+    return check_view(call.value("view"), kind)
 
 
 def _trigger(call: Call) -> str:

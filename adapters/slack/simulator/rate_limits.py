@@ -19,7 +19,7 @@ class _Bucket:
     level: float
     at: float
 
-    def take(self, now: float) -> float:
+    def spend(self, now: float) -> float:
         """Take one; the seconds to wait where there is none, and nothing is taken then."""
         self.level = min(self.capacity, self.level + (now - self.at) * self.per_second)
         self.at = now
@@ -30,7 +30,7 @@ class _Bucket:
 
 
 @dataclass
-class Rates:
+class RateLimits:
     """The limits of one app. `burst` posts may go to one channel at once, then one a second.
 
     Source of the tiers: the documentation of each method.
@@ -47,14 +47,14 @@ class Rates:
             return 0
         if method in POSTING:
             seconds = max(
-                self._take(("posts", workspace), POSTS_PER_MINUTE, POSTS_PER_MINUTE / 60),
-                self._take(("posts", workspace, channel), self.burst, 1.0),
+                self._spend(("posts", workspace), POSTS_PER_MINUTE, POSTS_PER_MINUTE / 60),
+                self._spend(("posts", workspace, channel), self.burst, 1.0),
             )
         else:
-            seconds = self._take((method, workspace), per_minute, per_minute / 60)
+            seconds = self._spend((method, workspace), per_minute, per_minute / 60)
         return math.ceil(seconds)
 
-    def _take(self, key: tuple[str, ...], capacity: float, per_second: float) -> float:
+    def _spend(self, key: tuple[str, ...], capacity: float, per_second: float) -> float:
         now = self.clock.time()
         bucket = self._buckets.setdefault(key, _Bucket(capacity, per_second, capacity, now))
-        return bucket.take(now)
+        return bucket.spend(now)

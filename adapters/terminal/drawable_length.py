@@ -13,16 +13,16 @@ MOST_LINES = 200
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
 
 
-def drawable(text: str) -> int:
+def drawable_length(text: str) -> int:
     """How many characters of a text that still grows are to be drawn now: whole lines, or all."""
     lines = text.splitlines(keepends=True)
-    start = _open_block(lines)
+    start = _find_open_block(lines)
     if len(lines) - start <= MOST_LINES:
         return len(text)
     return sum(map(len, lines[: start + MOST_LINES]))
 
 
-def _open_block(lines: list[str]) -> int:
+def _find_open_block(lines: list[str]) -> int:
     """The line in which the fence or table begins that the text ends in; behind all without one."""
     fence, start = "", 0
     for number, line in enumerate(lines):

@@ -9,15 +9,15 @@ from adapters.terminal.widgets.composer import Composer, Purpose
 
 if TYPE_CHECKING:
     from adapters.terminal.items import RequestItem
-    from adapters.terminal.key_guard import Clock, TypingGuard
+    from adapters.terminal.key_guard import KeyClock, TypingGuard
     from adapters.terminal.widgets.request_card import RequestCard
 
 
-class Answering:
+class AnswerFocus:
     """Moves the focus between the composer and the card, never away from somebody who types."""
 
     def __init__(
-        self, composer: Composer, card: RequestCard, guard: TypingGuard, clock: Clock
+        self, composer: Composer, card: RequestCard, guard: TypingGuard, clock: KeyClock
     ) -> None:
         self._composer = composer
         self._card = card
@@ -35,12 +35,12 @@ class Answering:
         if (quiet_in := self._guard.quiet_in()) > 0:
             self._clock.call_later(quiet_in, self._offer_again)
         else:
-            self._take(item, by_itself=True)
+            self._focus_request(item, by_itself=True)
 
-    def take(self) -> None:
+    def answer_open_request(self) -> None:
         """Answer the request on the card, as the person wishes."""
         if self._card.item is not None and self._composer.purpose is None:
-            self._take(self._card.item, by_itself=False)
+            self._focus_request(self._card.item, by_itself=False)
 
     def ask_for_note(self, item: RequestItem) -> None:
         """Let the composer take a refusal's note."""
@@ -66,7 +66,7 @@ class Answering:
     def _offer_again(self) -> None:
         self._composer.call_later(self.offer)
 
-    def _take(self, item: RequestItem, *, by_itself: bool) -> None:
+    def _focus_request(self, item: RequestItem, *, by_itself: bool) -> None:
         self._offered = item.request
         if item.kind == "text":
             self._composer.ask(Purpose("answer", item.request), f"Answer {item.agent.name}")

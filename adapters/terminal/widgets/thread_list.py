@@ -14,9 +14,9 @@ from textual.message import Message
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
-from adapters.terminal.errors import told
-from adapters.terminal.text import age, delete_question, title_of
-from adapters.terminal.widgets.dialogs import Ask, Confirm
+from adapters.terminal.errors import notify_errors
+from adapters.terminal.text import delete_question, format_age, thread_title
+from adapters.terminal.widgets.dialogs import ConfirmDialog, InputDialog
 
 if TYPE_CHECKING:
     from adapters.terminal.conversation import Conversation
@@ -29,7 +29,7 @@ MUTED = "$muted"
 STATES = {"working": ("●", "$primary"), "waiting": ("?", "$warning"), "parked": ("!", "$error")}
 
 
-class SessionList(Vertical):
+class ThreadList(Vertical):
     """Threads, the newest first. `now()` is in seconds since the epoch."""
 
     class Chosen(Message):
@@ -110,8 +110,10 @@ class SessionList(Vertical):
     async def action_rename(self) -> None:
         """Ask for the marked thread's new title."""
         marked = self._marked()
-        if marked and (title := await self.app.push_screen_wait(Ask("Title", marked.title))):
-            with told(self):
+        if marked and (
+            title := await self.app.push_screen_wait(InputDialog("Title", marked.title))
+        ):
+            with notify_errors(self):
                 await self._conversation.rename(marked.id, title)
             await self.refresh_threads()
 
@@ -119,8 +121,8 @@ class SessionList(Vertical):
     async def action_delete(self) -> None:
         """Delete the marked thread, if that is really wanted."""
         marked = self._marked()
-        if marked and await self.app.push_screen_wait(Confirm(delete_question(marked))):
-            with told(self):
+        if marked and await self.app.push_screen_wait(ConfirmDialog(delete_question(marked))):
+            with notify_errors(self):
                 await self._conversation.delete(marked.id)
             await self.refresh_threads()
 
@@ -130,7 +132,7 @@ class SessionList(Vertical):
 
     async def _fetch(self, limit: int, offset: int) -> list[ThreadInfo]:
         search = self._search_line.value.strip()
-        with told(self):
+        with notify_errors(self):
             return await self._conversation.client.threads(
                 search=search, limit=limit, offset=offset
             )
@@ -154,8 +156,8 @@ class SessionList(Vertical):
         options.highlighted = ids.index(marked) if marked in ids else None
 
     def _row(self, thread: ThreadInfo) -> Row:
-        ago = age(self._now() - thread.updated_at)
-        return thread.state, ago, title_of(thread), thread.id == self._open_thread
+        ago = format_age(self._now() - thread.updated_at)
+        return thread.state, ago, thread_title(thread), thread.id == self._open_thread
 
 
 def _option(state: str, ago: str, title: str, here: bool) -> Option:

@@ -10,7 +10,7 @@ from adapters.slack.simulator.state import Json, Message, StreamState
 
 
 @dataclass(frozen=True, kw_only=True)
-class Shown:
+class RenderedMessage:
     """A message as it stands on a screen.
 
     `text` is what is read, line by line; `fallback` is what a notification says. `tasks` are the
@@ -33,9 +33,9 @@ class Shown:
     blocks: tuple[Json, ...]
 
 
-def show(message: Message, name: str) -> Shown:
+def render_message(message: Message, name: str) -> RenderedMessage:
     """What people see of a message."""
-    return Shown(
+    return RenderedMessage(
         ts=message.ts,
         thread_ts=message.thread_ts,
         author=message.user,
@@ -69,7 +69,7 @@ def _plan(block: Json) -> Iterable[str]:
 
 
 def _table(block: Json) -> Iterable[str]:
-    return [" | ".join(_cell(cell) for cell in row) for row in block.get("rows", ())]
+    return [" | ".join(_cell_text(cell) for cell in row) for row in block.get("rows", ())]
 
 
 _READ: dict[str, Callable[[Json], Iterable[str]]] = {
@@ -79,21 +79,21 @@ _READ: dict[str, Callable[[Json], Iterable[str]]] = {
     "input": lambda block: [block["label"]["text"]],
     "markdown": lambda block: [block["text"]],
     "plan": _plan,
-    "rich_text": lambda block: [_rich(block)],
+    "rich_text": lambda block: [_rich_text(block)],
     "section": _section,
     "table": _table,
     "task_card": lambda block: [f"[{block['status']}] {block['title']}"],
 }
 
 
-def _cell(cell: Json) -> str:
-    return _rich(cell) if cell.get("type") == "rich_text" else str(cell.get("text", ""))
+def _cell_text(cell: Json) -> str:
+    return _rich_text(cell) if cell.get("type") == "rich_text" else str(cell.get("text", ""))
 
 
-def _rich(value: Any) -> str:
+def _rich_text(value: Any) -> str:
     """The text of a rich_text block."""
     if isinstance(value, list):
-        return "".join(_rich(each) for each in value)
+        return "".join(_rich_text(each) for each in value)
     match value:
         case {"type": "user", "user_id": str(user)}:
             return f"<@{user}>"
@@ -102,7 +102,7 @@ def _rich(value: Any) -> str:
         case {"text": str(text)}:
             return text
         case {"elements": elements}:
-            return _rich(elements)
+            return _rich_text(elements)
         case _:
             return ""
 

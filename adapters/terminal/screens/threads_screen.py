@@ -9,20 +9,20 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.screen import ModalScreen
 
-from adapters.terminal.widgets.session_list import SessionList
+from adapters.terminal.widgets.thread_list import ThreadList
 
 if TYPE_CHECKING:
     from adapters.terminal.conversation import Conversation
 
 
-class Sessions(ModalScreen[None]):
+class ThreadsScreen(ModalScreen[None]):
     """Closes when a thread was opened; renaming and deleting happen over it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [("escape,ctrl+s", "dismiss", "Back")]
 
     def __init__(self, conversation: Conversation, now: Callable[[], float]) -> None:
         super().__init__()
-        self._list = SessionList(conversation, now)
+        self._list = ThreadList(conversation, now)
 
     def compose(self) -> ComposeResult:
         """The list in a frame."""
@@ -34,7 +34,7 @@ class Sessions(ModalScreen[None]):
         await self._list.refresh_threads()
         self._list.focus_list()
 
-    def on_session_list_chosen(self, event: SessionList.Chosen) -> None:
+    def on_thread_list_chosen(self, event: ThreadList.Chosen) -> None:
         """Back to the chat."""
         event.stop()
         self.dismiss()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Protocol
 
-from adapters.terminal.errors import told
+from adapters.terminal.errors import notify_errors
 from adapters.terminal.text import delete_question
 from gateway.render.sanitize import sanitize
 
@@ -49,7 +49,7 @@ class ChatActions(Protocol):
         ...
 
 
-class Doing:
+class CommandRunner:
     """Does commands for a chat screen. What takes long runs in a worker of the screen's."""
 
     def __init__(self, screen: Screen[None], chat: ChatActions, settings: Settings) -> None:
@@ -93,13 +93,13 @@ class Doing:
         """Lend the terminal to the person's editor, and take what was written as the draft."""
         from adapters.terminal import editor
 
-        command, trouble = editor.command(), ""
+        command, trouble = editor.find_editor(), ""
         if not command:
             self._screen.notify("There is no editor here; EDITOR names one.", markup=False)
             return
         with self._screen.app.suspend():
             try:
-                composer.set_draft(await editor.edited(composer.text, command))
+                composer.set_draft(await editor.edit_text(composer.text, command))
             except OSError as error:
                 trouble = sanitize(f"{command[0]} did not start ({error.strerror}).")
         if trouble:
@@ -107,9 +107,9 @@ class Doing:
 
     def help(self, commands: Commands) -> None:
         """Show keys and commands."""
-        from adapters.terminal.widgets.dialogs import Help
+        from adapters.terminal.widgets.dialogs import HelpDialog
 
-        self._screen.app.push_screen(Help(commands))
+        self._screen.app.push_screen(HelpDialog(commands))
 
     def copy_reply(self) -> None:
         """Copy the newest reply of an agent."""
@@ -127,7 +127,7 @@ class Doing:
         self._screen.notify("Copied the last reply.", markup=False)
 
     async def _rename(self, title: str) -> None:
-        from adapters.terminal.widgets.dialogs import Ask
+        from adapters.terminal.widgets.dialogs import InputDialog
 
         conversation = self._conversation
         if conversation is None or conversation.thread is None:
@@ -135,20 +135,20 @@ class Doing:
             return
         thread = conversation.thread
         if not title:
-            ask = Ask("Title", conversation.model.title)
+            ask = InputDialog("Title", conversation.model.title)
             title = await self._screen.app.push_screen_wait(ask) or ""
         if title:
-            with told(self._screen):
+            with notify_errors(self._screen):
                 await conversation.rename(thread.id, title)
 
     async def _delete(self) -> None:
-        from adapters.terminal.widgets.dialogs import Confirm
+        from adapters.terminal.widgets.dialogs import ConfirmDialog
 
         conversation = self._conversation
         if conversation is None or conversation.thread is None:
             self._screen.notify(EMPTY, markup=False)
             return
         thread = conversation.thread
-        if await self._screen.app.push_screen_wait(Confirm(delete_question(thread))):
-            with told(self._screen):
+        if await self._screen.app.push_screen_wait(ConfirmDialog(delete_question(thread))):
+            with notify_errors(self._screen):
                 await conversation.delete(thread.id)

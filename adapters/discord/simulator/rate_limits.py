@@ -13,7 +13,7 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from adapters.discord.simulator.clock import Clock
+from adapters.discord.simulator.clock import SimulatorClock
 
 GLOBAL_LIMIT = 50
 """Requests a second of one application, all routes together; Discord documents this number."""
@@ -33,7 +33,7 @@ class Limit:
     told: bool = True
 
 
-USUAL: dict[str, Limit] = {
+DEFAULT_LIMITS: dict[str, Limit] = {
     f"POST {MESSAGES}": Limit(5, 5.0),
     f"PATCH {MESSAGE}": Limit(5, 5.0),
     f"DELETE {MESSAGE}": Limit(5, 1.0),
@@ -45,25 +45,25 @@ USUAL: dict[str, Limit] = {
     f"PATCH {WEBHOOK}/messages/{{message_id}}": Limit(5, 2.0),
 }
 """Numbers seen on Discord, which publishes none."""
-OTHERWISE = Limit(30, 1.0)
+FALLBACK_LIMIT = Limit(30, 1.0)
 UNLIMITED = ("/interactions/",)
 
 
-ON_ITS_WAY = 0.25
+TRANSIT_SECONDS = 0.25
 """How long a request may have been under way when it arrives, in seconds."""
 
 
 @dataclass(slots=True)
-class Told:
+class Disclosure:
     """Something that answers have told: which limit there is, or that nothing goes until then."""
 
     value: float
     at: float
     connections: set[int] = field(default_factory=set[int])
 
-    def known(self, connection: int, now: float) -> bool:
+    def is_known(self, connection: int, now: float) -> bool:
         """Whether who sends a request on this connection knew it."""
-        return connection in self.connections or now - self.at > ON_ITS_WAY
+        return connection in self.connections or now - self.at > TRANSIT_SECONDS
 
 
 @dataclass(slots=True)
@@ -75,32 +75,32 @@ class Bucket:
     used: int = 0
     until: float = 0.0
     refused_until: float = 0.0
-    told_limit: Told | None = None
-    told_wait: Told | None = None
+    disclosed_limit: Disclosure | None = None
+    disclosed_wait: Disclosure | None = None
 
     def avoidable(self, connection: int, now: float) -> bool:
         """Whether who is refused now, on this connection, knew that it would be."""
-        limit, wait = self.told_limit, self.told_wait
+        limit, wait = self.disclosed_limit, self.disclosed_wait
         counted = limit is not None and limit.value <= self.limit.count <= self.used
-        if counted and limit is not None and limit.known(connection, now):
+        if counted and limit is not None and limit.is_known(connection, now):
             return True
-        return wait is not None and now < wait.value and wait.known(connection, now)
+        return wait is not None and now < wait.value and wait.is_known(connection, now)
 
-    def tell_limit(self, connection: int, now: float) -> None:
+    def disclose_limit(self, connection: int, now: float) -> None:
         """An answer on this connection shows the limit."""
-        if self.told_limit is None or self.told_limit.value != self.limit.count:
-            self.told_limit = Told(self.limit.count, now)
-        self.told_limit.connections.add(connection)
+        if self.disclosed_limit is None or self.disclosed_limit.value != self.limit.count:
+            self.disclosed_limit = Disclosure(self.limit.count, now)
+        self.disclosed_limit.connections.add(connection)
 
-    def tell_wait(self, connection: int, now: float) -> None:
+    def disclose_wait(self, connection: int, now: float) -> None:
         """An answer on this connection says until when nothing goes."""
-        if self.told_wait is None or self.told_wait.value != self.refused_until:
-            self.told_wait = Told(self.refused_until, now)
-        self.told_wait.connections.add(connection)
+        if self.disclosed_wait is None or self.disclosed_wait.value != self.refused_until:
+            self.disclosed_wait = Disclosure(self.refused_until, now)
+        self.disclosed_wait.connections.add(connection)
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class RateDecision:
     """Whether a request is let in, and the headers of its answer."""
 
     headers: dict[str, str] = field(default_factory=dict[str, str])
@@ -109,12 +109,12 @@ class Taken:
     avoidable: bool = False
 
 
-class Limits:
+class RateLimits:
     """Counts requests by route and major parameter (channel, guild, webhook), and altogether."""
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: SimulatorClock) -> None:
         self._clock = clock
-        self._limits = dict(USUAL)
+        self._limits = dict(DEFAULT_LIMITS)
         self._hashes: dict[str, str] = {}
         self._buckets: dict[tuple[str, str], Bucket] = {}
         self._everything = Bucket(Limit(GLOBAL_LIMIT, 1.0), "global")
@@ -135,50 +135,52 @@ class Limits:
         """From now on so many requests a second, all together."""
         self._everything.limit = Limit(count, 1.0)
 
-    def take(self, method: str, route: str, major: str, connection: int = 0) -> Taken:
+    def admit(self, method: str, route: str, major: str, connection: int = 0) -> RateDecision:
         """Count a request that came on this connection."""
         if route.startswith(UNLIMITED):
-            return Taken()
+            return RateDecision()
         now = self._clock.now()
-        if not route.startswith(WEBHOOK) and not _count(self._everything, now):
+        if not route.startswith(WEBHOOK) and not _count_request(self._everything, now):
             return self._refuse(self._everything, now, "global", connection)
         bucket = self.bucket(f"{method} {route}", major)
-        if not _count(bucket, now):
+        if not _count_request(bucket, now):
             return self._refuse(bucket, now, "user", connection)
-        return Taken(self._headers(bucket, now, connection))
+        return RateDecision(self._headers(bucket, now, connection))
 
     def bucket(self, route: str, major: str) -> Bucket:
         """The bucket of a route in a channel, guild or webhook."""
         key = (route, major)
         if key not in self._buckets:
-            limit = self._limits.get(route, OTHERWISE)
+            limit = self._limits.get(route, FALLBACK_LIMIT)
             self._buckets[key] = Bucket(limit, self._hash(route))
         return self._buckets[key]
 
-    def refuse(self, bucket: Bucket | None, seconds: float, scope: str, connection: int) -> Taken:
+    def refuse(
+        self, bucket: Bucket | None, seconds: float, scope: str, connection: int
+    ) -> RateDecision:
         """Refuse a request however little was used; None: as one of all routes together."""
         now = self._clock.now()
         bucket = bucket or self._everything
         bucket.refused_until = max(bucket.refused_until, now + seconds)
         return self._refuse(bucket, now, scope, connection)
 
-    def _refuse(self, bucket: Bucket, now: float, scope: str, connection: int) -> Taken:
+    def _refuse(self, bucket: Bucket, now: float, scope: str, connection: int) -> RateDecision:
         avoidable = bucket.avoidable(connection, now)
         exhausted = bucket.until if bucket.used >= bucket.limit.count else 0.0
         bucket.refused_until = max(bucket.refused_until, exhausted)
-        bucket.tell_wait(connection, now)
+        bucket.disclose_wait(connection, now)
         headers = {"X-RateLimit-Scope": scope, **self._headers(bucket, now, connection)}
-        return Taken(headers, _up(bucket.refused_until - now), scope, avoidable)
+        return RateDecision(headers, _round_up(bucket.refused_until - now), scope, avoidable)
 
     def _headers(self, bucket: Bucket, now: float, connection: int) -> dict[str, str]:
         if not bucket.limit.told or bucket is self._everything:
             return {}
-        bucket.tell_limit(connection, now)
+        bucket.disclose_limit(connection, now)
         return {
             "X-RateLimit-Limit": str(bucket.limit.count),
             "X-RateLimit-Remaining": str(max(0, bucket.limit.count - bucket.used)),
-            "X-RateLimit-Reset": f"{_up(bucket.until):.3f}",
-            "X-RateLimit-Reset-After": f"{_up(max(0.0, bucket.until - now)):.3f}",
+            "X-RateLimit-Reset": f"{_round_up(bucket.until):.3f}",
+            "X-RateLimit-Reset-After": f"{_round_up(max(0.0, bucket.until - now)):.3f}",
             "X-RateLimit-Bucket": bucket.key,
         }
 
@@ -186,7 +188,7 @@ class Limits:
         return self._hashes.setdefault(route, secrets.token_hex(16))
 
 
-def _count(bucket: Bucket, now: float) -> bool:
+def _count_request(bucket: Bucket, now: float) -> bool:
     if now >= bucket.until:
         bucket.used = 0
         bucket.until = now + bucket.limit.seconds
@@ -196,11 +198,11 @@ def _count(bucket: Bucket, now: float) -> bool:
     return True
 
 
-def major(parameters: Mapping[str, str]) -> str:
+def major_parameter(parameters: Mapping[str, str]) -> str:
     """What a bucket is counted by besides its route."""
     names = ("channel_id", "guild_id", "webhook_id", "webhook_token")
     return "/".join(parameters[name] for name in names if name in parameters)
 
 
-def _up(seconds: float) -> float:
+def _round_up(seconds: float) -> float:
     return math.ceil(seconds * 1000) / 1000

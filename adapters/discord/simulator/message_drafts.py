@@ -75,7 +75,7 @@ def read(
     return Draft(
         content=_content(body, v2=v2),
         embeds=_embeds(body.get("embeds"), v2=v2) if "embeds" in body else None,
-        components=components.checked(body["components"] or [], v2=v2)
+        components=components.complete_components(body["components"] or [], v2=v2)
         if "components" in body
         else None,
         attachments=_attachments(body, uploads),
