@@ -1,4 +1,4 @@
-"""The contracts of the engine: agents, teams, termination conditions, and what a run gives back.
+"""The engine's contracts: agents, teams, termination conditions and run results.
 
 Errors: `TeamError` when a run fails, raised from its cause; `TerminatedException` when a condition
 is asked again after it fired. `InputRequired` suspends a run instead of failing it.

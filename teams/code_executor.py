@@ -1,4 +1,4 @@
-"""The interface of code executors, and the types of code and its results."""
+"""The interface of code executors, and types of code and results."""
 
 from teams._base.code import (
     Alias,

@@ -1,4 +1,7 @@
-"""The termination conditions. Combine them with `&` (all of them) and `|` (any of them)."""
+"""The termination conditions.
+
+Combine them with `&` (all of them) and `|` (any of them).
+"""
 
 from abc import abstractmethod
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -51,7 +54,7 @@ class _Condition(TerminationCondition):
         self._resume(state)
 
     def _progress(self) -> Mapping[str, Any]:
-        """What it has taken in so far."""
+        """The condition's progress."""
         return {}
 
     def _resume(self, progress: Mapping[str, Any]) -> None:
@@ -99,7 +102,10 @@ class MaxMessageTermination(_Condition, Component[BaseModel]):
 
 
 class TextMentionTermination(_Condition, Component[BaseModel]):
-    """Ends the conversation when a text occurs, in whatever the `sources` (default: anyone) say."""
+    """Ends the conversation when a text occurs in a message.
+
+    It may be of any source, or of `sources` if these are given.
+    """
 
     component_config_schema = config_of_constructor()
 
@@ -126,7 +132,9 @@ class StopMessageTermination(_Condition, Component[BaseModel]):
 
 
 class TokenUsageTermination(_Condition, Component[BaseModel]):
-    """Ends the conversation when it has used so many tokens, as messages and events report them.
+    """Ends the conversation when it has used so many tokens.
+
+    Messages and events report them.
 
     Raises ValueError if no limit is given.
     """
@@ -274,7 +282,7 @@ class SourceMatchTermination(_Condition, Component[BaseModel]):
 
 
 class TextMessageTermination(_Condition, Component[BaseModel]):
-    """Ends the conversation at a TextMessage, of the source if one is given."""
+    """Ends the conversation at a TextMessage, perhaps of one source."""
 
     component_config_schema = config_of_constructor()
 
@@ -306,7 +314,9 @@ class FunctionCallTermination(_Condition, Component[BaseModel]):
 
 
 class FunctionalTermination(_Condition):
-    """Ends the conversation when a function of what is new says so; it may be async.
+    """Ends the conversation when a function of the new messages says so.
+
+    The function may be async.
 
     A function can't be written to JSON, so this condition has no component form.
     """

@@ -1,4 +1,4 @@
-"""All messages and events: what agents send each other, and what they tell the application."""
+"""All messages between agents, and all events for the application."""
 
 from teams._messages.base import BaseAgentEvent, BaseChatMessage, BaseMessage, BaseTextChatMessage
 from teams._messages.chat import (

@@ -1,4 +1,4 @@
-"""A run on the console: its messages as they come, and optionally what they cost."""
+"""Show a run on the console: its messages, and optionally its cost."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Result = TypeVar("Result", TaskResult, Response)
 
 
 class UserInputManager:
-    """Lets a prompt appear only after everything that came before it was shown.
+    """Delays a prompt until everything before it has been shown.
 
     Give the wrapped callback to the UserProxyAgent as its input function, and this to `Console`.
     """

@@ -1,4 +1,4 @@
-"""Components: objects that dump to declarative JSON and load from it, through a provider registry.
+"""Components: objects that dump to declarative JSON and load from it.
 
 A component class names its config model and, where the constructor's parameters are the model's
 fields and are stored as `self._<field>`, has nothing more to write:
@@ -60,7 +60,7 @@ class ComponentModel(BaseModel, defer_build=True):
 
 
 class ComponentFromConfig(Generic[FromConfigT]):
-    """What can be made of a config."""
+    """An object that can be made from a config."""
 
     @classmethod
     def _from_config(cls, config: FromConfigT) -> Self:
@@ -74,14 +74,14 @@ class ComponentFromConfig(Generic[FromConfigT]):
 
     @classmethod
     def _from_config_past_version(cls, config: dict[str, Any], version: int) -> Self:
-        """A new instance of a config that an earlier `component_version` of the class dumped."""
+        """A new instance from a config of an earlier `component_version`."""
         raise NotImplementedError(
             f"{cls.__name__} has no migration from component version {version}."
         )
 
 
 class ComponentToConfig(Generic[ToConfigT]):
-    """What can say its config."""
+    """An object that can be written as a config."""
 
     component_type: ClassVar[ComponentType]
     component_version: ClassVar[int] = 1
@@ -90,7 +90,10 @@ class ComponentToConfig(Generic[ToConfigT]):
     component_label: ClassVar[str | None] = None
 
     def _to_config(self) -> ToConfigT:
-        """The config that makes an equal instance; by default field `x` is taken from `self._x`."""
+        """The config that makes an equal instance.
+
+        By default field `x` is taken from `self._x`.
+        """
         schema = _config_schema(type(self))
         values = {name: _dump_nested(self._config_value(name)) for name in schema.model_fields}
         return cast("ToConfigT", schema(**values))
@@ -125,7 +128,7 @@ class ComponentToConfig(Generic[ToConfigT]):
 
 
 class ComponentLoader:
-    """What loads components of its own kind."""
+    """A class that loads components of its own kind."""
 
     @overload
     @classmethod
@@ -153,7 +156,7 @@ class ComponentLoader:
         *,
         tool_overrides: Mapping[str, str] | None = None,
     ) -> Any:
-        """An instance of what the declarative form describes, which is a `cls` (or an `expected`).
+        """An instance of the declarative form: a `cls` (or an `expected`).
 
         `tool_overrides` names, per function tool at any depth, the function
         (`"package.module:function"`) that stands in for its source code, which is never executed.
@@ -181,7 +184,7 @@ class Component(ComponentFromConfig[ConfigT], Generic[ConfigT]):
 
 
 def is_component_class(cls: type) -> TypeGuard[type[ComponentBase[BaseModel]]]:
-    """Whether instances of the class can be dumped and loaded."""
+    """True if instances of the class can be dumped and loaded."""
     return (
         issubclass(cls, ComponentFromConfig)
         and issubclass(cls, ComponentToConfig)
@@ -191,12 +194,15 @@ def is_component_class(cls: type) -> TypeGuard[type[ComponentBase[BaseModel]]]:
 
 
 def is_component_instance(instance: object) -> TypeGuard[ComponentBase[BaseModel]]:
-    """Whether the object can be dumped and loaded."""
+    """True if the object can be dumped and loaded."""
     return is_component_class(type(instance))
 
 
 def component_provider(cls: type) -> str:
-    """The provider name under which the class is dumped; TypeError for a local class."""
+    """The provider name that the class is dumped under.
+
+    Raises TypeError for a local class.
+    """
     # Not inherited: a subclass dumped under its parent's name would load as the parent.
     if override := cls.__dict__.get("component_provider_override"):
         return override
@@ -210,7 +216,7 @@ def component_provider(cls: type) -> str:
 
 
 def tool_override(tool_name: str) -> str | None:
-    """The function that stands in for the tool of this name in the component being loaded."""
+    """The function that replaces this tool in the component being loaded."""
     return (_TOOL_OVERRIDES.get() or {}).get(tool_name)
 
 

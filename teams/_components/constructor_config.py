@@ -1,4 +1,4 @@
-"""Configs that say no more than a constructor: made of its parameters when they are needed."""
+"""Configs that are made from a constructor's parameters when they are needed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pydantic import BaseModel, create_model
 
 
 def config_of_constructor() -> type[BaseModel]:
-    """The `component_config_schema` of a class whose config is the parameters of its constructor.
+    """A `component_config_schema` made from the parameters of the class's constructor.
 
     It is made when somebody asks for it: few programs dump or load components, all import them.
     """

@@ -1,4 +1,4 @@
-"""A pydantic model from a JSON schema: the way back for types that travelled as data."""
+"""Make a pydantic model from a JSON schema that travelled as data."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def _definition_name(reference: str) -> str:
 
 
 def _field_name(key: str, taken: Mapping[str, Any]) -> str:
-    """The key itself where pydantic can have it, else something close to it."""
+    """The key itself where pydantic allows it, else a similar name."""
     name = re.sub(r"\W", "_", key).lstrip("_")
     if not name or not name[0].isalpha():
         name = f"field_{name}"
@@ -157,9 +157,7 @@ def _field_name(key: str, taken: Mapping[str, Any]) -> str:
 
 
 def _merge_all_of(schema: Schema, parts: list[Schema]) -> Schema:
-    """`allOf` as pydantic writes it: one reference with annotations beside it, or objects to be
-    joined.
-    """
+    """Merge `allOf` as pydantic writes it: a reference with annotations, or objects."""
     beside = {key: value for key, value in schema.items() if key != "allOf"}
     if len(parts) == 1:
         return {**parts[0], **beside}

@@ -1,4 +1,7 @@
-"""Which class a provider name stands for: a table, so that no config decides what is imported."""
+"""The table of provider names and the classes they stand for.
+
+No config decides what is imported.
+"""
 
 from __future__ import annotations
 
@@ -114,7 +117,7 @@ def trust_component_prefix(prefix: str) -> None:
 
 
 def canonical_provider(provider: str) -> str:
-    """Our own name for one of AutoGen's; any other name as it is."""
+    """Our own name for one of AutoGen's; any other name unchanged."""
     if provider in _SHORT:
         return _SHORT[provider]
     module, _, name = provider.rpartition(".")
@@ -122,7 +125,7 @@ def canonical_provider(provider: str) -> str:
 
 
 def is_foreign(provider: str) -> bool:
-    """Whether the name is one of AutoGen's, whose component versions count AutoGen's changes."""
+    """True for AutoGen's names, whose component versions count AutoGen's changes."""
     return canonical_provider(provider) != provider
 
 
@@ -137,7 +140,10 @@ def known_providers() -> list[str]:
 
 
 def resolve_provider(provider: str) -> Any:
-    """What the provider name stands for, imported now; ValueError when unknown or untrusted."""
+    """Import the object that the provider name stands for.
+
+    Raises ValueError when the name is unknown or not trusted.
+    """
     module, _, name = canonical_provider(provider).rpartition(".")
     if name not in _OURS.get(module, ()) and not _is_trusted(provider):
         raise ValueError(
@@ -148,7 +154,7 @@ def resolve_provider(provider: str) -> Any:
 
 
 def import_attribute(path: str) -> Any:
-    """What `package.module:name` stands for; ValueError when there is no such thing."""
+    """Import the object at `package.module:name`; ValueError if it does not exist."""
     module, _, name = path.partition(":")
     if not module or not name:
         raise ValueError(f"Expected 'package.module:name', found {path!r}.")

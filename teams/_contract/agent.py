@@ -18,13 +18,13 @@ from teams._messages.base import BaseAgentEvent, BaseChatMessage
 
 @dataclass(kw_only=True)
 class Response:
-    """What an agent answers."""
+    """An agent's answer."""
 
     chat_message: BaseChatMessage
     """The answer, which the other participants get."""
 
     inner_messages: Sequence[BaseAgentEvent | BaseChatMessage] | None = None
-    """What the agent produced on the way, in order."""
+    """The items that the agent produced on the way, in order."""
 
 
 class ChatAgent(ABC, TaskRunner, ComponentBase[BaseModel]):
@@ -40,7 +40,7 @@ class ChatAgent(ABC, TaskRunner, ComponentBase[BaseModel]):
     @property
     @abstractmethod
     def description(self) -> str:
-        """What the agent can do and how to talk to it, as its team is told."""
+        """The agent's abilities and how to talk to it, for its team."""
 
     @property
     @abstractmethod
@@ -57,7 +57,7 @@ class ChatAgent(ABC, TaskRunner, ComponentBase[BaseModel]):
     def on_messages_stream(
         self, messages: Sequence[BaseChatMessage], cancellation_token: CancellationToken
     ) -> AsyncGenerator[BaseAgentEvent | BaseChatMessage | Response | Suspension, None]:
-        """As `on_messages`, but yields what is produced on the way, and the Response last."""
+        """As `on_messages`, but yield items as they come, and the Response last."""
 
     @abstractmethod
     async def on_reset(self, cancellation_token: CancellationToken) -> None:

@@ -1,4 +1,7 @@
-"""The documented shapes of saved states. What a state holds beyond them is kept."""
+"""The documented shapes of saved states.
+
+Other fields of a state are kept.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,7 +12,7 @@ Data = Mapping[str, Any]
 
 
 class BaseState(BaseModel):
-    """What every saved state says about itself."""
+    """The fields of every saved state."""
 
     model_config = ConfigDict(extra="allow", defer_build=True)
 
@@ -51,13 +54,13 @@ class ChatAgentContainerState(BaseState):
 
 
 class BaseGroupChatManagerState(BaseState):
-    """What the states of all kinds of speaker selection have in common."""
+    """The fields of all states of a speaker selection."""
 
     message_thread: list[Data] = Field(default_factory=list[Data])
     """The dumped messages and events of the conversation."""
 
     current_turn: int = 0
-    """How many turns the current run has taken."""
+    """Number of turns in the current run."""
 
     type: str = "BaseGroupChatManagerState"
 
@@ -93,13 +96,13 @@ class MagenticOneOrchestratorState(BaseGroupChatManagerState):
     """State of a MagenticOneGroupChat."""
 
     task: str = ""
-    """What is to be done."""
+    """The task."""
 
     facts: str = ""
-    """What is known and what is not."""
+    """Known and missing facts."""
 
     plan: str = ""
-    """How it is to be done."""
+    """The plan for the task."""
 
     n_rounds: int = 0
     """Rounds taken so far."""

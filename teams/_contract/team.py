@@ -1,4 +1,4 @@
-"""What can be run: the task runner's contract, the team's, and the result of a run."""
+"""The contracts of a task runner and a team, and run results."""
 
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
@@ -18,11 +18,14 @@ Task: TypeAlias = str | BaseChatMessage | Sequence[BaseChatMessage] | None
 
 
 class TeamError(RuntimeError):
-    """A run failed. `__cause__` is the original error; the text names its type and message."""
+    """A run failed.
+
+    `__cause__` is the original error; the text names its type and message.
+    """
 
 
 class TaskResult(BaseModel, defer_build=True):
-    """What a run produced, and why it ended."""
+    """A run's items and the reason for its end."""
 
     messages: Sequence[SerializeAsAny[BaseAgentEvent | BaseChatMessage]]
     """Everything the run yielded except streaming chunks, in order."""
@@ -72,7 +75,10 @@ def task_messages(task: Task) -> list[BaseChatMessage]:
 
 
 class TaskRunner(Protocol):
-    """Works on tasks. It is stateful: the next task continues where the last one left off."""
+    """An object that works on tasks.
+
+    It is stateful: the next task continues where the last one ended.
+    """
 
     async def run(
         self,
@@ -81,7 +87,9 @@ class TaskRunner(Protocol):
         cancellation_token: CancellationToken | None = None,
         output_task_messages: bool = True,
     ) -> TaskResult:
-        """Work on a task until it is done; without one, go on with the current task.
+        """Work on a task until it is done.
+
+        Without a task, continue the current one.
 
         Cancelling the token ends the run at once. The result begins with the task's messages if
         `output_task_messages`.
@@ -95,13 +103,13 @@ class TaskRunner(Protocol):
         cancellation_token: CancellationToken | None = None,
         output_task_messages: bool = True,
     ) -> AsyncGenerator[BaseAgentEvent | BaseChatMessage | TaskResult, None]:
-        """As `run`, but yields each item as soon as it exists, and the TaskResult last."""
+        """As `run`, but yield each item at once, and the TaskResult last."""
         ...
 
 
 @runtime_checkable
 class DurableTeam(TaskRunner, Protocol):
-    """A team that can be steered while it runs, and saved at the price of what is new.
+    """A team that can be steered during runs, and saved by changes.
 
     Legal whenever the consumer of `run_stream` holds an item, and between runs.
     """
@@ -111,8 +119,10 @@ class DurableTeam(TaskRunner, Protocol):
         ...
 
     async def abandon_turn(self) -> None:
-        """Give up the unfinished run, if there is one: what was said stays, and whoever was on turn
-        stays on turn. The next task begins a run of its own.
+        """Give up the unfinished run, if there is one.
+
+        Its messages stay, and the current speaker keeps the turn. The next task begins a run of its
+        own.
         """
         ...
 
@@ -121,11 +131,11 @@ class DurableTeam(TaskRunner, Protocol):
         ...
 
     async def save_delta(self) -> bytes:
-        """What changed since the last snapshot or delta; empty when nothing did."""
+        """The changes since the last snapshot or delta; empty without changes."""
         ...
 
     async def load_snapshot(self, parts: Sequence[bytes]) -> None:
-        """Stand where the writer of these parts stood: a snapshot, then its deltas in order."""
+        """Load a snapshot, then its deltas in order."""
         ...
 
 
@@ -142,7 +152,7 @@ class Team(ABC, TaskRunner, ComponentBase[BaseModel]):
     @property
     @abstractmethod
     def description(self) -> str:
-        """What the team is for, as the team around it is told."""
+        """The team's purpose, for the team around it."""
 
     @abstractmethod
     async def reset(self) -> None:
@@ -162,4 +172,7 @@ class Team(ABC, TaskRunner, ComponentBase[BaseModel]):
 
     @abstractmethod
     async def load_state(self, state: Mapping[str, Any]) -> None:
-        """Take over a saved state. Raises ValueError for one that does not fit."""
+        """Load a saved state.
+
+        Raises ValueError for one that does not fit.
+        """

@@ -1,4 +1,4 @@
-"""When a conversation ends: the contract of a termination condition, and their combination."""
+"""The contract of a termination condition, and combinations of conditions."""
 
 from __future__ import annotations
 
@@ -14,11 +14,13 @@ from teams._messages.chat import StopMessage
 
 
 class TerminatedException(RuntimeError):
-    """A condition was asked again after it fired, without a `reset` in between."""
+    """A condition was asked again after it fired, without a `reset`."""
 
 
 class TerminationCondition(ABC, ComponentBase[BaseModel]):
-    """Decides when a conversation ends. Combine conditions with `&` (all of them) and `|` (any).
+    """Decides when a conversation ends.
+
+    Combine conditions with `&` (all of them) and `|` (any).
 
     Await it with the messages and events since the last call: it returns a StopMessage, whose
     source is the class and whose text says why, or None. Once it has fired it must be reset;
@@ -30,7 +32,7 @@ class TerminationCondition(ABC, ComponentBase[BaseModel]):
     @property
     @abstractmethod
     def terminated(self) -> bool:
-        """Whether the condition has fired."""
+        """True once the condition has fired."""
 
     @abstractmethod
     async def __call__(
@@ -43,17 +45,23 @@ class TerminationCondition(ABC, ComponentBase[BaseModel]):
         """Start over."""
 
     async def save_state(self) -> Mapping[str, Any]:
-        """What the condition has seen so far, as JSON-ready data."""
+        """The condition's progress as JSON data."""
         return {}
 
     async def load_state(self, state: Mapping[str, Any]) -> None:
-        """Go on from a saved state; `{}` is a new one's. Raises ValueError if it does not fit."""
+        """Continue from a saved state; `{}` is a new one's.
+
+        Raises ValueError if it does not fit.
+        """
 
     def on_run_start(self) -> None:
-        """A run begins or goes on; conditions that measure time do so from here."""
+        """A run begins or continues: the condition measures time from here."""
 
     def on_run_end(self) -> None:
-        """The run ended, failed or was suspended; the time until the next start does not count."""
+        """The run ended, failed or was suspended.
+
+        The time until the next start does not count.
+        """
 
     def __and__(self, other: TerminationCondition) -> TerminationCondition:
         return AndTerminationCondition(self, other)
@@ -63,7 +71,7 @@ class TerminationCondition(ABC, ComponentBase[BaseModel]):
 
 
 class CombinedTerminationConfig(BaseModel, defer_build=True):
-    """How a combination is written to JSON."""
+    """The JSON form of a combination."""
 
     conditions: list[ComponentModel]
     """The combined conditions."""

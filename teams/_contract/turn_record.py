@@ -1,4 +1,4 @@
-"""The turn record: what an agent's unfinished turn has taken, called, received and yielded.
+"""The turn record: the progress of an agent's unfinished turn.
 
 An agent that keeps one can be stopped at any item it yielded and goes on from there, in this
 process or in the next one.
@@ -28,7 +28,10 @@ Phase = Literal["model", "tools", "reflect", "done"]
 
 @dataclass(frozen=True, slots=True)
 class Suspension:
-    """A speaker's result when it waits for humans: its turn goes on when the answers are there."""
+    """A speaker's result when it waits for humans.
+
+    Its turn continues when the answers have arrived.
+    """
 
     requests: tuple[PendingInput, ...]
 
@@ -52,7 +55,7 @@ class TurnRecord:
     taken: dict[str, None] = field(default_factory=dict[str, None])
     """Ids of the messages that are in the model context by now."""
     remembered: int = 0
-    """How many memories have been queried."""
+    """Number of memories that have been queried."""
     produced: deque[Item] = field(default_factory=deque[Item])
     inner: list[Item] = field(default_factory=list[Item])
     batch: str = ""
@@ -71,7 +74,7 @@ class TurnRecord:
         return f"{self.batch}:{position}"
 
     def round_results(self) -> list[FunctionExecutionResult]:
-        """The results of the batch in the order of its calls; all of them must be in."""
+        """The results of the complete batch, in the order of its calls."""
         return [self.results[self.key(position)] for position in range(len(self.calls))]
 
     def dump(self, encode: Callable[[Item], Any]) -> dict[str, Any]:

@@ -47,7 +47,7 @@ class SelectionDone:
 
 
 class BaseGroupChat(StatefulTeam, ABC):
-    """A team whose participants share one conversation; a subclass says who speaks next.
+    """A team whose participants share one conversation; subclasses choose the speaker.
 
     Implement `select_speaker`; if the choice depends on more than the thread, also `manager_state`,
     `load_manager` and `reset_manager`. Raises ValueError for participants that are missing or not
@@ -58,7 +58,10 @@ class BaseGroupChat(StatefulTeam, ABC):
 
     @abstractmethod
     async def select_speaker(self, thread: Sequence[BaseAgentEvent | BaseChatMessage]) -> Choice:
-        """The next speaker, several that speak side by side, or a StopMessage that ends the run."""
+        """The next speaker, several parallel speakers, or a StopMessage.
+
+        A StopMessage ends the run.
+        """
         ...
 
     def stream_selection(
@@ -75,15 +78,21 @@ class BaseGroupChat(StatefulTeam, ABC):
         """A participant has finished its turn with these messages for the others."""
 
     def forced_stop(self) -> StopMessage | None:
-        """Why the run ends here, whatever condition and turn limit say; asked after each step."""
+        """The reason to end here, despite condition and turn limit.
+
+        Asked after each step.
+        """
         return None
 
     def check_task(self, messages: Sequence[BaseChatMessage]) -> None:
-        """Raise ValueError if this team cannot go on with these messages. Nothing was taken yet."""
+        """Raise ValueError if this team cannot continue with these messages.
+
+        Nothing has been changed yet.
+        """
 
     @property
     def ends_next(self) -> bool:
-        """Whether the run that stands at this item has only its result left, which comes at once.
+        """True if only the run's result is left, which comes at once.
 
         Where a condition has a say nobody knows before it was asked.
         """
@@ -92,12 +101,14 @@ class BaseGroupChat(StatefulTeam, ABC):
         return last and done and self._termination_condition is None
 
     def check_start(self, messages: Sequence[BaseChatMessage]) -> None:
-        """Raise ValueError if whoever runs this team can't go on with these messages, as
-        `check_task`; not asked of a team inside of another one, whose caller can't choose them.
+        """Raise ValueError if the caller cannot continue with these messages.
+
+        As `check_task`, but not called for a team inside of another one, whose caller cannot choose
+        the messages.
         """
 
     def undo_selection(self) -> None:
-        """The speakers chosen last were cancelled before they spoke: it is still their turn."""
+        """Give the turn back to speakers that were cancelled before they spoke."""
 
     # Running.
 
@@ -127,7 +138,7 @@ class BaseGroupChat(StatefulTeam, ABC):
         cancellation_token: CancellationToken | None = None,
         output_task_messages: bool = True,
     ) -> AsyncGenerator[Output, None]:
-        """Run the team and yield what happens as it happens; the last item is the TaskResult.
+        """Run the team and yield each item at once, the TaskResult last.
 
         Nothing moves while the consumer holds an item. Without a task an unfinished run (left
         early, suspended, failed, loaded) goes on where it stood; a task given to such a run joins
@@ -167,7 +178,7 @@ class BaseGroupChat(StatefulTeam, ABC):
         self._stopped, self._left = asyncio.Event(), False
 
     def begin(self, messages: Sequence[BaseChatMessage]) -> None:
-        """Start a run with these messages, or add them to the unfinished one.
+        """Start a run with these messages, or extend the unfinished one.
 
         Raises ValueError, changing nothing.
         """
@@ -179,8 +190,9 @@ class BaseGroupChat(StatefulTeam, ABC):
         self.add_messages(messages)
 
     def add_messages(self, messages: Sequence[BaseChatMessage]) -> None:
-        """Put messages into the conversation at a safe point: into the thread, the condition's next
-        delta and all inboxes.
+        """Add messages at a safe point: to thread, condition and all inboxes.
+
+        The condition sees them in its next delta.
 
         An agent in the middle of its turn takes them just before its next model call. Raises
         ValueError, changing nothing, for a message of a type the team does not know.
@@ -255,7 +267,7 @@ class BaseGroupChat(StatefulTeam, ABC):
         return task_result(items, suspended.stop_reason, suspended.requests)
 
     async def _advance_phase(self) -> str | None:
-        """One step from one phase to the next; if the run ends here, why."""
+        """Step to the next phase; return a reason if the run ends."""
         match self._phase:
             case "start":
                 condition = self._termination_condition
@@ -276,7 +288,7 @@ class BaseGroupChat(StatefulTeam, ABC):
         return None
 
     async def _add_steering(self) -> None:
-        """Add what the run's caller has for the participants, unless a tool runs this team."""
+        """Add the caller's steering messages, unless a tool runs this team."""
         between = current_hooks().between
         if between is not None and not AGENT_PATH.get():
             self.add_messages(await between())
@@ -304,7 +316,7 @@ class BaseGroupChat(StatefulTeam, ABC):
     def _phase_stream(
         self, token: CancellationToken
     ) -> AsyncGenerator[Item | SelectionDone | SpeakerDone | Suspension, None] | None:
-        """What the current phase says while it lasts, if anything."""
+        """The stream of the current phase, if it has one."""
         match self._phase:
             case "speak":
                 return self._speak(token)
@@ -396,7 +408,10 @@ class BaseGroupChat(StatefulTeam, ABC):
                 )
 
     async def abandon_turn(self) -> None:
-        """Give up the unfinished run after a cancellation; the team can be given its next task."""
+        """Give up the unfinished run after a cancellation.
+
+        The team can then be given its next task.
+        """
         if self._phase == "speak":
             for name in self._speakers:
                 await self._places[name].abandon()

@@ -31,8 +31,9 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class SpeakerDone:
-    """A finished turn: `delta` goes to the thread and the termination condition, `published` to the
-    others' inboxes.
+    """A finished turn.
+
+    `delta` goes to the thread and the termination condition, `published` to the others' inboxes.
 
     `last` is what is still to be handed out: the response's chat message.
     """
@@ -73,11 +74,13 @@ class Participant:
             self._team = member
         self.inbox: History[BaseChatMessage] = History()
         self._delivered = 0
-        """How much of the inbox an agent without a turn record was given for this turn."""
+        """Number of inbox messages given for this turn to an agent without a turn record."""
         self._question = ""
         """For such an agent: the id of what it asks in its unfinished turn."""
         self._held: Sequence[BaseChatMessage] = ()
-        """What siblings said beside its unfinished turn, which does not depend on who is faster."""
+        """Messages of siblings during its unfinished turn, held back so that their speed does not
+        matter.
+        """
         self._inner: History[Item] | None = None
         """For a team: what its unfinished run has produced so far."""
 
@@ -98,8 +101,9 @@ class Participant:
     def speak(
         self, token: CancellationToken
     ) -> AsyncGenerator[Item | SpeakerDone | Suspension, None]:
-        """The member's turn, or the rest of it: what it produces, then the end of the turn or what
-        it waits for.
+        """Run the member's turn, or the rest of it.
+
+        Yields its items, then a SpeakerDone or a Suspension.
         """
         if self._runner is not None:
             return self._speak_team(self._runner, token)
@@ -140,9 +144,7 @@ class Participant:
         return self._agent.absorbed_ids if self._agent is not None else None
 
     def finish_turn(self) -> None:
-        """The turn is over and what it said was accepted: what the member took is out of the
-        inbox.
-        """
+        """Remove absorbed messages from the inbox after an accepted turn."""
         self._question = ""
         self._inner = None
         if self._team is None:
@@ -193,7 +195,7 @@ class Participant:
         raise RuntimeError(f"Team {self.name!r} ended its run without a result.")
 
     def steer(self, messages: Sequence[BaseChatMessage]) -> None:
-        """Messages from outside: into the inbox, or into the run of a team that is on turn."""
+        """Add outside messages to the inbox, or to the team's active run."""
         if self._inner is not None and self._team is not None:
             self._team.add_messages(messages)
         else:

@@ -1,4 +1,4 @@
-"""The graph of a GraphFlow: who may speak after whom, and the builder for such graphs."""
+"""The graph of a GraphFlow: nodes, edges, conditions, and their builder."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ConditionFunc = Callable[[BaseChatMessage], bool]
 
 
 class DiGraphEdge(BaseModel, defer_build=True):
-    """A way from one node to the next, taken when its condition is met.
+    """An edge to the next node, taken when its condition is met.
 
     Several edges to one node that have the same `activation_group` belong together: with the
     condition "all" each of them must have been taken, with "any" one is enough. Each group whose
@@ -37,7 +37,7 @@ class DiGraphEdge(BaseModel, defer_build=True):
     """The name of the group; by default the target's."""
 
     activation_condition: Activation = "all"
-    """How many edges of the group must have been taken."""
+    """Edges of the group that must be taken: "all" or "any" one of them."""
 
     @model_validator(mode="after")
     def _validate_condition(self) -> Self:
@@ -48,11 +48,11 @@ class DiGraphEdge(BaseModel, defer_build=True):
 
     @property
     def conditional(self) -> bool:
-        """Whether it may be left out."""
+        """True if the edge has a condition."""
         return self.condition is not None or self.condition_function is not None
 
     def check_condition(self, message: BaseChatMessage) -> bool:
-        """Whether the edge is taken after this message."""
+        """True if this message meets the edge's condition."""
         if self.condition_function is not None:
             return bool(self.condition_function(message))
         return self.condition is None or str(self.condition) in message.to_model_text()
@@ -68,8 +68,9 @@ class DiGraphNode(BaseModel, defer_build=True):
     """Where it can go on."""
 
     activation: Activation = "all"
-    """Whether all groups of edges that lead here want all of their edges, or any one of them
-    ("any": whatever the edges say themselves)."""
+    """"all": each group of edges that lead here follows its own `activation_condition`. "any": one
+    edge is enough, whatever the edges say.
+    """
 
 
 class DiGraph(BaseModel, defer_build=True):
@@ -99,7 +100,7 @@ class DiGraph(BaseModel, defer_build=True):
         return {name for name, node in self.nodes.items() if not node.edges}
 
     def get_has_cycles(self) -> bool:
-        """Whether edges lead back to where they came from."""
+        """True if an edge leads back to an earlier node."""
         return _find_cycle(self._successors()) is not None
 
     def has_cycles_with_exit(self) -> bool:
@@ -109,7 +110,7 @@ class DiGraph(BaseModel, defer_build=True):
         return self.get_has_cycles()
 
     def get_remaining_map(self) -> dict[str, dict[str, int]]:
-        """For each node that edges lead to, how many there are in each activation group."""
+        """Number of edges per activation group, for each node they lead to."""
         remaining: dict[str, dict[str, int]] = {}
         for _, edge in self._edges():
             groups = remaining.setdefault(edge.target, {})
@@ -164,7 +165,9 @@ class DiGraph(BaseModel, defer_build=True):
 
 
 class DiGraphBuilder:
-    """Builds a `DiGraph` step by step; all methods but the last return the builder.
+    """Builds a `DiGraph` step by step.
+
+    All methods but `build` return the builder.
 
     Nodes are agents, and are named by the agent or its name. A node must have been added before an
     edge names it (ValueError).
@@ -191,7 +194,7 @@ class DiGraphBuilder:
         activation_group: str | None = None,
         activation_condition: Activation | None = None,
     ) -> Self:
-        """Let the target speak after the source, always or under a condition; see `DiGraphEdge`."""
+        """Let the target speak after the source; see `DiGraphEdge` for conditions."""
         edge = DiGraphEdge(
             target=self._known_name("Target", target),
             condition=condition,
@@ -204,7 +207,7 @@ class DiGraphBuilder:
     def add_conditional_edges(
         self, source: str | ChatAgent, condition_to_target: Mapping[str, str | ChatAgent]
     ) -> Self:
-        """Let each target speak after the source if the source's message contains the text."""
+        """Let each target speak if the source's message contains its text."""
         for condition, target in condition_to_target.items():
             self.add_edge(source, target, condition)
         return self
@@ -233,7 +236,7 @@ class DiGraphBuilder:
 
 
 def _find_cycle(successors: Mapping[str, Sequence[str]]) -> list[str] | None:
-    """A cycle as its nodes in order, the first one again at the end."""
+    """A cycle as its nodes in order, closed by the first one."""
     done: set[str] = set()
     for start in successors:
         path = [start]

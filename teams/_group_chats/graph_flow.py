@@ -102,7 +102,7 @@ class GraphFlow(BaseGroupChat, Component[GraphFlowConfig]):
         self._graph = graph
         self._walk = GraphWalk(graph)
         self._spoken: dict[str, int] = {}
-        """Whose edges are still to be taken, with the message's place in the thread."""
+        """Speakers with edges left to take, and their message's place in the thread."""
 
     async def select_speaker(
         self, thread: Sequence[BaseAgentEvent | BaseChatMessage]
@@ -111,7 +111,10 @@ class GraphFlow(BaseGroupChat, Component[GraphFlowConfig]):
         return self.forced_stop() or self._walk.take_ready()
 
     def forced_stop(self) -> StopMessage | None:
-        """When nobody is ready the run ends, and the next one begins anew."""
+        """End the run when no node is ready.
+
+        The next run starts anew.
+        """
         self._follow()
         if self._walk.ready:
             return None
@@ -123,8 +126,9 @@ class GraphFlow(BaseGroupChat, Component[GraphFlowConfig]):
         self._follow()
 
     def _follow(self) -> None:
-        """Take the edges of whoever has spoken; if a condition raises, they are taken when the run
-        goes on.
+        """Take the speakers' edges.
+
+        If a condition raises, they are taken when the run continues.
         """
         messages = ((speaker, self._thread[place]) for speaker, place in self._spoken.items())
         self._walk.follow_edges(

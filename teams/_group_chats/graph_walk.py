@@ -1,4 +1,4 @@
-"""Where the execution of a graph stands: who may speak now, and who still waits for what."""
+"""A walk through a graph: the nodes that are ready or wait."""
 
 from __future__ import annotations
 
@@ -63,8 +63,9 @@ class GraphWalk:
             self.ready.append(node)
 
     def take_ready(self) -> list[str]:
-        """The nodes that speak now, each once; what is ready more than once stays for the next
-        step.
+        """Take the nodes that speak now, each once.
+
+        A node that is ready more than once stays for the next step.
         """
         nodes = list(dict.fromkeys(self.ready))
         for node in nodes:

@@ -1,4 +1,4 @@
-"""The progress ledger of a MagenticOneGroupChat: its shape, and how it is read from an answer."""
+"""The progress ledger of a MagenticOneGroupChat, and its parser."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class ProgressLedger(BaseModel, defer_build=True):
 
     @property
     def stalled(self) -> bool:
-        """Whether the last round has brought nothing."""
+        """True if the last round made no progress."""
         return self.is_in_loop.answer or not self.is_progress_being_made.answer
 
 

@@ -1,5 +1,4 @@
-"""MagenticOneGroupChat: an orchestrator plans, keeps a ledger, and tells one agent after the other
-what to do.
+"""MagenticOneGroupChat: an orchestrator plans, keeps a ledger and instructs agents.
 
 Its work is a sequence of steps, and the step is part of the team's state:
 
@@ -57,8 +56,10 @@ class MagenticOneGroupChatConfig(BaseModel, defer_build=True):
 
 
 class MagenticOneGroupChat(BaseGroupChat, Component[MagenticOneGroupChatConfig]):
-    """A team that an orchestrator leads: it collects facts, makes a plan, and instructs one agent
-    after the other until the request is satisfied.
+    """A team led by an orchestrator that plans and instructs agents.
+
+    It collects facts, makes a plan, and instructs one agent after the other until the request is
+    satisfied.
 
     After each turn the orchestrator judges the progress. When it has stalled `max_stalls` times it
     renews facts and plan, resets the agents, clears the thread and starts over. At the end, or
@@ -195,7 +196,7 @@ class MagenticOneGroupChat(BaseGroupChat, Component[MagenticOneGroupChatConfig])
                     return
 
     async def _judge_progress(self) -> str | None:
-        """What the next speaker is told; None if something else comes next."""
+        """The next speaker's instruction; None if another step comes first."""
         self._n_rounds += 1
         if self._max_rounds is not None and self._n_rounds > self._max_rounds:
             self._step, self._reason = "answer", "Max rounds reached."
@@ -272,7 +273,7 @@ class MagenticOneGroupChat(BaseGroupChat, Component[MagenticOneGroupChatConfig])
         return result.content
 
     def _conversation(self, prompt: str) -> list[LLMMessage]:
-        """What was said so far, as the orchestrator sees it, and then the prompt."""
+        """The conversation as the orchestrator sees it, then the prompt."""
         messages: list[LLMMessage] = [
             AssistantMessage(content=item.to_model_text(), source=item.source)
             if item.source == self.manager_name

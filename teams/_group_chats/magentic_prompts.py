@@ -1,4 +1,4 @@
-"""What the orchestrator of a MagenticOneGroupChat asks its model."""
+"""Prompts of the orchestrator of a MagenticOneGroupChat."""
 
 from __future__ import annotations
 

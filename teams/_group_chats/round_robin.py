@@ -26,7 +26,7 @@ class RoundRobinGroupChatConfig(BaseModel, defer_build=True):
 
 
 class RoundRobinGroupChat(BaseGroupChat, Component[RoundRobinGroupChatConfig]):
-    """A team whose participants speak one after the other, in the order they were given.
+    """A team whose participants speak in the order they were given.
 
     Args:
         participants: agents or teams, at least one, with unique names.

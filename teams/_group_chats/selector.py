@@ -75,7 +75,7 @@ class SelectorGroupChatConfig(BaseModel, defer_build=True):
 
 
 class SelectorGroupChat(BaseGroupChat, Component[SelectorGroupChatConfig]):
-    """A team in which a model chooses the next speaker by the participants' descriptions.
+    """A team in which a model chooses the next speaker by description.
 
     Args:
         participants: agents or teams, at least two, with unique names.
@@ -159,17 +159,17 @@ class SelectorGroupChat(BaseGroupChat, Component[SelectorGroupChatConfig]):
         )
         self._preloaded: Sequence[LLMMessage] = tuple(self._model_context.history)
         self._shown = 0
-        """How much of the thread is in the model context."""
+        """Number of thread messages in the model context."""
         self._stale = False
-        """Whether the model context belongs to another state than was loaded."""
+        """True if the model context belongs to another state than was loaded."""
         self._names = _NamePattern(list(self._places))
         self._previous_speaker: str | None = None
         self._earlier_speaker: str | None = None
-        """Who spoke before the previous speaker was chosen."""
+        """Speaker before the previous speaker was chosen."""
         self._silent = False
-        """Whether the previous speaker was chosen, but has not spoken."""
+        """True if the previous speaker was chosen, but has not spoken."""
         self._answers: list[str] = []
-        """What the model said so far in the unfinished selection."""
+        """The model's answers in the unfinished selection."""
 
     async def select_speaker(self, thread: Thread) -> str:
         """The function's or the model's choice."""
@@ -256,7 +256,7 @@ class SelectorGroupChat(BaseGroupChat, Component[SelectorGroupChatConfig]):
         return await self._model_context.get_messages()
 
     def _decision(self, candidates: Sequence[str]) -> str | None:
-        """Whom the model chose by now; None if it is to be asked (again)."""
+        """The model's choice so far; None if it must be asked (again)."""
         if not self._answers:
             return None
         mentioned = self._names.find_names(self._answers[-1])
@@ -349,7 +349,7 @@ class SelectorGroupChat(BaseGroupChat, Component[SelectorGroupChatConfig]):
         self._stale = True
 
     def _last_speaker(self) -> str | None:
-        """Who of the participants spoke last, as far as the thread tells."""
+        """The participant who spoke last in the thread."""
         if not all(isinstance(member, ChatAgent) for member in self._participants):
             return self._previous_speaker  # a team speaks under the names of those in it
         heard = (item.source for item in reversed(self._thread) if item.source in self._places)
@@ -364,8 +364,9 @@ class SelectorGroupChat(BaseGroupChat, Component[SelectorGroupChatConfig]):
 
 
 class _NamePattern:
-    """Finds participants' names in a model's answer: as words, an underscore also as a space or
-    escaped.
+    """Finds participants' names in a model's answer.
+
+    Names match as words; an underscore also matches a space or an escaped underscore.
     """
 
     def __init__(self, names: Sequence[str]) -> None:
@@ -399,7 +400,7 @@ def _in_json(names: tuple[str, ...]) -> str:
 
 
 def _paragraph(message: LLMMessage) -> str | None:
-    """A message as the model is shown it; None for tool calls and results, which nobody said."""
+    """A message as text for the model; None for calls and results."""
     # Nearly all are texts, and a match asks pydantic twice for each.
     if (type(message) is UserMessage or type(message) is AssistantMessage) and (
         type(message.content) is str

@@ -30,8 +30,9 @@ class SwarmConfig(BaseModel, defer_build=True):
 
 
 class Swarm(BaseGroupChat, Component[SwarmConfig]):
-    """A team in which the latest HandoffMessage names the next speaker; without a new one the
-    speaker stays.
+    """A team in which the latest HandoffMessage names the next speaker.
+
+    Without a new one the speaker stays.
 
     The first participant begins, and must be able to hand off. After a hand-off to somebody outside
     the team (a user; see HandoffTermination) the next run needs a `HandoffMessage` whose target is
@@ -91,7 +92,7 @@ class Swarm(BaseGroupChat, Component[SwarmConfig]):
         return self._current_speaker
 
     def _was_answered(self, target: str) -> bool:
-        """Whether a hand-off to somebody outside has come back to who made it.
+        """True if an outside hand-off has come back to its source.
 
         A team inside of another one is given no HandoffMessage: what it is told next is the answer.
         """

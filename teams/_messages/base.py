@@ -1,4 +1,4 @@
-"""What every message has: an identity, an origin, and its forms for JSON, people and models."""
+"""The base of every message: identity, origin and forms for its readers."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ def utc_now() -> datetime:
 
 
 class BaseMessage(BaseModel, ABC, defer_build=True):
-    """What all messages and events have in common.
+    """The fields of all messages and events.
 
     A message is immutable once it was yielded: threads, inboxes and contexts share it. Derive your
     own types from `BaseChatMessage` or `BaseAgentEvent`.
@@ -36,7 +36,7 @@ class BaseMessage(BaseModel, ABC, defer_build=True):
     """The tokens spent to produce this, if a model was asked."""
 
     metadata: dict[str, str] = Field(default_factory=dict)
-    """What the application wants to know about this message; models do not see it."""
+    """The application's own data about this message; models do not see it."""
 
     created_at: datetime = Field(default_factory=utc_now)
     """When this was created, in UTC."""
@@ -49,12 +49,12 @@ class BaseMessage(BaseModel, ABC, defer_build=True):
         cls._field_names = set(cls.model_fields)
 
     def model_post_init(self, context: Any, /) -> None:
-        """Share the set of given fields, which would take a quarter of a message's memory."""
+        """Share the set of given fields, a quarter of a message's memory."""
         set_fields_set(self, self._field_names)
 
     @abstractmethod
     def to_text(self) -> str:
-        """The content as people read it, on a console or in a termination condition."""
+        """The content for people, on a console or in a condition."""
 
     def dump(self) -> Mapping[str, Any]:
         """The message as JSON-ready data, its `type` included."""
@@ -80,11 +80,14 @@ class BaseChatMessage(BaseMessage, ABC):
 
     @abstractmethod
     def to_model_text(self) -> str:
-        """The content as text for a model, as a part of a larger prompt."""
+        """The content for a model, as part of a larger prompt."""
 
     @abstractmethod
     def to_model_message(self) -> UserMessage:
-        """The message as a model takes it. The built-in types return one object each time."""
+        """The message for a model.
+
+        The built-in types return one object each time.
+        """
 
     def _as_user_message(self, content: str | list[str | Image]) -> UserMessage:
         """The model message, kept so that all contexts hold one object."""
@@ -116,4 +119,7 @@ class BaseTextChatMessage(BaseChatMessage, ABC):
 
 
 class BaseAgentEvent(BaseMessage, ABC):
-    """Something that happened in an agent or team. The application sees it, other agents do not."""
+    """An event in an agent or team.
+
+    The application sees it, other agents do not.
+    """

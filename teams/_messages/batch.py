@@ -1,5 +1,6 @@
-"""Many messages and events at once as JSON data and back: texts, which are by far the most, without
-pydantic's work on each.
+"""Messages and events in batches as JSON data and back.
+
+Texts, which are by far the most, skip pydantic's work on each.
 """
 
 from __future__ import annotations
@@ -21,15 +22,16 @@ _FIELDS = itemgetter("id", "source", "models_usage", "metadata", "created_at", "
 
 
 def dump_items(items: Sequence[Item]) -> list[Row]:
-    """What `dump` gives for each of them."""
+    """The dumped form of each message, as `dump` writes it."""
     with collector_paused():
         texts = iter(dump_texts([item for item in items if type(item) is TextMessage]))
         return [next(texts) if type(item) is TextMessage else item.dump() for item in items]
 
 
 def load_items(rows: Sequence[Any], create: Callable[[Row], Item]) -> list[Item]:
-    """The inverse of `dump_items`; `create` makes those that are no plain text. Raises ValueError
-    where the data does not fit.
+    """The inverse of `dump_items`; `create` makes all but plain texts.
+
+    Raises ValueError where the data does not fit.
     """
     with collector_paused():
         try:

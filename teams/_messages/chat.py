@@ -32,7 +32,7 @@ _text_message = Compact(TextMessage)
 def answered_text(
     content: str, source: str, usage: RequestUsage | None, message_id: str
 ) -> TextMessage:
-    """What a model answered, which was validated when it came in."""
+    """Make the message from a model's answer, which was validated on arrival."""
     message = _text_message(
         {
             "id": message_id,
@@ -49,7 +49,7 @@ def answered_text(
 
 
 def dump_texts(texts: Sequence[TextMessage]) -> list[dict[str, Any]]:
-    """What `dump` gives for each. Threads are mostly texts: pydantic writes their times only."""
+    """The dumped form of each text; pydantic writes only the times."""
     times = to_jsonable_python([text.created_at for text in texts])
     return [
         {
@@ -70,7 +70,7 @@ def dump_texts(texts: Sequence[TextMessage]) -> list[dict[str, Any]]:
 
 
 def texts_of(columns: Mapping[str, Sequence[Any]]) -> list[TextMessage]:
-    """Texts from the columns of all their fields but the type, which are known to be right."""
+    """Texts from valid columns of all their fields but the type."""
     texts = _text_message.many(len(columns["id"]), {**columns, "type": repeat("TextMessage")})
     set_slot(texts, "_model_message", repeat(None))
     return texts
@@ -85,14 +85,20 @@ class MultiModalMessage(BaseChatMessage):
     type: Literal["MultiModalMessage"] = "MultiModalMessage"
 
     def to_model_text(self, image_placeholder: str | None = "[image]") -> str:
-        """The parts as one text; an image is the placeholder, or its base64 without one."""
+        """The parts as one text.
+
+        An image is the placeholder, or its base64 without one.
+        """
         return "".join(
             part if isinstance(part, str) else f" {image_placeholder or part.to_base64()}"
             for part in self.content
         )
 
     def to_text(self, iterm: bool = False) -> str:
-        """The parts, one per line; an image is `<image>`, or if `iterm` shown by iTerm2."""
+        """The parts, one per line.
+
+        An image is `<image>`, or if `iterm` shown by iTerm2.
+        """
         return "\n".join(
             part if isinstance(part, str) else _inline_image(part) if iterm else "<image>"
             for part in self.content
@@ -117,7 +123,7 @@ class StructuredMessage(BaseChatMessage, Generic[StructuredContentType]):
     """The content."""
 
     format_string: str | None = None
-    """How the content reads as text, e.g. `"{city}: {degrees} degrees"`; as JSON without it."""
+    """Template of the content's text, e.g. `"{city}: {degrees} degrees"`; JSON without it."""
 
     @computed_field
     @property

@@ -1,4 +1,4 @@
-"""What agents and teams tell the application while they work."""
+"""Events that agents and teams report to the application while they work."""
 
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
@@ -42,7 +42,7 @@ class MemoryQueryEvent(BaseAgentEvent):
     """A memory was asked and had something to say."""
 
     content: list[MemoryContent]
-    """What it returned."""
+    """The results of the calls."""
 
     type: Literal["MemoryQueryEvent"] = "MemoryQueryEvent"
 
@@ -51,7 +51,10 @@ class MemoryQueryEvent(BaseAgentEvent):
 
 
 class UserInputRequestedEvent(BaseAgentEvent):
-    """A human is about to be asked; yielded before the input function is called."""
+    """A human is about to be asked.
+
+    Yielded before the input function is called.
+    """
 
     request_id: str
     """Identifies the question to the input function."""
@@ -66,7 +69,10 @@ class UserInputRequestedEvent(BaseAgentEvent):
 
 
 class ModelClientStreamingChunkEvent(BaseAgentEvent):
-    """A piece of text a model has just produced. Yielded, but part of no thread and no result."""
+    """A piece of a model's text.
+
+    It is yielded, but part of no thread and no result.
+    """
 
     content: str
     """The piece."""
@@ -81,7 +87,7 @@ class ModelClientStreamingChunkEvent(BaseAgentEvent):
 
 
 class ThoughtEvent(BaseAgentEvent):
-    """What a model thought: its reasoning, or the text that came along with tool calls."""
+    """A model's reasoning, or the text that came with tool calls."""
 
     content: str
     """The thought."""
@@ -105,7 +111,7 @@ class SelectSpeakerEvent(BaseAgentEvent):
 
 
 class SelectorEvent(BaseAgentEvent):
-    """What the model of a SelectorGroupChat said while it chose a speaker."""
+    """Text of a SelectorGroupChat's model while it chose a speaker."""
 
     content: str
     """The text."""
@@ -171,7 +177,7 @@ _CHUNK_FIELDS = set(ModelClientStreamingChunkEvent.model_fields)
 def stream_chunk(
     content: str, source: str, full_message_id: str | None
 ) -> ModelClientStreamingChunkEvent:
-    """The event for one piece of text, made without validation since there are so many."""
+    """The event for one piece of text, made without validation for speed."""
     values: dict[str, Any] = {
         "id": new_id(),
         "source": source,

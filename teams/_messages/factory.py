@@ -1,4 +1,4 @@
-"""From JSON back to messages: the known types, and types made from a JSON schema."""
+"""Make messages from JSON: known types, and types from a JSON schema."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self
@@ -54,7 +54,9 @@ _BUILT_IN_TYPES: Mapping[str, MessageType] = {known.__name__: known for known in
 
 
 class MessageFactory:
-    """Makes messages from their dumped form: the built-in types, and those that were registered.
+    """Makes messages from their dumped form.
+
+    It knows the built-in types and those that were registered.
 
     Types go by their class name, which a message's `type` must say.
     """
@@ -63,11 +65,11 @@ class MessageFactory:
         self._types: Mapping[str, MessageType] = _BUILT_IN_TYPES  # shared until a type is added
 
     def is_registered(self, message_type: MessageType) -> bool:
-        """Whether messages of this type can be created."""
+        """True if messages of this type can be created."""
         return message_type.__name__ in self._types
 
     def is_built_in(self, name: str) -> bool:
-        """Whether messages of this `type` are of the engine's own types."""
+        """True if `type` is one of the engine's own types."""
         return name in _BUILT_IN_TYPES
 
     def registered(self) -> list[MessageType]:
@@ -75,7 +77,10 @@ class MessageFactory:
         return list(self._types.values())
 
     def register(self, message_type: MessageType) -> None:
-        """Add a type. Raises ValueError for a taken name, TypeError for anything but a message."""
+        """Add a type.
+
+        Raises ValueError for a taken name, TypeError for anything but a message.
+        """
         if self.is_registered(message_type):
             raise ValueError(f"Message type {message_type.__name__!r} is already registered")
         known: type = message_type
@@ -84,7 +89,10 @@ class MessageFactory:
         self._types = {**self._types, message_type.__name__: message_type}
 
     def create(self, data: Mapping[str, Any]) -> BaseAgentEvent | BaseChatMessage:
-        """The message that dumped to `data`. Raises ValueError for an unknown type or bad data."""
+        """The message that dumped to `data`.
+
+        Raises ValueError for an unknown type or bad data.
+        """
         name = data.get("type")
         if name is None:
             raise ValueError("A message needs a 'type' to be created from data")
@@ -96,12 +104,12 @@ class MessageFactory:
     def create_all(
         self, rows: Sequence[Mapping[str, Any]]
     ) -> list[BaseAgentEvent | BaseChatMessage]:
-        """What `create` makes of each of them."""
+        """Create the message of each entry, see `create`."""
         return load_items(rows, self.create)
 
 
 class StructureMessageConfig(BaseModel, defer_build=True):
-    """How a StructuredMessageFactory is written to JSON."""
+    """The JSON form of a StructuredMessageFactory."""
 
     json_schema: dict[str, Any]
     """JSON schema of the content."""
@@ -116,7 +124,7 @@ class StructureMessageConfig(BaseModel, defer_build=True):
 class StructuredMessageFactory(
     ComponentBase[StructureMessageConfig], Component[StructureMessageConfig]
 ):
-    """A structured message type that can be written to JSON and rebuilt from it.
+    """A structured message type that can be written to JSON and rebuilt.
 
     Give the content's model, or its JSON schema and optionally a name. `ContentModel` and
     `StructuredMessage` are the types to make messages with. Raises ValueError if neither is given

@@ -55,15 +55,15 @@ class RunnerCall:
     """The path of the caller."""
     task: TextMessage
     items: list[Item] = field(default_factory=list[Item])
-    """What it has produced, the task first."""
+    """Produced items, the task first."""
     pending: tuple[PendingInput, ...] = ()
-    """What it waits for, if it is suspended."""
+    """The questions of a suspended call."""
     done: bool = False
     """The run has ended; the result is still to be taken."""
     stop_reason: str | None = None
 
     def record(self, item: Item) -> None:
-        """Note what is about to be handed out; chunks are no part of the result."""
+        """Record an item before it is handed out; chunks are not kept."""
         if not isinstance(item, ModelClientStreamingChunkEvent):
             self.items.append(item)
 
@@ -92,7 +92,10 @@ class RunnerCall:
 
 
 class _RunnerCalls:
-    """The calls on one agent or team, by key. One at a time runs."""
+    """The calls on one agent or team, by key.
+
+    One call runs at a time.
+    """
 
     def __init__(self) -> None:
         self.calls: dict[str, RunnerCall] = {}
@@ -131,7 +134,7 @@ class _RunnerCalls:
             self._changed = None
 
     def leftover_calls(self, key: str, agent: tuple[str, ...]) -> list[str]:
-        """What this caller called before its present batch: it will not ask for it again."""
+        """The caller's calls before its present batch, which are no longer needed."""
         batch = _batch(key)
         return [
             other
@@ -174,13 +177,15 @@ class TaskRunnerTool(
         """The types of what a call can produce, besides the built-in ones."""
 
     def begin_run(self, call: RunnerCall) -> None:
-        """Give the runner the call's task, if it must be given it only once."""
+        """Give the runner the call's task, if that must happen only once."""
 
     @abstractmethod
     def run_call(
         self, call: RunnerCall, token: CancellationToken
     ) -> AsyncGenerator[BaseAgentEvent | BaseChatMessage, None]:
-        """The run, or the rest of it; an item is in `call.items` when it is yielded.
+        """The run, or the rest of it.
+
+        An item is in `call.items` when it is yielded.
 
         Sets `call.done` at the end. Raises InputRequired with its requests when the run waits.
         """
@@ -305,7 +310,7 @@ class TaskRunnerTool(
             self._runs.release()
 
     async def end_call(self, key: str) -> None:
-        """Forget a call whose result was taken; give it up if it has none."""
+        """Forget a finished call; give it up if it has no result."""
         call = self._runs.calls.pop(key, None)
         if call is not None and not call.done:
             await self.give_up()
@@ -319,7 +324,7 @@ class TaskRunnerTool(
 
     @override
     def return_value_as_string(self, value: Any) -> str:
-        """What was said, each message after its source and a colon, or only the last message."""
+        """The messages with source and colon, or only the last message."""
         if not isinstance(value, TaskResult):
             return super().return_value_as_string(value)
         said = [item for item in value.messages if isinstance(item, BaseChatMessage)]

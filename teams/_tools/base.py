@@ -27,7 +27,7 @@ StateT = TypeVar("StateT", bound=BaseModel)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolTraits:
-    """What a tool promises about its calls.
+    """The promises of a tool about its calls.
 
     `read_only`: a call changes nothing. `idempotent`: an interrupted call may be made again.
     `fatal_errors`: an exception ends the run, where others' are results for the model. `serial`:
@@ -45,7 +45,7 @@ NO_TRAITS = ToolTraits()
 
 @runtime_checkable
 class Tool(Protocol):
-    """Something a model may call by name, with arguments it writes as JSON."""
+    """A function that a model may call by name, with JSON arguments."""
 
     @property
     def name(self) -> str:
@@ -106,7 +106,10 @@ class StreamTool(Tool, Protocol):
         cancellation_token: CancellationToken,
         call_id: str | None = None,
     ) -> AsyncGenerator[Any, None]:
-        """Run with the arguments as parsed JSON; the last item is the result."""
+        """Run with the arguments as parsed JSON.
+
+        The last item is the result.
+        """
         ...
 
 
@@ -170,7 +173,10 @@ class BaseTool(ComponentBase[BaseModel], ABC, Tool, Generic[ArgsT, ReturnT]):
 
     @abstractmethod
     async def run(self, args: ArgsT, cancellation_token: CancellationToken) -> ReturnT:
-        """Run with valid arguments. The token is cancelled when nobody waits for the result."""
+        """Run with valid arguments.
+
+        The token is cancelled when nobody waits for the result.
+        """
 
     @override
     async def run_json(
@@ -179,7 +185,10 @@ class BaseTool(ComponentBase[BaseModel], ABC, Tool, Generic[ArgsT, ReturnT]):
         cancellation_token: CancellationToken,
         call_id: str | None = None,
     ) -> Any:
-        """Run with the arguments as parsed JSON; ValidationError when they are not valid."""
+        """Run with the arguments as parsed JSON.
+
+        Raises ValidationError when they are not valid.
+        """
         valid = self._args_type.model_validate(args)
         result = await cancellable(self.run(valid, cancellation_token), cancellation_token)
         self._log_call(args, result)
@@ -200,7 +209,7 @@ class BaseTool(ComponentBase[BaseModel], ABC, Tool, Generic[ArgsT, ReturnT]):
 
 
 class BaseStreamTool(BaseTool[ArgsT, ReturnT], StreamTool, ABC, Generic[ArgsT, StreamT, ReturnT]):
-    """A tool that says something while it runs; subclasses implement `run` and `run_stream`."""
+    """A tool that streams while it runs: implement `run` and `run_stream`."""
 
     @abstractmethod
     def run_stream(
@@ -215,7 +224,10 @@ class BaseStreamTool(BaseTool[ArgsT, ReturnT], StreamTool, ABC, Generic[ArgsT, S
         cancellation_token: CancellationToken,
         call_id: str | None = None,
     ) -> AsyncGenerator[Any, None]:
-        """Run with the arguments as parsed JSON; ValidationError when they are not valid."""
+        """Run with the arguments as parsed JSON.
+
+        Raises ValidationError when they are not valid.
+        """
         stream = self.run_stream(self._args_type.model_validate(args), cancellation_token)
         item = None
         async with aclosing(stream):
@@ -225,7 +237,7 @@ class BaseStreamTool(BaseTool[ArgsT, ReturnT], StreamTool, ABC, Generic[ArgsT, S
 
 
 class BaseToolWithState(BaseTool[ArgsT, ReturnT], ABC, Generic[ArgsT, ReturnT, StateT]):
-    """A tool with a state, a pydantic model, that is saved and loaded with the team."""
+    """A tool with a pydantic state that its team saves and loads."""
 
     def __init__(
         self,

@@ -29,7 +29,10 @@ from teams._tools.signature import (
 
 
 class FunctionToolConfig(BaseModel, defer_build=True):
-    """A function tool in a config; the source code is for people to read."""
+    """A function tool in a config.
+
+    Its source code is for people to read.
+    """
 
     source_code: str
     name: str
@@ -80,7 +83,7 @@ class FunctionTool(BaseTool[BaseModel, BaseModel], Component[FunctionToolConfig]
 
     @override
     async def run(self, args: BaseModel, cancellation_token: CancellationToken) -> Any:
-        """What the function returns, called with the arguments."""
+        """Call the function with the arguments and return its result."""
         call = functools.partial(self._func, **arguments_of(args))
         if self._has_cancellation_support:
             call = functools.partial(call, **{CANCELLATION_PARAMETER: cancellation_token})

@@ -30,7 +30,7 @@ class ToolSchema(TypedDict):
 def tool_schema(
     name: str, description: str, args_type: type[BaseModel], *, strict: bool
 ) -> ToolSchema:
-    """The schema of a tool whose arguments are an `args_type`; references are written out.
+    """The schema of a tool that takes `args_type`, with references resolved.
 
     ValueError when `strict` is asked for and an argument may be left out.
     """

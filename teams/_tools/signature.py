@@ -14,7 +14,7 @@ CANCELLATION_PARAMETER = "cancellation_token"
 
 
 def function_name(function: Callable[..., Any]) -> str:
-    """The name of the function, also of one behind a partial or of a callable object's class."""
+    """The name of the function, also behind a partial or callable object."""
     plain = unwrap(function)
     return getattr(plain, "__name__", type(plain).__name__)
 
@@ -27,17 +27,17 @@ def unwrap(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def takes_cancellation_token(function: Callable[..., Any]) -> bool:
-    """Whether the function wants the cancellation token of its call."""
+    """True if the function takes the cancellation token of its call."""
     return CANCELLATION_PARAMETER in inspect.signature(function).parameters
 
 
 def return_annotation(function: Callable[..., Any]) -> Any:
-    """What the function says it returns; Any where it says nothing."""
+    """The declared return type; Any without one."""
     return _type_hints(function).get("return", Any)
 
 
 def arguments_model(name: str, function: Callable[..., Any]) -> type[BaseModel]:
-    """A model with a field per parameter; arguments bound by a partial are not among them.
+    """A model with a field per parameter that no partial has bound.
 
     A parameter's description is the string in its `Annotated`, or its name. ValueError for
     parameters that a model cannot fill: without annotation, positional only, `*args`, `**kwargs`.

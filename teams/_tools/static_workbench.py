@@ -129,7 +129,7 @@ class StaticWorkbench(Workbench, Component[StaticWorkbenchConfig]):
 
 
 class StaticStreamWorkbench(StaticWorkbench, StreamWorkbench):
-    """A static workbench that passes on what its stream tools say while they run."""
+    """A static workbench that passes on the items of its stream tools."""
 
     @override
     def __init__(
@@ -185,7 +185,7 @@ def _not_found(name: str) -> ToolResult:
 
 
 def _failed(name: str, tool: BaseTool[Any, Any], error: Exception) -> ToolResult:
-    """The error as a result for the model; raised where it is meant for others."""
+    """The error as a result for the model; others' errors are raised."""
     if isinstance(error, InputRequired) or tool.traits.fatal_errors:
         raise error
     return text_result(name, _message(error), is_error=True)

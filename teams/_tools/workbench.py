@@ -1,4 +1,4 @@
-"""Workbenches: tools that share state and resources, and the results of their calls."""
+"""Workbenches: tools that share state and resources, and their results."""
 
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Mapping
@@ -32,7 +32,7 @@ ResultContent = Annotated[TextResultContent | ImageResultContent, Field(discrimi
 
 
 class ToolResult(BaseModel, defer_build=True):
-    """What came of a call."""
+    """The result of a call."""
 
     type: Literal["ToolResult"] = "ToolResult"
     name: str
@@ -40,7 +40,10 @@ class ToolResult(BaseModel, defer_build=True):
     is_error: bool = False
 
     def to_text(self, replace_image: str = "[image]") -> str:
-        """The result as text, a line per part, with `replace_image` where images are."""
+        """The result as text, a line per part.
+
+        Each image becomes `replace_image`.
+        """
         return "\n".join(
             part.content if isinstance(part, TextResultContent) else replace_image
             for part in self.result
@@ -76,10 +79,10 @@ class Workbench(ComponentBase[BaseModel], ABC):
         cancellation_token: CancellationToken | None = None,
         call_id: str | None = None,
     ) -> ToolResult:
-        """Call a tool; whatever goes wrong with the call is a result with `is_error`."""
+        """Call a tool; every failure becomes a result with `is_error`."""
 
     def tool_traits(self, name: str) -> ToolTraits:
-        """What the tool promises about its calls; nothing, unless a subclass knows better."""
+        """The tool's promises; nothing, unless a subclass knows better."""
         return NO_TRAITS
 
     @abstractmethod

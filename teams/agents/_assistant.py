@@ -59,7 +59,7 @@ Output = BaseAgentEvent | BaseChatMessage | Response | Suspension
 
 
 class AssistantAgent(BaseChatAgent, Component[AssistantAgentConfig]):
-    """An agent that answers with a model, calls tools and can hand off to other agents.
+    """An agent that answers with a model, calls tools and hands off.
 
     A turn: new messages and memories go into the model context; the model is called; its tool calls
     run side by side, up to `max_tool_iterations` rounds; then a text, a summary of the tool
@@ -160,9 +160,7 @@ class AssistantAgent(BaseChatAgent, Component[AssistantAgentConfig]):
 
     @property
     def produced_message_types(self) -> Sequence[type[BaseChatMessage]]:
-        """Text or structured message, a tool summary if it has tools, a hand-off if it has hand-
-        offs.
-        """
+        """Text or structured message; tool summaries and hand-offs where it has them."""
         types = [self._formats.message_type]
         if self._tools.workbenches:
             types.append(ToolCallSummaryMessage)
@@ -196,8 +194,9 @@ class AssistantAgent(BaseChatAgent, Component[AssistantAgentConfig]):
     async def on_messages_stream(
         self, messages: Sequence[BaseChatMessage], cancellation_token: CancellationToken
     ) -> AsyncGenerator[Output, None]:
-        """Take the new messages and yield what happens; the Response comes last (or Suspension: see
-        `InputRequired`).
+        """Take the new messages and yield what happens, the Response last.
+
+        A Suspension comes last instead if the agent waits for a human, see `InputRequired`.
 
         If an earlier turn is unfinished, this call finishes it; messages it has taken already are
         not taken twice. `messages` may grow while the turn runs: new ones are taken before the next
@@ -238,7 +237,7 @@ class AssistantAgent(BaseChatAgent, Component[AssistantAgentConfig]):
     async def _call_tools(
         self, turn: TurnRecord, token: CancellationToken
     ) -> AsyncGenerator[Item | Suspension, None]:
-        """Run what calls are left of the round, and settle the turn's next phase."""
+        """Run the round's remaining calls, and settle the turn's next phase."""
         path = (*AGENT_PATH.get(), self.name)
         batch = ToolBatch(turn, path, self._tools, token)
         async with aclosing(batch.run()) as items:
@@ -252,7 +251,7 @@ class AssistantAgent(BaseChatAgent, Component[AssistantAgentConfig]):
     async def _call_model(
         self, turn: TurnRecord, messages: Sequence[BaseChatMessage], token: CancellationToken
     ) -> AsyncGenerator[ModelClientStreamingChunkEvent, None]:
-        """Call the model; yield what it streams, and settle the turn's next phase."""
+        """Call the model; yield its stream, and settle the next phase."""
         await self._absorb_messages(turn, messages)
         if turn.produced:  # memories are told first
             return
@@ -315,7 +314,7 @@ class AssistantAgent(BaseChatAgent, Component[AssistantAgentConfig]):
         return request
 
     async def _accept(self, turn: TurnRecord, answer: CreateResult) -> None:
-        """What the model answered becomes items to hand out, and the turn's next phase."""
+        """Turn the model's answer into items, and settle the next phase."""
         answer = _check_answer(answer)
         calls = answer.content if isinstance(answer.content, list) else []
         if turn.phase == "reflect" and (calls or not answer.content):
@@ -347,7 +346,10 @@ class AssistantAgent(BaseChatAgent, Component[AssistantAgentConfig]):
         turn.phase = "tools"
 
     async def _finish_calls(self, turn: TurnRecord) -> None:
-        """All results of a round are in: hand off, call the model again, reflect, or summarise."""
+        """Settle the next phase after a complete round.
+
+        It is a hand-off, another model call, a reflection or a summary.
+        """
         results = turn.round_results()
         await self._model_context.add_message(FunctionExecutionResultMessage(content=results))
         turn.produced.append(ToolCallExecutionEvent(content=results, source=self.name))
@@ -408,9 +410,7 @@ class AssistantAgent(BaseChatAgent, Component[AssistantAgentConfig]):
         await self._model_context.add_message(FunctionExecutionResultMessage(content=results))
 
     async def save_state(self) -> Mapping[str, Any]:
-        """The model context, and the turn record of an unfinished turn under the additive key
-        `turn`.
-        """
+        """The model context, and an unfinished turn's record under the key `turn`."""
         context = await self._model_context.save_state()
         state = dict(AssistantAgentState.model_construct(llm_context=context))
         if self._turn is not None:
@@ -420,7 +420,7 @@ class AssistantAgent(BaseChatAgent, Component[AssistantAgentConfig]):
         return state
 
     async def load_state(self, state: Mapping[str, Any]) -> None:
-        """Take over a state of ours or of AutoGen's. Raises ValueError if it is something else."""
+        """Load a state of ours or AutoGen's; ValueError for anything else."""
         loaded = AssistantAgentState.model_validate(state)
         await self._model_context.load_state(loaded.llm_context)
         await self._tools.states.load_state(state.get("tools", {}))

@@ -40,7 +40,7 @@ class AnswerFormats:
     ) -> None:
         self._source = source
         self.output: StructuredMessageFactory | None = None
-        """What a typed answer is made with, if answers are typed."""
+        """The formatter of typed answers, if answers are typed."""
         if content_type is not None:
             self.output = StructuredMessageFactory(
                 input_model=content_type, format_string=content_format
@@ -50,11 +50,11 @@ class AnswerFormats:
 
     @property
     def message_type(self) -> type[BaseChatMessage]:
-        """Of what the model answers."""
+        """The message type of the agent's answers."""
         return self.output.StructuredMessage if self.output else TextMessage
 
     def answer(self, answer: CreateResult, message_id: str) -> BaseChatMessage:
-        """What the model answered; ValidationError if it is not of the wanted type."""
+        """The model's answer as a message; ValidationError for another type."""
         text = answer.content if isinstance(answer.content, str) else ""
         if self.output is None:
             return answered_text(text, self._source, answer.usage, message_id)
@@ -84,7 +84,7 @@ class AnswerFormats:
 def handoff_message(
     turn: TurnRecord, handoffs: Mapping[str, Handoff], source: str
 ) -> HandoffMessage | None:
-    """The hand-off among the round's calls, if there is one; with the other calls as its context.
+    """The hand-off among the round's calls, with the others as context.
 
     Of several the first one counts, and a UserWarning says so.
     """
@@ -112,7 +112,7 @@ def handoff_message(
 def summary_message(
     turn: TurnRecord, handoffs: Mapping[str, Handoff], source: str, line: SummaryFormatter
 ) -> ToolCallSummaryMessage:
-    """The results of the round, one line per call; hand-offs are left out."""
+    """The results of the round, a line per call, without hand-offs."""
     _, shown = _split(turn, handoffs)
     return ToolCallSummaryMessage(
         content="\n".join(line(call, result) for call, result in shown),
@@ -124,7 +124,7 @@ def summary_message(
 
 
 def _split(turn: TurnRecord, handoffs: Mapping[str, Handoff]) -> tuple[Pairs, Pairs]:
-    """The hand-offs, and the other calls; a hand-off that was refused is one of these."""
+    """Separate the hand-offs from other calls and from refused hand-offs."""
     made: Pairs = []
     others: Pairs = []
     for call, result in zip(turn.calls, turn.round_results(), strict=True):

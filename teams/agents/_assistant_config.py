@@ -35,7 +35,7 @@ class AssistantAgentConfig(BaseModel, defer_build=True):
 
 
 def constructor_arguments(config: AssistantAgentConfig) -> dict[str, Any]:
-    """What the constructor is given for a config, its components loaded."""
+    """The constructor's arguments for a config, with its components loaded."""
     output = config.structured_message_factory
     factory = StructuredMessageFactory.load_component(output) if output is not None else None
     context = config.model_context

@@ -1,4 +1,4 @@
-"""What an assistant can call: the tools of its workbenches, and its hand-offs as tools."""
+"""An assistant's tools: those of its workbenches, and its hand-offs."""
 
 from __future__ import annotations
 
@@ -57,12 +57,12 @@ class AgentTools:
         self._told = tuple(frozenset[str]() for _ in self.workbenches)
 
     def traits(self, name: str) -> ToolTraits:
-        """What the tool with this name promises."""
+        """The promises of the tool with this name."""
         found = (workbench.tool_traits(name) for workbench in self.workbenches)
         return next((traits for traits in found if traits is not NO_TRAITS), NO_TRAITS)
 
     async def has(self, name: str) -> bool:
-        """Whether there is such a tool, as far as can be told: a workbench may fail to say."""
+        """True if there is such a tool; a workbench may not know."""
         if name in self.handoffs or any(name in told for told in self._told):
             return True
         try:
@@ -72,7 +72,7 @@ class AgentTools:
         return any(tool["name"] == name for tools in lists for tool in tools)
 
     async def schemas(self) -> list[ToolSchema | BaseTool[Any, Any]]:
-        """What the model is told it can call."""
+        """The schemas of the tools and hand-offs that the model may call."""
         lists = [await workbench.list_tools() for workbench in self.workbenches]
         self._told = tuple(frozenset(tool["name"] for tool in listed) for listed in lists)
         return [*chain.from_iterable(lists), *self._handoff_tools]

@@ -49,7 +49,7 @@ class BaseChatAgent(ChatAgent, ABC, ComponentBase[BaseModel]):
 
     @property
     def description(self) -> str:
-        """What the agent can do; teams choose speakers by it."""
+        """The agent's abilities; teams choose speakers by it."""
         return self._description
 
     @property
@@ -68,8 +68,9 @@ class BaseChatAgent(ChatAgent, ABC, ComponentBase[BaseModel]):
     async def on_messages_stream(
         self, messages: Sequence[BaseChatMessage], cancellation_token: CancellationToken
     ) -> AsyncGenerator[BaseAgentEvent | BaseChatMessage | Response | Suspension, None]:
-        """Handle the new messages and yield what happens; the Response comes last (or `Suspension`,
-        see `InputRequired`).
+        """Handle the new messages and yield what happens, the Response last.
+
+        A `Suspension` comes last instead if the agent waits for a human, see `InputRequired`.
         """
         response = await self.on_messages(messages, cancellation_token)
         for message in response.inner_messages or []:
@@ -102,8 +103,7 @@ class BaseChatAgent(ChatAgent, ABC, ComponentBase[BaseModel]):
         cancellation_token: CancellationToken | None = None,
         output_task_messages: bool = True,
     ) -> AsyncGenerator[BaseAgentEvent | BaseChatMessage | TaskResult, None]:
-        """Run the agent on the task and yield its messages as they come; the last item is the
-        TaskResult.
+        """Run the agent and yield its messages at once, the TaskResult last.
 
         `task` may be text, a message, a list of messages, or None to go on. `output_task_messages`
         says whether the task's messages come first. Raises ValueError for an empty or malformed
@@ -121,8 +121,9 @@ class BaseChatAgent(ChatAgent, ABC, ComponentBase[BaseModel]):
         token: CancellationToken,
         output_task_messages: bool = False,
     ) -> AsyncGenerator[BaseAgentEvent | BaseChatMessage | TaskResult, None]:
-        """What `run_stream` runs; inside of another run, whose cancellation decides about this
-        agent's turn.
+        """The run behind `run_stream`.
+
+        Inside of another run, that run's cancellation decides about this agent's turn.
         """
         items: list[BaseAgentEvent | BaseChatMessage] = []
         if output_task_messages:
@@ -169,7 +170,7 @@ class BaseChatAgent(ChatAgent, ABC, ComponentBase[BaseModel]):
     async def last_of_stream(
         self, messages: Sequence[BaseChatMessage], cancellation_token: CancellationToken
     ) -> Response:
-        """What `on_messages` returns, for an agent whose work is in `on_messages_stream`."""
+        """The last item of a stream: `on_messages` for agents that stream."""
         try:
             stream = self.on_messages_stream(messages, cancellation_token)
             async with aclosing(stream):
@@ -192,16 +193,19 @@ class BaseChatAgent(ChatAgent, ABC, ComponentBase[BaseModel]):
         ...
 
     async def on_pause(self, cancellation_token: CancellationToken) -> None:
-        """Called when the team is paused, possibly in the middle of this agent's turn.
+        """Called when the team is paused, perhaps during a turn.
 
         Does nothing by default.
         """
 
     async def on_resume(self, cancellation_token: CancellationToken) -> None:
-        """Called when the team goes on after a pause. Does nothing by default."""
+        """Called when the team continues after a pause.
+
+        Does nothing by default.
+        """
 
     async def save_state(self) -> Mapping[str, Any]:
-        """The agent's state as JSON data; a stateless agent has none to speak of."""
+        """The agent's state as JSON data; without state, only its type."""
         return BaseState().model_dump()
 
     async def load_state(self, state: Mapping[str, Any]) -> None:
@@ -216,24 +220,31 @@ class BaseChatAgent(ChatAgent, ABC, ComponentBase[BaseModel]):
 
     @property
     def absorbed_ids(self) -> Mapping[str, None] | None:
-        """Ids of the messages the current or last turn took in for good; None for an agent without
-        a turn record.
+        """Ids of the messages that the last turn took in for good.
+
+        The current turn counts as the last. None for an agent without a turn record.
         """
         return None
 
     @property
     def inner_message_types(self) -> Sequence[type[BaseAgentEvent | BaseChatMessage]]:
-        """Types that its stream can hold beside its own, from agents or teams inside of it."""
+        """Types that its stream can hold from agents or teams inside."""
         return ()
 
     def release_run(self) -> None:
-        """The run is over: let go of what only another turn in it could use."""
+        """The run is over: release resources that only its turns could use."""
 
     async def abandon_turn(self) -> None:
-        """Give up an unfinished turn after a cancellation; memory must be valid afterwards."""
+        """Give up an unfinished turn after a cancellation.
+
+        Memory must be valid afterwards.
+        """
 
     async def write_state(self, path: str, writer: SnapshotWriter) -> None:
-        """Write the agent's state in the compact format; a subclass may write less than all."""
+        """Write the agent's state in the compact format.
+
+        A subclass may write less than all.
+        """
         writer.value(path + "state", await self.save_state())
 
     async def read_state(self, path: str, reader: SnapshotReader) -> None:

@@ -182,7 +182,7 @@ class CodeExecutorAgent(BaseChatAgent, Component[CodeExecutorAgentConfig]):
 
     @property
     def model_context(self) -> ChatCompletionContext:
-        """The context that is sent to the model, and shown to whoever approves code."""
+        """The context that is sent to the model, and shown to approvers."""
         return self._model_context
 
     async def on_messages(
@@ -197,8 +197,9 @@ class CodeExecutorAgent(BaseChatAgent, Component[CodeExecutorAgentConfig]):
     async def on_messages_stream(
         self, messages: Sequence[BaseChatMessage], cancellation_token: CancellationToken
     ) -> AsyncGenerator[Output, None]:
-        """Take the new messages and yield what happens; the Response comes last (or Suspension: see
-        `InputRequired`).
+        """Take the new messages and yield what happens, the Response last.
+
+        A Suspension comes last instead if the agent waits for a human, see `InputRequired`.
 
         If an earlier turn is unfinished, this call finishes it; messages it has taken already are
         not taken twice.
@@ -264,7 +265,7 @@ class CodeExecutorAgent(BaseChatAgent, Component[CodeExecutorAgentConfig]):
     async def _call_model(
         self, turn: CodeTurnRecord, model: ChatCompletionClient | None
     ) -> AsyncGenerator[ModelClientStreamingChunkEvent, None]:
-        """Call the model; yield what it streams, and settle the turn's next phase."""
+        """Call the model; yield its stream, and settle the next phase."""
         assert model is not None, "only a model reflects"
         messages = await self._request(model)
         if not self._model_client_stream:
@@ -293,7 +294,7 @@ class CodeExecutorAgent(BaseChatAgent, Component[CodeExecutorAgentConfig]):
         return [SystemMessage(content=self._system_message), *messages]
 
     async def _accept(self, turn: CodeTurnRecord, answer: CreateResult) -> None:
-        """What the model answered becomes items to hand out, and the turn's next phase."""
+        """Turn the model's answer into items, and settle the next phase."""
         text = _text(answer, self.name)
         if answer.thought:
             turn.produced.append(
@@ -381,7 +382,10 @@ class CodeExecutorAgent(BaseChatAgent, Component[CodeExecutorAgentConfig]):
         await self._model_context.clear()
 
     async def close(self) -> None:
-        """Stop the code executor. The model client may be shared and stays open."""
+        """Stop the code executor.
+
+        The model client may be shared and stays open.
+        """
         await self._code_executor.stop()
 
     @property
@@ -396,8 +400,9 @@ class CodeExecutorAgent(BaseChatAgent, Component[CodeExecutorAgentConfig]):
             )
 
     async def save_state(self) -> Mapping[str, Any]:
-        """The model context and the turn record of an unfinished turn, under the additive keys
-        `llm_context` and `turn`.
+        """The model context and the record of an unfinished turn.
+
+        They are under the additive keys `llm_context` and `turn`.
         """
         state = {**BaseState().model_dump(), "llm_context": await self._model_context.save_state()}
         if self._turn is not None:

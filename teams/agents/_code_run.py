@@ -145,7 +145,10 @@ class CodeRun:
         )
 
     async def result(self, token: CancellationToken) -> CodeResult:
-        """What came of it; exit code 1 if it was refused. Raises InputRequired."""
+        """Result of the run; exit code 1 if it was refused.
+
+        Raises InputRequired.
+        """
         call = self.call
         exit_code: int | None = None
 
@@ -171,7 +174,10 @@ class CodeRun:
         return CodeResult(exit_code=exit_code, output=result.to_text())
 
     async def _refusal(self, blocks: Sequence[CodeBlock]) -> ToolResult | None:
-        """Why the code may not run; None if it may. All blocks are asked for before any runs."""
+        """The reason why the code may not run; None if it may.
+
+        All blocks are approved before any runs.
+        """
         approve = self.approval_func or current_hooks().approve_code
         if approve is None:
             return None
@@ -223,7 +229,7 @@ def _blocks(call: ToolCall) -> list[CodeBlock]:
 
 
 def describe_result(result: CodeResult) -> str:
-    """What came of executing code, in words, for whoever goes on from it."""
+    """The result of executed code as text for the next reader."""
     if result.exit_code != 0:
         return f"The code failed with exit code {result.exit_code}. Its output:\n{result.output}"
     return result.output if result.output.strip() else "The code ran and printed nothing."
@@ -237,7 +243,7 @@ class RetryDecision(BaseModel, defer_build=True):
 
 
 def consider_prompt(left: int) -> str:
-    """What the model is asked with so many attempts left."""
+    """The model's prompt with so many attempts left."""
     return CONSIDER.format(left="one more attempt" if left == 1 else f"{left} more attempts")
 
 

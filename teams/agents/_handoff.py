@@ -8,7 +8,7 @@ from teams._tools.base import BaseTool
 
 
 class Handoff(BaseModel, defer_build=True):
-    """How an agent hands the conversation over: a tool that its model may call.
+    """A hand-over of the conversation: a tool that the model may call.
 
     Raises ValueError if the tool's name is no identifier.
     """

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class PerSourceFilter(BaseModel, defer_build=True):
-    """Lets messages of one source through: all, or the first or last `count` of them."""
+    """Selects messages of one source: all, the first or last `count`."""
 
     source: str
     """Name of the agent or user."""
@@ -30,7 +30,7 @@ class PerSourceFilter(BaseModel, defer_build=True):
     """Which end to count from; None lets all through."""
 
     count: int | None = None
-    """How many; None lets all through."""
+    """Number of messages; None selects all."""
 
     def apply(self, messages: Sequence[BaseChatMessage]) -> list[BaseChatMessage]:
         """The messages that it lets through, in their order."""
@@ -45,7 +45,7 @@ class PerSourceFilter(BaseModel, defer_build=True):
 
 
 class MessageFilterConfig(BaseModel, defer_build=True):
-    """What the agent inside is shown of the messages that are new since its last turn."""
+    """The rules for messages that are new since the agent's last turn."""
 
     per_source: list[PerSourceFilter]
     """In this order. A message is shown once, however many of them let it through; if none does, or
@@ -68,7 +68,9 @@ class MessageFilterAgentConfig(BaseModel, defer_build=True):
 
 
 class MessageFilterAgent(BaseChatAgent, Component[MessageFilterAgentConfig]):
-    """An agent that hands the messages a filter lets through to the agent inside, which answers.
+    """An agent that passes filtered messages to the agent inside.
+
+    The agent inside answers.
 
     Args:
         name: a Python identifier, unique in a team. Usually the name of the agent inside, since
@@ -109,7 +111,7 @@ class MessageFilterAgent(BaseChatAgent, Component[MessageFilterAgentConfig]):
     async def on_messages_stream(
         self, messages: Sequence[BaseChatMessage], cancellation_token: CancellationToken
     ) -> AsyncGenerator[BaseAgentEvent | BaseChatMessage | Response | Suspension, None]:
-        """What the agent inside yields when it is shown what the filter lets through."""
+        """The stream of the agent inside, given the filtered messages."""
         self._kept_back = {}
         shown: Sequence[BaseChatMessage] = _FilteredMessages(messages, self._filter)
         if self._wrapped_agent.absorbed_ids is None:
@@ -153,14 +155,14 @@ class MessageFilterAgent(BaseChatAgent, Component[MessageFilterAgentConfig]):
         await self._wrapped_agent.abandon_turn()
 
     async def save_state(self) -> Mapping[str, Any]:
-        """The state of the agent inside, under an additive key of the documented empty state."""
+        """The inner agent's state, under an additive key of the empty state."""
         return {
             **await super().save_state(),
             "wrapped_agent_state": await self._wrapped_agent.save_state(),
         }
 
     async def load_state(self, state: Mapping[str, Any]) -> None:
-        """Take over a state of ours; AutoGen's says nothing of the agent inside."""
+        """Load a state of ours; AutoGen's has nothing of the agent inside."""
         await super().load_state(state)
         if (wrapped := state.get("wrapped_agent_state")) is not None:
             await self._wrapped_agent.load_state(wrapped)
@@ -173,7 +175,7 @@ class MessageFilterAgent(BaseChatAgent, Component[MessageFilterAgentConfig]):
 
 
 class _FilteredMessages(Sequence[BaseChatMessage]):
-    """What a filter lets through of messages that may still become more."""
+    """The filtered view of messages that may still grow."""
 
     def __init__(self, messages: Sequence[BaseChatMessage], rules: MessageFilterConfig) -> None:
         self._messages = messages

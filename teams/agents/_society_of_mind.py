@@ -55,7 +55,7 @@ class SocietyOfMindAgentConfig(BaseModel, defer_build=True):
 
 @dataclass(slots=True)
 class _SocietyTurn:
-    """What an unfinished turn has told the team and heard from it."""
+    """The record of an unfinished turn: the team's task and messages."""
 
     task: list[BaseChatMessage] = field(default_factory=list[BaseChatMessage])
     taken: dict[str, None] = field(default_factory=dict[str, None])
@@ -96,7 +96,7 @@ class _SocietyTurn:
 
 
 class SocietyOfMindAgent(BaseChatAgent, Component[SocietyOfMindAgentConfig]):
-    """An agent that has a team work on what it is told, and answers in the team's name.
+    """An agent that lets a team work and answers for it.
 
     A turn: the team runs on the new messages, and its messages are yielded; then the model makes an
     answer of them, and the team is reset. What the agent was told and answered is kept in its model
@@ -155,19 +155,22 @@ class SocietyOfMindAgent(BaseChatAgent, Component[SocietyOfMindAgentConfig]):
 
     @property
     def model_context(self) -> ChatCompletionContext:
-        """What the agent was told and answered so far."""
+        """The agent's earlier tasks and answers."""
         return self._model_context
 
     async def on_messages(
         self, messages: Sequence[BaseChatMessage], cancellation_token: CancellationToken
     ) -> Response:
-        """Let the team work and answer. Raises InputRequired when the team waits for a human."""
+        """Let the team work and answer.
+
+        Raises InputRequired when the team waits for a human.
+        """
         return await self.last_of_stream(messages, cancellation_token)
 
     async def on_messages_stream(
         self, messages: Sequence[BaseChatMessage], cancellation_token: CancellationToken
     ) -> AsyncGenerator[BaseAgentEvent | BaseChatMessage | Response | Suspension, None]:
-        """Yield what the team says, then the answer; or `Suspension`, if the team waits.
+        """Yield the team's items, then the answer, or a `Suspension`.
 
         If an earlier turn is unfinished, this call finishes it. `messages` may grow while the team
         runs: it is told of new ones.
@@ -220,7 +223,7 @@ class SocietyOfMindAgent(BaseChatAgent, Component[SocietyOfMindAgentConfig]):
             turn.add_task(new_messages)
 
     async def _earlier(self) -> list[BaseChatMessage]:
-        """What the team is told of earlier turns. One message, so that it counts as one."""
+        """Earlier turns for the team, in one message that counts once."""
         context = await self._model_context.get_messages()
         if not context:
             return []
@@ -287,7 +290,10 @@ class SocietyOfMindAgent(BaseChatAgent, Component[SocietyOfMindAgentConfig]):
         await self._team.reset()
 
     async def save_state(self) -> Mapping[str, Any]:
-        """The team's state; under additive keys the model context, and an unfinished turn."""
+        """The team's state.
+
+        Under additive keys the model context, and an unfinished turn.
+        """
         state = dict(
             SocietyOfMindAgentState.model_construct(inner_team_state=await self._team.save_state())
         )
@@ -297,7 +303,7 @@ class SocietyOfMindAgent(BaseChatAgent, Component[SocietyOfMindAgentConfig]):
         return state
 
     async def load_state(self, state: Mapping[str, Any]) -> None:
-        """Take over a state of ours or of AutoGen's, which has no model context."""
+        """Load a state of ours, or AutoGen's without a model context."""
         loaded = SocietyOfMindAgentState.model_validate(state)
         await self._team.load_state(loaded.inner_team_state)
         if (context := state.get("llm_context")) is not None:

@@ -1,4 +1,7 @@
-"""Running the tool calls of one model answer: side by side, each through the interception point."""
+"""Run the tool calls of one model answer side by side.
+
+Each goes through the interception point.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +23,9 @@ from teams.models._types import FunctionExecutionResult
 
 
 class _ApprovalBarrier:
-    """Holds the calls of a batch back until each of them is judged, so that all approvals are asked
-    first.
+    """Holds a batch's calls until each is judged.
+
+    So all approvals are asked first.
     """
 
     def __init__(self, calls: int) -> None:
@@ -53,8 +57,9 @@ class ToolBatch:
     _ended: dict[str, asyncio.Event] = field(default_factory=dict[str, asyncio.Event])
 
     async def run(self) -> AsyncGenerator[Item, None]:
-        """Run every call without a result; yield what streaming tools produce, recorded in the turn
-        until taken.
+        """Run every call without a result; yield items of streaming tools.
+
+        Items are recorded in the turn until they are taken.
         """
         calls = [self._call(position) for position in range(len(self.turn.calls))]
         left = [call for call in calls if call.key not in self.turn.results]
@@ -94,8 +99,9 @@ class ToolBatch:
         )
 
     async def _hand_off(self, calls: list[ToolCall]) -> list[ToolCall]:
-        """Do the hand-offs, which only say their message and need no task for that, and return the
-        other calls.
+        """Do the hand-offs, and return the other calls.
+
+        A hand-off only says its message and needs no task for that.
         """
         for call in calls:
             if call.handoff:
@@ -155,7 +161,7 @@ class ToolBatch:
             return text_result(call.name, "Error: the call was cancelled.", is_error=True)
 
     async def _earlier_calls(self, call: ToolCall) -> None:
-        """Wait for the calls of the same tool that stand before this one."""
+        """Wait for earlier calls of the same tool."""
         for position, other in enumerate(self.turn.calls):
             key = self.turn.key(position)
             if key == call.key:
@@ -167,7 +173,7 @@ class ToolBatch:
 async def intercept_call(
     call: ToolCall, gate: _ApprovalBarrier, execute: Callable[[ToolCall], Awaitable[ToolResult]]
 ) -> ToolResult:
-    """The call's result by way of the run's interceptor, if there is one."""
+    """The call's result through the run's interceptor, if there is one."""
     undecided = True
 
     def decide() -> None:

@@ -1,4 +1,4 @@
-"""What the tools of an agent remember: part of the agent's state."""
+"""The state of an agent's tools, part of the agent's state."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class ToolStates:
-    """The tools that have a state, and among them those whose calls are runs."""
+    """The tools with a state, and among them those that run teams."""
 
     __slots__ = ("_resumable", "_with_state")
 
@@ -26,7 +26,7 @@ class ToolStates:
         self._with_state = tuple(tool for tool in others if tool.state_type() is not None)
 
     def message_types(self) -> list[type[BaseAgentEvent | BaseChatMessage]]:
-        """What the calls can stream, besides the built-in types."""
+        """Types that the calls can stream, besides the built-in ones."""
         return [kind for tool in self._resumable for kind in tool.message_types()]
 
     async def end_call(self, key: str) -> None:
@@ -45,7 +45,7 @@ class ToolStates:
         return {tool.name: await tool.save_state_json() for tool in tools}
 
     async def load_state(self, states: Mapping[str, Any]) -> None:
-        """Take over what `save_state` returned; a tool it does not name stays as it is."""
+        """Load a state of `save_state`; unnamed tools stay as they are."""
         for tool in (*self._resumable, *self._with_state):
             if tool.name in states:
                 await tool.load_state_json(states[tool.name])

@@ -90,7 +90,8 @@ class UserProxyAgent(BaseChatAgent, Component[UserProxyAgentConfig]):
         self._input_func = input_func
         self._request_id = ""
         self._reply_to = ""
-        """Who handed off to the human; what is said while the human thinks does not change that."""
+        """Source of the hand-off to the human; messages during the human's turn do not change it.
+        """
         self._taken: dict[str, None] = {}
 
     @property
@@ -101,14 +102,18 @@ class UserProxyAgent(BaseChatAgent, Component[UserProxyAgentConfig]):
     async def on_messages(
         self, messages: Sequence[BaseChatMessage], cancellation_token: CancellationToken
     ) -> Response:
-        """Ask the human and return the answer. Raises InputRequired when there is none yet."""
+        """Ask the human and return the answer.
+
+        Raises InputRequired when there is none yet.
+        """
         return await self.last_of_stream(messages, cancellation_token)
 
     async def on_messages_stream(
         self, messages: Sequence[BaseChatMessage], cancellation_token: CancellationToken
     ) -> AsyncGenerator[BaseAgentEvent | BaseChatMessage | Response | Suspension, None]:
-        """Yield a UserInputRequestedEvent, ask, and yield the Response; after a resume only what is
-        left of that.
+        """Ask the human: yield a UserInputRequestedEvent, then the Response.
+
+        After a resume only the rest is yielded.
         """
         if not self._request_id:
             self._request_id = str(uuid4())
@@ -181,6 +186,6 @@ def _is_async(function: Callable[..., Any]) -> bool:
 
 
 def _handoff_source(messages: Sequence[BaseChatMessage], name: str) -> str:
-    """Who brought this agent on turn, if the latest message is a hand-off to it."""
+    """The source of the latest message, if it is a hand-off here."""
     last = messages[-1] if messages else None
     return last.source if isinstance(last, HandoffMessage) and last.target == name else ""

@@ -13,11 +13,11 @@ from teams._base.code import CodeBlock, CodeResult
 from teams._components.component import ComponentBase
 
 EXECUTE_CODE = "execute_code"
-"""What the execution of an agent's code is called at the interception point of tool calls."""
+"""Name of an agent's code execution at the interception point of tool calls."""
 
 
 class CodeExecutor(ComponentBase[BaseModel], ABC):
-    """Executes code blocks in some environment; an async context manager starts and stops it."""
+    """Executes code blocks; an async context manager starts and stops it."""
 
     component_type = "code_executor"
 

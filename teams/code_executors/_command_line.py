@@ -1,4 +1,4 @@
-"""What executors have in common that run code blocks as script files of a work folder."""
+"""The base of executors that run code as scripts of a folder."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _FILENAME = "# filename:"
 
 
 class CommandLineCodeExecutor(CodeExecutor, ABC):
-    """Runs code blocks as scripts. A subclass says where, by `run_script` and `install`."""
+    """Runs code blocks as scripts, by a subclass's `run_script` and `install`."""
 
     SUPPORTED_LANGUAGES: ClassVar[Sequence[str]] = tuple(_LANGUAGES)
     FUNCTION_PROMPT_TEMPLATE: ClassVar[str] = (
@@ -77,7 +77,7 @@ class CommandLineCodeExecutor(CodeExecutor, ABC):
 
     @property
     def work_dir(self) -> Path:
-        """Where scripts are kept and run; a temporary folder where none was given."""
+        """The folder of the scripts; a temporary one by default."""
         if self._given_dir is not None:
             self._given_dir.mkdir(parents=True, exist_ok=True)
             return self._given_dir.resolve()
@@ -88,14 +88,14 @@ class CommandLineCodeExecutor(CodeExecutor, ABC):
         return self._temporary[0]
 
     def format_functions_for_prompt(self, prompt_template: str = FUNCTION_PROMPT_TEMPLATE) -> str:
-        """What a model is told of the functions; $module_name and $functions are filled in."""
+        """The functions for a model; $module_name and $functions are filled in."""
         text = prompt_template.replace("$module_name", self._functions_module)
         return text.replace("$functions", stubs(self._offered))
 
     async def execute_code_blocks(
         self, code_blocks: list[CodeBlock], cancellation_token: CancellationToken
     ) -> CodeResult:
-        """Run the blocks one after the other, up to the first that fails.
+        """Run the blocks in order, up to the first that fails.
 
         A first line `# filename: NAME` names the script, which is then kept in the work folder. A
         block that takes longer than `timeout` ends with exit code 124. Of a block's output the
@@ -143,7 +143,10 @@ class CommandLineCodeExecutor(CodeExecutor, ABC):
 
     @abstractmethod
     async def run_script(self, program: str, script: Path) -> CodeResult:
-        """Run a script of the work folder; when cancelled, leave nothing of it running."""
+        """Run a script of the work folder.
+
+        When it is cancelled, nothing of it keeps running.
+        """
 
     @abstractmethod
     async def install(self, packages: Sequence[str]) -> CodeResult:

@@ -1,4 +1,7 @@
-"""One container, by blocking calls of the `docker` package; callers put them into threads."""
+"""One container, by blocking calls of the `docker` package.
+
+Callers put the calls into threads.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,7 @@ _STOP_SECONDS = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContainerSettings:
-    """What a container is made of, in the words of the `docker` package."""
+    """The settings of a container, named as in the `docker` package."""
 
     image: str
     name: str
@@ -40,7 +43,7 @@ class ContainerSettings:
     pids_limit: int
     auto_remove: bool
     stop: bool
-    """Whether closing stops it."""
+    """True if closing stops the container."""
     volumes: Mapping[str, Mapping[str, str]]
     hosts: Mapping[str, str]
     devices: Sequence[Any]
@@ -73,8 +76,9 @@ def docker_client() -> Any:
 
 
 def _check_socket(address: str) -> None:
-    """Raise OSError where nobody listens at a local socket: the package would leak one, and tell
-    of it in three layers of errors.
+    """Raise OSError where nobody listens at a local socket.
+
+    The package itself would leak one, and report it in three layers of errors.
     """
     scheme, _, path = address.partition("://")
     if scheme == "http+unix":

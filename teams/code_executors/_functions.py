@@ -1,4 +1,4 @@
-"""Functions that executed code may import: their module, and how a model is told of them."""
+"""Functions that executed code may import: module and model prompt."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def offered(given: GivenFunction) -> OfferedFunction:
 
 
 def module_source(functions: Iterable[OfferedFunction]) -> str:
-    """A module that defines these functions, with the imports they need, each once."""
+    """A module that defines these functions, with their imports once each."""
     functions = list(functions)
     imports = dict.fromkeys(_import_line(item) for each in functions for item in each.imports)
     parts = ["\n".join(imports)] if imports else []
@@ -66,7 +66,7 @@ def module_source(functions: Iterable[OfferedFunction]) -> str:
 
 
 def required_packages(functions: Iterable[OfferedFunction]) -> list[str]:
-    """What must be installed for the functions, each once."""
+    """The packages that the functions need, each once."""
     return list(dict.fromkeys(package for function in functions for package in function.packages))
 
 
@@ -112,5 +112,5 @@ def _imported(wanted: str | Alias) -> str:
 
 
 def stubs(functions: Sequence[OfferedFunction]) -> str:
-    """What a model is told of the functions."""
+    """The functions' stubs for a model."""
     return "\n\n\n".join(function.stub for function in functions)

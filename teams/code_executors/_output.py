@@ -1,4 +1,4 @@
-"""What code prints, kept within bounds."""
+"""The output of code, kept within bounds."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ KEPT = 64 * 1024
 
 
 class BoundedOutput:
-    """The beginning and the end of a stream of bytes; of what lies between, only its length."""
+    """Keeps the beginning and end of a stream of bytes.
+
+    Of the rest it keeps only the length.
+    """
 
     def __init__(self, kept: int = KEPT) -> None:
         self._kept = kept
@@ -26,7 +29,10 @@ class BoundedOutput:
             self._cut()
 
     def text(self) -> str:
-        """What there is, as text; a line in its middle says what was left out."""
+        """The output as text.
+
+        A line in its middle says how much was left out.
+        """
         self._cut()
         gap = f"\n[... {self._left_out} bytes left out ...]\n" if self._left_out else ""
         # A character cut in half at the gap becomes a replacement character.

@@ -1,4 +1,4 @@
-"""One process in a group of its own, which ends as a whole."""
+"""A process in its own group, which ends as a whole."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ DRAIN_SECONDS = 0.5
 async def run_process(
     command: Sequence[str], *, folder: Path, environment: Mapping[str, str], seconds: float
 ) -> CodeResult:
-    """Run a command without input; its exit code and what it and its children wrote.
+    """Run a command without input; return exit code and output.
 
     When this returns or raises, nothing of the process group is left: children that outlive the
     command are killed with it. A process that starts a session of its own gets away.

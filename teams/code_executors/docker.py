@@ -1,4 +1,4 @@
-"""Code executed in a container, away from this machine's files, network and rights."""
+"""Execute code in a container, without this machine's files, network and rights."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class DockerCommandLineCodeExecutorConfig(BaseModel, defer_build=True):
 class DockerCommandLineCodeExecutor(
     CommandLineCodeExecutor, Component[DockerCommandLineCodeExecutorConfig]
 ):
-    """Executes code in a container of its own, which is started when it is first needed.
+    """Executes code in its own container, which starts with the first code.
 
     The code has no network, no privileges, 1 GiB of memory and 256 processes unless you say
     otherwise, and sees only the work folder.
@@ -156,7 +156,7 @@ class DockerCommandLineCodeExecutor(
 
     @override
     async def stop(self) -> None:
-        """Stop the container, if it was started, and remove a temporary work folder."""
+        """Stop a started container, and remove a temporary work folder."""
         await self._close()
         self.remove_temporary()
 

@@ -1,4 +1,4 @@
-"""Code executed as processes of this machine, with the rights of the user who runs the team."""
+"""Execute code as processes of this machine, with the user's rights."""
 
 from __future__ import annotations
 
@@ -33,8 +33,9 @@ class LocalCommandLineCodeExecutorConfig(BaseModel, defer_build=True):
 class LocalCommandLineCodeExecutor(
     CommandLineCodeExecutor, Component[LocalCommandLineCodeExecutorConfig]
 ):
-    """Executes code on this machine. The code can do whatever you can: run only what you trust, or
-    use Docker.
+    """Executes code on this machine, with all your rights.
+
+    Run only code that you trust, or use Docker.
 
     Python, sh, bash and PowerShell, each script a process group of its own that is killed as a
     whole at its end, at its timeout and when it is cancelled. Environment variables whose names
@@ -74,7 +75,7 @@ class LocalCommandLineCodeExecutor(
 
     @property
     def cleanup_temp_files(self) -> bool:
-        """Whether scripts are removed after they ran."""
+        """True if scripts are removed after their run."""
         return self._delete_scripts
 
     @override

@@ -13,7 +13,7 @@ from teams.model_context._contexts import ChatCompletionContext
 
 
 class MemoryMimeType(StrEnum):
-    """What a memory's content is; other MIME types are as good."""
+    """MIME types of a memory's content; other types work, too."""
 
     TEXT = "text/plain"
     JSON = "application/json"
@@ -51,19 +51,19 @@ class MemoryContent(BaseModel, defer_build=True):
 
 
 class MemoryQueryResult(BaseModel, defer_build=True):
-    """What was found, best first."""
+    """The found memories, best first."""
 
     results: list[MemoryContent]
 
 
 class UpdateContextResult(BaseModel, defer_build=True):
-    """What was added to a model context."""
+    """The memories that were added to a model context."""
 
     memories: MemoryQueryResult
 
 
 class Memory(ComponentBase[BaseModel], ABC):
-    """Remembers, and brings what matters into a model's context before each model call."""
+    """A memory that adds to a model's context before each call."""
 
     component_type = "memory"
 
@@ -78,7 +78,7 @@ class Memory(ComponentBase[BaseModel], ABC):
         cancellation_token: CancellationToken | None = None,
         **kwargs: Any,
     ) -> MemoryQueryResult:
-        """What is remembered about the query."""
+        """The memories for the query."""
 
     @abstractmethod
     async def add(

@@ -23,7 +23,10 @@ class ListMemoryConfig(BaseModel, defer_build=True):
 
 
 class ListMemory(Memory, Component[ListMemoryConfig]):
-    """Remembers everything in order, and tells the model all of it in one system message."""
+    """Remembers everything in order.
+
+    The model gets all of it in one system message.
+    """
 
     component_config_schema = ListMemoryConfig
 

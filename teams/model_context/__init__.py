@@ -1,4 +1,4 @@
-"""Model contexts: an agent's history with its model, and how much of it the model is sent."""
+"""Model contexts: an agent's history, and the view its model gets."""
 
 from __future__ import annotations
 

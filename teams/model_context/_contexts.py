@@ -1,4 +1,4 @@
-"""Model contexts: an agent's history with its model, and how much of it the model is sent."""
+"""Model contexts: an agent's history, and the view its model gets."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
@@ -20,7 +20,7 @@ from teams.models._types import FunctionExecutionResultMessage, LLMMessage, User
 
 @dataclass(frozen=True, slots=True)
 class UnreadMessages:
-    """Saved messages that nobody has asked for yet; they belong into the empty `history`."""
+    """Saved messages not read yet; they belong into the empty `history`."""
 
     history: History[LLMMessage]
     messages: Collection[LLMMessage]
@@ -39,7 +39,7 @@ class _ContextRows(BaseModel, defer_build=True):
 
 
 class ChatCompletionContext(ComponentBase[BaseModel], ABC):
-    """A history of messages and a view of it, `get_messages`, which is what the model is sent.
+    """A history of messages, and the view `get_messages` for the model.
 
     A subclass has the history in `self._messages`. Initial messages are there from the start; an
     agent that is reset clears them with the rest.
@@ -63,8 +63,9 @@ class ChatCompletionContext(ComponentBase[BaseModel], ABC):
         return self._history
 
     def read_later(self, messages: Collection[LLMMessage]) -> None:
-        """Take over saved messages in place of what is there; nobody iterates over them until
-        somebody asks for them: of a loaded team, only those who speak ever do.
+        """Replace the messages by saved ones that are read when needed.
+
+        Of a loaded team only the agents that speak ever read theirs.
         """
         self._history.replace(())
         self.unread = UnreadMessages(self._history, messages)
@@ -83,7 +84,7 @@ class ChatCompletionContext(ComponentBase[BaseModel], ABC):
 
     @abstractmethod
     async def get_messages(self) -> list[LLMMessage]:
-        """What the model is sent."""
+        """The messages for the model."""
 
     async def clear(self) -> None:
         """Forget all messages."""
@@ -109,7 +110,7 @@ class UnboundedChatCompletionContext(ChatCompletionContext, Component[BaseModel]
 
 
 class BufferedChatCompletionContext(ChatCompletionContext, Component[BaseModel]):
-    """The model is sent the last `buffer_size` messages, less what would be half of a tool call."""
+    """The last `buffer_size` messages, without the rest of a cut tool call."""
 
     component_config_schema = config_of_constructor()
 
@@ -126,7 +127,7 @@ class BufferedChatCompletionContext(ChatCompletionContext, Component[BaseModel])
 
 
 class HeadAndTailChatCompletionContext(ChatCompletionContext, Component[BaseModel]):
-    """The model is sent the first and the last messages, and how many were skipped between them."""
+    """The first and the last messages, with a note on skipped ones."""
 
     component_config_schema = config_of_constructor()
 
@@ -165,7 +166,9 @@ class TokenLimitedChatCompletionContextConfig(BaseModel, defer_build=True):
 class TokenLimitedChatCompletionContext(
     ChatCompletionContext, Component[TokenLimitedChatCompletionContextConfig]
 ):
-    """The model is sent what fits into `token_limit`, or into its context, with gaps in the middle.
+    """The messages that fit into `token_limit`, with gaps in the middle.
+
+    Without a limit, those that fit into the model's own context.
 
     Tokens are counted by the model client, once per message. The last message is always sent.
     """
@@ -204,7 +207,7 @@ class TokenLimitedChatCompletionContext(
 
 
 class _CountedUnits:
-    """The units of a growing history, each with its tokens, which are counted once."""
+    """The units of a growing history; the tokens of each count once."""
 
     def __init__(self, tokens_of: Callable[[Sequence[LLMMessage]], int]) -> None:
         self._tokens_of = tokens_of
@@ -223,7 +226,7 @@ class _CountedUnits:
             self._units.append((unit, tokens))
 
     def fitting_units(self, room: int) -> list[range]:
-        """The last unit, and then as many as fit: the first, the second last, the second..."""
+        """The units that fit: the last, the first, the second last, ..."""
         head: list[range] = []
         tail: list[range] = []
         while len(head) + len(tail) < len(self._units):
@@ -237,7 +240,7 @@ class _CountedUnits:
 
 
 def _units(messages: Sequence[LLMMessage], start: int = 0) -> Generator[range]:
-    """What only makes sense as a whole: a message, or calls with all their results.
+    """Units that stay whole: a message, or calls with their results.
 
     Calls that lack a result and results without calls are left out: models refuse both.
     """

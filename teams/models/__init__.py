@@ -1,4 +1,4 @@
-"""Model clients: the interface, and the types of what is sent and answered."""
+"""Model clients: the interface, and the types of requests and answers."""
 
 from __future__ import annotations
 

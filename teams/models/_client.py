@@ -35,7 +35,7 @@ BYTES_PER_TOKEN = 4
 """About how much text a token stands for, in UTF-8."""
 
 _LIMITS = ("max_completion_tokens", "max_tokens", "max_output_tokens")
-"""What providers call the argument that bounds an answer."""
+"""Names of the providers' argument that limits an answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -52,7 +52,7 @@ class ModelRequest:
         return self.client.count_tokens(self.messages, tools=self.tools)
 
     def most_written(self) -> int | None:
-        """How many tokens the answer may have, where that is limited."""
+        """Most tokens of the answer, if they are limited."""
         for name in _LIMITS:
             limit = self.extra.get(name)
             if isinstance(limit, int):
@@ -64,8 +64,9 @@ class ModelWatch(Protocol):
     """Sees every request to a model within a run, whoever makes it."""
 
     async def asks(self, request: ModelRequest) -> None:
-        """A model is about to be asked, once this returns. What it raises, the asker gets instead
-        of an answer.
+        """A model will be asked after this returns.
+
+        An exception reaches the asker in place of an answer.
         """
         ...
 
@@ -78,7 +79,7 @@ class ModelWatch(Protocol):
         ...
 
     def ended(self, request: ModelRequest, *, written: int | None) -> None:
-        """Nothing more is to be expected of a request, which has no answer that counts.
+        """A request is over without an answer that counts.
 
         `written`: about how many tokens had come of an answer that broke off; None if the model has
         not begun to answer: it refused, a cache did, or another client is asked.
@@ -91,7 +92,9 @@ MODEL_WATCH: ContextVar[ModelWatch | None] = ContextVar("teams_model_watch", def
 
 
 class ChatCompletionClient(ComponentBase[BaseModel], ABC):
-    """Asks one model. Safe to share between agents; whoever made it closes it.
+    """Asks one model.
+
+    Safe to share between agents; its maker closes it.
 
     What a subclass defines as `create` and `create_stream` is seen by the `ModelWatch` of a run.
     """
@@ -134,7 +137,7 @@ class ChatCompletionClient(ComponentBase[BaseModel], ABC):
         extra_create_args: Mapping[str, Any] = {},
         cancellation_token: CancellationToken | None = None,
     ) -> AsyncGenerator[str | CreateResult, None]:
-        """The answer's text as it comes, in pieces, and last the whole answer."""
+        """Yield the answer's text in pieces, and last the whole answer."""
 
     @abstractmethod
     async def close(self) -> None:
@@ -158,17 +161,17 @@ class ChatCompletionClient(ComponentBase[BaseModel], ABC):
     def remaining_tokens(
         self, messages: Sequence[LLMMessage], *, tools: Sequence[Tool | ToolSchema] = ()
     ) -> int:
-        """About how many tokens these would leave of the model's context; may be negative."""
+        """Estimated tokens left in the model's context; may be negative."""
 
     @property
     def max_output_tokens(self) -> int | None:
-        """How many tokens an answer may have, where the client limits them."""
+        """Most tokens of an answer, if the client limits them."""
         return None
 
     @property
     @abstractmethod
     def model_info(self) -> ModelInfo:
-        """What the model can do."""
+        """The model's abilities."""
 
     @property
     def capabilities(self) -> ModelCapabilities:
@@ -218,7 +221,7 @@ _CURRENT: ContextVar[_Request | None] = ContextVar("teams_model_request", defaul
 
 
 def watch_create(create: Create) -> Create:
-    """A client's `create` that tells the watch of the run it is part of."""
+    """Wrap a client's `create` so that it reports to the run's watch."""
 
     @wraps(create)
     async def seen(self: ChatCompletionClient, *args: Any, **kwargs: Any) -> CreateResult:
@@ -243,7 +246,7 @@ def watch_create(create: Create) -> Create:
 
 
 def watch_create_stream(create_stream: CreateStream) -> CreateStream:
-    """A client's `create_stream` that tells the watch of the run it is part of."""
+    """Wrap a client's `create_stream` so that it reports to the watch."""
 
     @wraps(create_stream)
     def seen(

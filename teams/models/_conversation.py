@@ -1,4 +1,4 @@
-"""Model contexts as models take them: each call with its results, and images left out."""
+"""Prepare contexts for models: close calls, count and remove images."""
 
 from __future__ import annotations
 
@@ -33,8 +33,9 @@ def instructions(text: str) -> SystemMessage:
 def assistant_message(
     content: str | list[FunctionCall], source: str, thought: str | None, origin: str = ""
 ) -> AssistantMessage:
-    """The message for a model's answer, which was validated when it came in; `origin` is the id of
-    the chat message that says the same.
+    """The message of a model's answer, which was validated on arrival.
+
+    `origin` is the id of the chat message with the same text.
     """
     values = {"content": content, "thought": thought, "source": source, "type": "AssistantMessage"}
     message = compact_assistant_message(values)
@@ -62,7 +63,7 @@ def error_results(
 
 
 def open_calls(messages: Sequence[LLMMessage]) -> list[FunctionCall]:
-    """The calls at the end of a context that have no result yet.
+    """The calls at the end of a context without a result.
 
     Looks at the last two messages only.
     """
@@ -77,8 +78,9 @@ def open_calls(messages: Sequence[LLMMessage]) -> list[FunctionCall]:
 
 
 def close_calls(messages: Sequence[LLMMessage]) -> list[LLMMessage] | None:
-    """The same context with an error result for every call that has none; None if there is no such
-    call.
+    """The context with an error result for each open call.
+
+    None if there is no open call.
 
     AutoGen leaves such calls behind when a run is cancelled during a tool call, and OpenAI-style
     APIs refuse them.
@@ -102,14 +104,17 @@ def close_calls(messages: Sequence[LLMMessage]) -> list[LLMMessage] | None:
 
 
 def content_to_str(content: Content) -> str:
-    """The content of a model message as text, its parts one per line; an image is `<image>`."""
+    """The content of a model message as text, a line per part.
+
+    An image is `<image>`.
+    """
     if isinstance(content, str):
         return content
     return "\n".join("<image>" if isinstance(part, Image) else str(part) for part in content)
 
 
 def remove_images(messages: Sequence[LLMMessage]) -> list[LLMMessage]:
-    """The messages for a model that does not see; those without parts stay the same objects."""
+    """The messages without images; messages without parts stay the same objects."""
     return [
         UserMessage(content=content_to_str(message.content), source=message.source)
         if isinstance(message, UserMessage) and not isinstance(message.content, str)
@@ -119,7 +124,7 @@ def remove_images(messages: Sequence[LLMMessage]) -> list[LLMMessage]:
 
 
 class ImageWatch:
-    """Knows whether a context holds images; looks only at what came since the last time."""
+    """Remembers if a context holds images; looks only at new messages."""
 
     __slots__ = ("_found", "_generation", "_seen")
 
@@ -129,7 +134,7 @@ class ImageWatch:
         self._found = False
 
     def has_image(self, history: History[LLMMessage]) -> bool:
-        """Whether any message of the context has an image."""
+        """True if any message of the context has an image."""
         if self._generation != history.generation:
             self._generation, self._seen, self._found = history.generation, 0, False
         if not self._found and self._seen < len(history):

@@ -1,4 +1,4 @@
-"""What can go wrong between us and a model: one class per different reaction.
+"""Errors of model calls: one class per different reaction.
 
     ModelError(RuntimeError)
     ├── BadCredentials      the key is missing, wrong, or may not do this: someone must change it
@@ -62,7 +62,7 @@ class OutOfQuota(ModelError):
 
 
 class UnknownModel(ModelError):
-    """The provider has no model of that name, or not for this account."""
+    """The provider does not offer this model, or not to this account."""
 
 
 class BadRequest(ModelError):
@@ -78,19 +78,22 @@ class ModelRefused(ModelError):
 
 
 class RateLimited(ModelError):
-    """Too many requests or tokens for now; `retry_after` is None where no time was named."""
+    """Too many requests or tokens.
+
+    `retry_after` is None where the provider named no time.
+    """
 
     transient = True
 
 
 class ModelUnreachable(ModelError):
-    """No connection to the provider, or it broke before the answer was complete."""
+    """The provider cannot be reached, or the connection broke midway."""
 
     transient = True
 
 
 class ModelTimeout(ModelUnreachable):
-    """The provider did not answer, or not to the end, within the deadline."""
+    """The provider did not answer completely within the deadline."""
 
 
 class ModelUnavailable(ModelError):

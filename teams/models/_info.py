@@ -1,4 +1,4 @@
-"""What a model can do."""
+"""The abilities of models."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from typing_extensions import TypedDict
 
 
 class ModelFamily:
-    """Names of model families; other names are as good, and mean that nothing special is known."""
+    """Names of model families.
+
+    Other names are allowed, and mean that nothing special is known.
+    """
 
     GPT_5: ClassVar[Literal["gpt-5"]] = "gpt-5"
     GPT_41: ClassVar[Literal["gpt-41"]] = "gpt-41"
@@ -52,27 +55,27 @@ class ModelFamily:
 
     @staticmethod
     def is_openai(family: str) -> bool:
-        """Whether the family is one of OpenAI's."""
+        """True for a family of OpenAI's."""
         return family.startswith(("gpt-", "o1", "o3", "o4"))
 
     @staticmethod
     def is_claude(family: str) -> bool:
-        """Whether the family is one of Anthropic's."""
+        """True for a family of Anthropic's."""
         return family.startswith("claude-")
 
     @staticmethod
     def is_gemini(family: str) -> bool:
-        """Whether the family is one of Google's Gemini."""
+        """True for a family of Google's Gemini."""
         return family.startswith("gemini-")
 
     @staticmethod
     def is_llama(family: str) -> bool:
-        """Whether the family is one of Meta's Llama."""
+        """True for a family of Meta's Llama."""
         return family.startswith("llama-")
 
     @staticmethod
     def is_mistral(family: str) -> bool:
-        """Whether the family is one of Mistral's."""
+        """True for a family of Mistral's."""
         return family in {
             ModelFamily.CODESRAL,
             ModelFamily.OPEN_CODESRAL_MAMBA,
@@ -91,7 +94,7 @@ class ModelCapabilities(TypedDict):
 
 
 class ModelInfo(TypedDict):
-    """What a model can do; `family` is one of ModelFamily's names or any other."""
+    """A model's abilities; `family` is a name of ModelFamily or another."""
 
     vision: bool
     function_calling: bool

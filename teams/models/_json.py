@@ -1,4 +1,7 @@
-"""Model messages as JSON data and back: texts, by far the most, without pydantic's work."""
+"""Model messages as JSON data and back.
+
+Texts, which are by far the most, skip pydantic's work.
+"""
 
 from __future__ import annotations
 
@@ -63,8 +66,9 @@ def load_llm_messages(rows: Sequence[Any]) -> list[LLMMessage]:
 def users_said(
     contents: Sequence[str], sources: Iterable[str], origins: Iterable[str] | None = None
 ) -> list[UserMessage]:
-    """User messages of these texts, which are known to be right; `origins` are the ids of the chat
-    messages that they stand for.
+    """User messages of valid texts.
+
+    `origins` are the ids of the chat messages that they stand for.
     """
     columns = {"content": contents, "source": sources, "type": repeat("UserMessage")}
     made = compact_user_message.many(len(contents), columns)
@@ -79,7 +83,7 @@ def models_said(
     sources: Iterable[str],
     origins: Iterable[str] | None = None,
 ) -> list[AssistantMessage]:
-    """Model answers of these texts, which are known to be right; see `users_said`."""
+    """Model answers of valid texts; see `users_said`."""
     columns = {
         "content": contents,
         "thought": thoughts,

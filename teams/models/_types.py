@@ -1,4 +1,4 @@
-"""What goes to a model and what comes back."""
+"""The types of model requests and answers."""
 
 from dataclasses import dataclass
 from typing import Annotated, Literal, TypeAlias
@@ -25,7 +25,10 @@ class _ChatOrigin(BaseModel, defer_build=True):
     __slots__ = ("_origin",)
 
     def origin(self) -> str:
-        """Id of the chat message this stands for; empty if it was made otherwise."""
+        """Id of the chat message that this one stands for.
+
+        Empty if there is none.
+        """
         return getattr(self, "_origin", "")
 
     def stem_from(self, message_id: str) -> None:
@@ -35,7 +38,10 @@ class _ChatOrigin(BaseModel, defer_build=True):
 
 
 class UserMessage(_ChatOrigin):
-    """Input of a person, or anything else a model is told; `source` says whose."""
+    """Input of a person, or other input to a model.
+
+    `source` names where it comes from.
+    """
 
     content: str | list[str | Image]
     source: str
@@ -43,7 +49,7 @@ class UserMessage(_ChatOrigin):
 
 
 class AssistantMessage(_ChatOrigin):
-    """What a model answered: a text or calls, and what it thought before, where it says so."""
+    """A model's answer: a text or calls, and perhaps its reasoning."""
 
     content: str | list[FunctionCall]
     thought: str | None = None
@@ -83,14 +89,14 @@ class RequestUsage:
 
 @dataclass(slots=True)
 class TopLogprob:
-    """How likely one of the tokens was."""
+    """The log probability of a token."""
 
     logprob: float
     bytes: list[int] | None = None
 
 
 class ChatCompletionTokenLogprob(BaseModel, defer_build=True):
-    """How likely a token was, and which others were."""
+    """The log probability of a token, and of its alternatives."""
 
     token: str
     logprob: float

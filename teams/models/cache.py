@@ -23,7 +23,7 @@ from teams.models._info import ModelInfo
 from teams.models._types import CreateResult, LLMMessage, RequestUsage
 
 CHAT_CACHE_VALUE_TYPE: TypeAlias = CreateResult | list[str | CreateResult]
-"""What is kept: an answer, or the pieces of a streamed one with the whole as the last."""
+"""A cached value: an answer, or the pieces of a streamed one with the whole as the last."""
 
 logger = logging.getLogger("teams")
 
@@ -36,7 +36,7 @@ class ChatCompletionCacheConfig(BaseModel, defer_build=True):
 
 
 class ChatCompletionCache(ChatCompletionClient, Component[ChatCompletionCacheConfig]):
-    """Asks `client` only what it was not asked before, and keeps the answers in `store`.
+    """Asks `client` only new questions, and keeps its answers in `store`.
 
     A request is known by all that makes it: the client's settings, messages, tools, format and
     extra arguments. An answer from the store says so by `cached`, whether it was streamed or not
@@ -92,7 +92,10 @@ class ChatCompletionCache(ChatCompletionClient, Component[ChatCompletionCacheCon
         extra_create_args: Mapping[str, Any] = {},
         cancellation_token: CancellationToken | None = None,
     ) -> AsyncGenerator[str | CreateResult, None]:
-        """The pieces of the remembered answer, or the client's; only whole answers are kept."""
+        """Yield the stored answer's pieces, or the client's.
+
+        Only complete answers are stored.
+        """
         key = self._key(messages, tools, tool_choice, json_output, extra_create_args)
         if (found := self._load_value(key)) is not None:
             *pieces, result = found
@@ -123,7 +126,7 @@ class ChatCompletionCache(ChatCompletionClient, Component[ChatCompletionCacheCon
 
     @override
     def actual_usage(self) -> RequestUsage:
-        """What the client was really asked for."""
+        """Usage of the requests that reached the client."""
         return self._client.actual_usage()
 
     @override
@@ -201,7 +204,7 @@ class ChatCompletionCache(ChatCompletionClient, Component[ChatCompletionCacheCon
 
     @cached_property
     def _identity(self) -> Any:
-        """What tells this client's answers from another's in a store they share."""
+        """The values that separate this client's answers in a shared store."""
         client = self._client
         if is_component_instance(client):
             try:
@@ -216,7 +219,7 @@ def _schema(tool: Tool | ToolSchema) -> ToolSchema:
 
 
 def _pieces(value: Any) -> list[str | CreateResult] | None:
-    """A stored value as the pieces of a stream; None for one that is not of ours."""
+    """A stored value as pieces of a stream; None for foreign values."""
     pieces = cast("list[Any]", value) if isinstance(value, list) else [value]
     match pieces:
         case [*texts, CreateResult() as result] if all(isinstance(text, str) for text in texts):

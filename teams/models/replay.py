@@ -1,4 +1,4 @@
-"""A model client that gives prepared answers in order: for tests, examples and measurements."""
+"""A model client with prepared answers, for tests, examples and measurements."""
 
 import re
 from collections.abc import AsyncGenerator, Mapping, Sequence
@@ -34,7 +34,7 @@ class ReplayChatCompletionClientConfig(BaseModel, defer_build=True):
 
 
 class ReplayChatCompletionClient(ChatCompletionClient, Component[ReplayChatCompletionClientConfig]):
-    """Answers with the given texts and results, one after the other, whatever it is asked.
+    """Gives the prepared texts and results in order, whatever the request.
 
     Tokens are words. A stream yields a text word by word. `model_info` says what the model pretends
     to be able to; by default nothing but text. With nothing left to answer it raises ValueError.
@@ -60,16 +60,19 @@ class ReplayChatCompletionClient(ChatCompletionClient, Component[ReplayChatCompl
         self.reset()
 
     def reset(self) -> None:
-        """Begin again with the first answer, and forget the calls and the usage."""
+        """Begin again with the first answer, and forget calls and usage."""
         self._next = 0
         self._usage = RequestUsage(prompt_tokens=0, completion_tokens=0)
         self._create_calls: list[dict[str, Any]] = []
         # Counts by id, so that a history is counted once; the messages are kept for the ids' sake.
-        self._count_words: dict[int, int] = {}
+        self._word_counts: dict[int, int] = {}
         self._seen: list[LLMMessage] = []
 
     def set_cached_bool_value(self, value: bool) -> None:
-        """What `cached` of the results made from texts says; True at first."""
+        """Set `cached` of the results that are made from texts.
+
+        It is True at first.
+        """
         self._cached = value
 
     @property
@@ -114,7 +117,7 @@ class ReplayChatCompletionClient(ChatCompletionClient, Component[ReplayChatCompl
         extra_create_args: Mapping[str, Any] = {},
         cancellation_token: CancellationToken | None = None,
     ) -> AsyncGenerator[str | CreateResult, None]:
-        """The next answer's words, each with the white space after it, and then the answer."""
+        """Yield the next answer's words with their white space, then the answer."""
         result = await self.create(
             messages,
             tools=tools,
@@ -145,30 +148,30 @@ class ReplayChatCompletionClient(ChatCompletionClient, Component[ReplayChatCompl
         """The number of words in the messages."""
         # A history grows at its end: before a message that was counted, all were, as a rule.
         for message in reversed(messages):
-            if id(message) in self._count_words:
+            if id(message) in self._word_counts:
                 break
             self._count(message)
         try:
-            return sum(map(self._count_words.__getitem__, map(id, messages)))
+            return sum(map(self._word_counts.__getitem__, map(id, messages)))
         except KeyError:
             for message in messages:
                 self._count(message)
-            return sum(map(self._count_words.__getitem__, map(id, messages)))
+            return sum(map(self._word_counts.__getitem__, map(id, messages)))
 
     def _count(self, message: LLMMessage) -> None:
-        if id(message) not in self._count_words:
-            self._count_words[id(message)] = _count_words(message)
+        if id(message) not in self._word_counts:
+            self._word_counts[id(message)] = _count_words(message)
             self._seen.append(message)
 
     def remaining_tokens(
         self, messages: Sequence[LLMMessage], *, tools: Sequence[Tool | ToolSchema] = ()
     ) -> int:
-        """What is left of a context of 10,000 words."""
+        """The rest of a context of 10,000 words."""
         return CONTEXT_TOKENS - self.count_tokens(messages, tools=tools)
 
     @property
     def model_info(self) -> ModelInfo:
-        """What the model pretends to be able to."""
+        """The abilities that the model claims."""
         return self._model_info
 
     @property

@@ -21,7 +21,7 @@ class CodeExecutionInput(BaseModel, defer_build=True):
 
 
 class CodeExecutionResult(BaseModel, defer_build=True):
-    """What came of the code; to a model it is the output."""
+    """The result of the code; for a model it is the output."""
 
     success: bool
     output: str
@@ -41,7 +41,7 @@ class PythonCodeExecutionToolConfig(BaseModel, defer_build=True):
 class PythonCodeExecutionTool(
     BaseTool[CodeExecutionInput, CodeExecutionResult], Component[PythonCodeExecutionToolConfig]
 ):
-    """A tool called `CodeExecutor`, with which a model executes Python code where you say."""
+    """The tool `CodeExecutor`: a model executes Python code with your executor."""
 
     component_config_schema = PythonCodeExecutionToolConfig
 

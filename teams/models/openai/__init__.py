@@ -1,4 +1,7 @@
-"""Model clients for OpenAI's chat completions API; the first one made imports `openai`."""
+"""Model clients for OpenAI's chat completions API.
+
+The first client that is made imports `openai`.
+"""
 
 from teams.models.openai._base import BaseOpenAIChatCompletionClient
 from teams.models.openai._client import AzureOpenAIChatCompletionClient, OpenAIChatCompletionClient

@@ -58,7 +58,7 @@ class _Call:
 
 @dataclass(slots=True)
 class _ThoughtParser:
-    """Takes the thought off a text in pieces of any size that begins with `<think>...</think>`."""
+    """Separates a leading `<think>...</think>` from a text in pieces."""
 
     _state: str = "start"
     _held: str = ""
@@ -69,7 +69,7 @@ class _ThoughtParser:
         return "".join(self._thought).strip()
 
     def read(self, piece: str) -> str:
-        """The part of the text so far that is no thought and was not returned yet."""
+        """The new part of the text without the thought."""
         if self._state == "text":
             return piece
         self._held += piece
@@ -86,7 +86,7 @@ class _ThoughtParser:
         return text
 
     def end(self) -> str:
-        """What was held back; an unfinished thought stays one."""
+        """The text that was held back; an unfinished thought stays a thought."""
         held, self._held = self._held, ""
         if self._state == "thought":
             self._thought.append(held)
@@ -94,7 +94,7 @@ class _ThoughtParser:
         return "" if self._state == "after" else held
 
     def _begin(self) -> bool:
-        """Whether it is clear how the text begins."""
+        """True once the beginning of the text is clear."""
         seen = self._held.lstrip()
         if seen.startswith(_OPENING):
             self._state, self._held = "thought", seen.removeprefix(_OPENING)
@@ -105,7 +105,7 @@ class _ThoughtParser:
         return True
 
     def _close(self) -> bool:
-        """Whether the thought is over."""
+        """True once the thought is over."""
         thought, mark, rest = self._held.partition(_CLOSING)
         if mark:
             self._state, self._held = "after", rest
@@ -134,7 +134,7 @@ class Answer:
     _thinking: _ThoughtParser = field(default_factory=_ThoughtParser)
 
     def add(self, chunk: object) -> str:
-        """Take a chunk, and return the text in it that is meant for the reader."""
+        """Take a chunk, and return its text for the reader."""
         choice = _first_choice(chunk)
         self._begun = True
         if isinstance(chunk, Mapping):
@@ -172,7 +172,7 @@ class Answer:
         call.arguments.append(arguments if isinstance(arguments, str) else json.dumps(arguments))
 
     def _continued(self, index: int | None, call_id: str, name: str) -> _Call | None:
-        """The call this piece goes on with; None where it begins another one."""
+        """The call that this piece continues; None if it begins another."""
         same_index = (call for call in reversed(self._calls) if index in (None, call.index))
         call = next(same_index, None)
         if call is None or (call_id and call_id != call.id):
@@ -181,13 +181,15 @@ class Answer:
         return None if name and not call_id else call
 
     def end(self) -> str:
-        """What of the text was held back, as it might have been the mark of a thought."""
+        """Text that was held back as a possible mark of a thought."""
         rest = self._thinking.end()
         self._text.append(rest)
         return rest
 
     def result(self, *, structured: bool) -> CreateResult:
-        """The whole answer. `structured`: its text has to be JSON, so that a refusal is none.
+        """The whole answer.
+
+        `structured`: its text has to be JSON, so a refusal is no answer.
 
         Raises ModelUnreachable for an answer without an end, BadAnswer for one that never began or
         was cut before it said anything, and ModelRefused for one that was withheld.

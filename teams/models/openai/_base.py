@@ -1,4 +1,7 @@
-"""The model client for the chat completions API, over a given client of the `openai` package."""
+"""The model client for the chat completions API.
+
+It works with any client of the `openai` package.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +37,7 @@ if TYPE_CHECKING:
 DEADLINE_SECONDS = 900.0
 """The longest a whole answer may take, retries included."""
 NO_KEY = "not-needed"
-"""What is sent as the key to servers that need none."""
+"""Key for servers that need none."""
 
 _SHORTEST_SECRET = 6
 
@@ -134,7 +137,7 @@ class BaseOpenAIChatCompletionClient(ChatCompletionClient):
         await self._client.close()
 
     def actual_usage(self) -> RequestUsage:
-        """Tokens of all requests so far, as far as the provider told them."""
+        """Tokens of all requests so far, as the provider reported them."""
         return self._usage
 
     def total_usage(self) -> RequestUsage:
@@ -144,7 +147,10 @@ class BaseOpenAIChatCompletionClient(ChatCompletionClient):
     def count_tokens(
         self, messages: Sequence[LLMMessage], *, tools: Sequence[Tool | ToolSchema] = ()
     ) -> int:
-        """Exact (but for images) where tiktoken and its table are here; otherwise an estimate."""
+        """The tokens of the messages and tools.
+
+        Exact (but for images) where tiktoken and its table are installed; otherwise an estimate.
+        """
         wire = tool_arguments(tools, "auto", None).get("tools", [])
         older = self._model_info["family"] in (ModelFamily.GPT_4, ModelFamily.GPT_35)
         encoding = "cl100k_base" if older else "o200k_base"
@@ -161,13 +167,13 @@ class BaseOpenAIChatCompletionClient(ChatCompletionClient):
 
     @property
     def max_output_tokens(self) -> int | None:
-        """What `max_completion_tokens` or `max_tokens` says."""
+        """The value of `max_completion_tokens` or `max_tokens`."""
         arguments = self._create_args
         return arguments.get("max_completion_tokens") or arguments.get("max_tokens")
 
     @property
     def model_info(self) -> ModelInfo:
-        """What the model can do."""
+        """The model's abilities."""
         return self._model_info
 
     @property
@@ -241,7 +247,7 @@ class BaseOpenAIChatCompletionClient(ChatCompletionClient):
 
     @asynccontextmanager
     async def _open_stream(self, body: Wire, deadline: float) -> AsyncGenerator[AsyncIterator[str]]:
-        """The lines of the streamed response, whose connection is let go of on leaving."""
+        """The lines of the streamed response; leaving closes its connection."""
         # Lines instead of the SDK's stream, which builds a model of each chunk at ten times the
         # price and hides the comments of a server that is busy.
         streaming = self._client.chat.completions.with_streaming_response

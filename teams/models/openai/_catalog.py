@@ -1,4 +1,4 @@
-"""What is known about models by name: family, abilities, context length, and whose API it is."""
+"""Known models by name: family, abilities, context length and provider."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from teams.models._info import ModelFamily, ModelInfo
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownModel:
-    """A model known by the beginning of its name. `context` is in tokens."""
+    """A model known by the beginning of its name.
+
+    `context` is in tokens.
+    """
 
     prefix: str
     family: str
@@ -124,7 +127,7 @@ PROVIDERS = (
 
 
 def known_model(name: str) -> KnownModel | None:
-    """The entry whose prefix is the longest one `name` begins with, at a word's end."""
+    """The entry with the longest prefix of `name`, at a word's end."""
     fitting = [model for model in _MODELS if _has_prefix(name, model.prefix)]
     return max(fitting, key=lambda model: len(model.prefix), default=None)
 

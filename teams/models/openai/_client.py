@@ -1,4 +1,4 @@
-"""The clients for OpenAI (and all who speak its API) and for Azure, made from settings."""
+"""The clients for OpenAI-compatible servers and for Azure, made from settings."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ class AzureOpenAIChatCompletionClient(
 
 
 def _connection(config: BaseOpenAIClientConfigurationConfigModel) -> dict[str, Any]:
-    """What the settings mean for the SDK's client; its own defaults for the rest."""
+    """The SDK client's arguments from the settings; its own defaults otherwise."""
     from openai import DEFAULT_MAX_RETRIES
 
     retries = config.max_retries
@@ -145,7 +145,7 @@ def _timeout(seconds: float | None) -> httpx.Timeout:
 
 
 def _arguments(config: BaseOpenAIClientConfigurationConfigModel) -> dict[str, Any]:
-    """What the settings mean for the base class."""
+    """The base class's arguments from the settings."""
     names = {"model", *CreateArgumentsConfigModel.model_fields}
     return {
         "create_args": {name: getattr(config, name) for name in names},
@@ -158,6 +158,6 @@ def _arguments(config: BaseOpenAIClientConfigurationConfigModel) -> dict[str, An
 
 
 def _secret(value: SecretStr | None) -> str | None:
-    """The secret; None for the asterisks that stand for it in a dumped component."""
+    """The secret; None for the asterisks of a dumped component."""
     text = value.get_secret_value() if value else ""
     return text if text.strip("*") else None

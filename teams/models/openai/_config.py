@@ -1,4 +1,4 @@
-"""The settings of the OpenAI clients: as typed constructor arguments and as component JSON."""
+"""The settings of the OpenAI clients: constructor arguments and component JSON."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ class ResponseFormat(TypedDict):
 
 
 class StreamOptions(TypedDict, total=False):
-    """What a stream should hold besides the answer."""
+    """The content of a stream besides the answer."""
 
     include_usage: bool
 
 
 class CreateArguments(TypedDict, total=False):
-    """What is sent with every request, named as in OpenAI's API."""
+    """The settings of every request, named as in OpenAI's API."""
 
     frequency_penalty: float | None
     logit_bias: dict[str, int] | None
@@ -52,7 +52,7 @@ class CreateArguments(TypedDict, total=False):
 
 
 class BaseOpenAIClientConfiguration(CreateArguments, total=False):
-    """What both kinds of client take."""
+    """The settings of both kinds of client."""
 
     model: str
     api_key: str | SecretStr | None
@@ -66,14 +66,14 @@ class BaseOpenAIClientConfiguration(CreateArguments, total=False):
 
 
 class OpenAIClientConfiguration(BaseOpenAIClientConfiguration, total=False):
-    """What OpenAIChatCompletionClient takes."""
+    """The settings of OpenAIChatCompletionClient."""
 
     organization: str | None
     base_url: str | None
 
 
 class AzureOpenAIClientConfiguration(BaseOpenAIClientConfiguration, total=False):
-    """What AzureOpenAIChatCompletionClient takes."""
+    """The settings of AzureOpenAIChatCompletionClient."""
 
     azure_endpoint: str
     azure_deployment: str | None
@@ -83,7 +83,7 @@ class AzureOpenAIClientConfiguration(BaseOpenAIClientConfiguration, total=False)
 
 
 class CreateArgumentsConfigModel(BaseModel, defer_build=True):
-    """What is sent with every request, named as in OpenAI's API."""
+    """The settings of every request, named as in OpenAI's API."""
 
     model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
 
@@ -110,7 +110,10 @@ class CreateArgumentsConfigModel(BaseModel, defer_build=True):
 
 
 class BaseOpenAIClientConfigurationConfigModel(CreateArgumentsConfigModel):
-    """What both kinds of client take; keys are never shown, and dumped only as asterisks."""
+    """The settings of both kinds of client.
+
+    Keys are never shown, and dumped only as asterisks.
+    """
 
     model: str
     """Name of the model, as the provider calls it."""
@@ -119,11 +122,11 @@ class BaseOpenAIClientConfigurationConfigModel(CreateArgumentsConfigModel):
     timeout: float | None = None
     """Seconds to connect, and to wait for the first and each further byte of an answer."""
     max_retries: int | None = None
-    """How often a request that never got an answer, or a passing error, is sent again."""
+    """Number of retries of a request without an answer, or with a passing error."""
     model_capabilities: ModelCapabilities | None = None
     """The older form of `model_info`."""
     model_info: ModelInfo | None = None
-    """What the model can do; needed for models the client does not know."""
+    """The model's abilities; needed for models the client does not know."""
     add_name_prefixes: bool | None = None
     """Begin each user message with "NAME said:", for models that ignore the name field."""
     include_name_in_message: bool | None = True
@@ -133,7 +136,7 @@ class BaseOpenAIClientConfigurationConfigModel(CreateArgumentsConfigModel):
 
 
 class OpenAIClientConfigurationConfigModel(BaseOpenAIClientConfigurationConfigModel):
-    """What OpenAIChatCompletionClient takes."""
+    """The settings of OpenAIChatCompletionClient."""
 
     organization: str | None = None
     base_url: str | None = None
@@ -141,7 +144,7 @@ class OpenAIClientConfigurationConfigModel(BaseOpenAIClientConfigurationConfigMo
 
 
 class AzureOpenAIClientConfigurationConfigModel(BaseOpenAIClientConfigurationConfigModel):
-    """What AzureOpenAIChatCompletionClient takes."""
+    """The settings of AzureOpenAIChatCompletionClient."""
 
     azure_endpoint: str
     azure_deployment: str | None = None

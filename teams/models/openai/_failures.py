@@ -1,4 +1,4 @@
-"""From what the SDK and its connection raise to our errors: what, where, and what to do."""
+"""Translate errors of the SDK and its connection into our errors."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class ModelEndpoint:
         return kind(told.rstrip(), model=self.model, endpoint=self.endpoint, **facts)
 
     def stream_error(self, error: object) -> ModelError:
-        """The error for an error object in a stream, whose status had said that all was well."""
+        """The error for an error object in a successful stream."""
         fields = cast("Mapping[str, Any]", error if isinstance(error, dict) else {"message": error})
         code: Any = fields.get("code")
         # Some providers repeat the status as the code.

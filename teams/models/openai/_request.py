@@ -1,4 +1,4 @@
-"""From our messages, tools and options to the body of a chat completions request."""
+"""Make the body of a chat completions request."""
 
 from __future__ import annotations
 
@@ -31,14 +31,17 @@ _NAME_LENGTH = 64
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dialect:
-    """How messages are written for one model."""
+    """The form of messages for one model."""
 
     info: ModelInfo
     name_field: bool = True
     name_prefixes: bool = False
 
     def messages(self, messages: Sequence[LLMMessage]) -> list[Wire]:
-        """The messages on the wire. Raises ValueError for what the model can't take."""
+        """The messages on the wire.
+
+        Raises ValueError for content that the model can't take.
+        """
         if not self.info.get("multiple_system_messages", True):
             messages = _one_system_message(messages)
         wire = [one for message in messages for one in self._message(message)]
@@ -102,7 +105,7 @@ def tool_arguments(
     tool_choice: ToolChoice,
     parallel_tool_calls: bool | None,
 ) -> Wire:
-    """The part of a request about tools; nothing for a request without any.
+    """The part of a request about tools; empty without tools.
 
     Raises ValueError where `tool_choice` is a tool that is not among `tools`.
     """

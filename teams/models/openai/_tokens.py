@@ -1,4 +1,4 @@
-"""How many tokens a request takes, without asking anybody.
+"""Count the tokens of a request locally.
 
 With tiktoken installed and its table already on this machine the text is counted exactly. Otherwise
 it is estimated from its UTF-8 length: four bytes a token, which is close for English and code and
@@ -20,7 +20,7 @@ from teams.models._types import LLMMessage
 from teams.models.openai._request import Dialect, Wire
 
 MESSAGE_TOKENS = 3
-"""What the frame of each message takes."""
+"""Tokens of each message's frame."""
 IMAGE_TOKENS = 765
 """An image of medium size in high detail."""
 BYTES_PER_TOKEN = 4
@@ -41,7 +41,7 @@ def request_tokens(
 
 @cache
 def text_counter(encoding: str) -> Callable[[str], int]:
-    """What counts the tokens of a text; exact where tiktoken has that encoding at hand."""
+    """A token counter for texts; exact if tiktoken has the encoding locally."""
     try:
         import tiktoken
     except ModuleNotFoundError:
@@ -60,7 +60,7 @@ def _estimate(text: str) -> int:
 
 
 def _table_is_here(encoding: str) -> bool:
-    """Whether tiktoken would find the table without the network."""
+    """True if tiktoken would find the table without the network."""
     folder = os.environ.get("TIKTOKEN_CACHE_DIR") or os.environ.get("DATA_GYM_CACHE_DIR")
     path = Path(folder) if folder else Path(tempfile.gettempdir()) / "data-gym-cache"
     url = f"{_TABLES}/{encoding}.tiktoken"

@@ -1,4 +1,7 @@
-"""Tools of servers that speak the Model Context Protocol. Needs the extra `mcp`."""
+"""Tools of Model Context Protocol servers.
+
+Needs the extra `mcp`.
+"""
 
 from teams.tools.mcp._adapters import (
     SseMcpToolAdapter,

@@ -1,4 +1,4 @@
-"""Tools of servers one by one, for agents that take tools instead of a workbench."""
+"""Tools of servers one by one, without a workbench."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ ConfigT = TypeVar("ConfigT")
 
 
 class McpToolFailed(Exception):
-    """What a server says of a call that failed."""
+    """A server's report of a failed call."""
 
 
 class McpToolAdapterConfig(BaseModel, Generic[ConfigT], defer_build=True):
@@ -43,7 +43,10 @@ class McpToolAdapterConfig(BaseModel, Generic[ConfigT], defer_build=True):
 
 
 class _McpToolAdapter(BaseTool[BaseModel, Any], Generic[ParamsT]):
-    """A tool of a server. Each call has a connection of its own unless a session is given."""
+    """A tool of a server.
+
+    Each call has its own connection unless a session is given.
+    """
 
     def __init__(
         self, server_params: ParamsT, tool: Tool, session: ClientSession | None = None
@@ -57,7 +60,10 @@ class _McpToolAdapter(BaseTool[BaseModel, Any], Generic[ParamsT]):
 
     @classmethod
     async def from_server_params(cls, server_params: ParamsT, tool_name: str) -> Self:
-        """The tool of this name. Raises McpError, and ValueError where the server has none."""
+        """The tool of this name.
+
+        Raises McpError, and ValueError where the server has no such tool.
+        """
         async with create_mcp_server_session(server_params) as session:
             tools = await list_all_tools(session)
         for tool in tools:
@@ -84,7 +90,7 @@ class _McpToolAdapter(BaseTool[BaseModel, Any], Generic[ParamsT]):
         cancellation_token: CancellationToken,
         call_id: str | None = None,
     ) -> Any:
-        """Run with the arguments as they are: the server is who judges them."""
+        """Run with the arguments unchecked: the server judges them."""
         result = await self._call(args, cancellation_token)
         self._log_call(args, result)
         return result
@@ -155,7 +161,10 @@ class StreamableHttpMcpToolAdapter(
 async def mcp_server_tools(
     server_params: McpServerParams, session: ClientSession | None = None
 ) -> list[StdioMcpToolAdapter | SseMcpToolAdapter | StreamableHttpMcpToolAdapter]:
-    """All tools of a server, which share `session` if one is given. Raises McpError."""
+    """All tools of a server.
+
+    They share `session` if one is given. Raises McpError.
+    """
     async with AsyncExitStack() as stack:
         asked = session or await stack.enter_async_context(create_mcp_server_session(server_params))
         tools = await list_all_tools(asked)

@@ -1,4 +1,4 @@
-"""A connection to a server: opened and closed by one task of its own, used by any.
+"""A connection to a server, opened and closed by its own task.
 
 The protocol's library ties a connection to the task that opened it, while tools are called, and
 cancelled, by many.
@@ -46,7 +46,7 @@ def require_mcp() -> None:
 
 
 class Connection:
-    """A connection that is open from `start` to `stop`, or until its server ends."""
+    """A connection, open from `start` to `stop` or the server's end."""
 
     def __init__(self, params: McpServerParams) -> None:
         require_mcp()
@@ -58,13 +58,16 @@ class Connection:
 
     @property
     def session(self) -> ClientSession:
-        """What requests are made with. Raises McpError while the connection is not open."""
+        """The session for requests.
+
+        Raises McpError while the connection is not open.
+        """
         if self._client is None:
             raise McpError(f"There is no connection to {name_of(self._params)}.")
         return self._client.session
 
     async def request(self, ask: Callable[[ClientSession], Awaitable[T]]) -> T:
-        """What the server answers; the connection is made if it has to be.
+        """The server's answer; connects first if necessary.
 
         Raises McpError, also where the server ends meanwhile: the next request starts it anew.
         """
@@ -81,7 +84,10 @@ class Connection:
             raise self._failure("has ended") from error
 
     async def start(self) -> None:
-        """Connect, unless that is done. Raises McpError, with what the server wrote last."""
+        """Connect, if not connected yet.
+
+        Raises McpError with the server's last output.
+        """
         if self._client is not None:
             return
         opened: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -101,7 +107,7 @@ class Connection:
             raise
 
     async def stop(self) -> None:
-        """Let go of the server; it is given a few seconds to end."""
+        """Close the connection; the server has a few seconds to end."""
         task, self._task = self._task, None
         if task is None:
             return
@@ -185,7 +191,10 @@ def read_timeout(params: McpServerParams) -> float:
 
 
 def name_of(params: McpServerParams) -> str:
-    """The server as errors name it: without arguments, headers or queries, which hold secrets."""
+    """The server's name for errors, without secrets.
+
+    Arguments, headers and queries, which may hold secrets, are left out.
+    """
     if isinstance(params, StdioServerParams):
         return repr(params.command)
     address = params.url.partition("?")[0]
@@ -201,7 +210,10 @@ def _first_error(error: BaseException) -> str:
 
 @asynccontextmanager
 async def create_mcp_server_session(params: McpServerParams) -> AsyncGenerator[ClientSession]:
-    """A session with a server, ready for requests, for the length of a context. Raises McpError."""
+    """A context with a session that is ready for requests.
+
+    Raises McpError.
+    """
     connection = Connection(params)
     await connection.start()
     try:

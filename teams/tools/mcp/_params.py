@@ -1,4 +1,4 @@
-"""How a server is reached: by starting it, or by its address."""
+"""The ways to reach a server: a command or an address."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 
 
 class StdioServerParams(BaseModel, defer_build=True):
-    """A server that is started as a process of its own and spoken to over its pipes.
+    """A server that is started as a process and uses its pipes.
 
     It gets a few harmless variables of the environment and those in `env`, nothing else.
     `read_timeout_seconds` bounds each answer.
@@ -36,8 +36,9 @@ class SseServerParams(BaseModel, defer_build=True):
 
 
 class StreamableHttpServerParams(BaseModel, defer_build=True):
-    """A server behind an HTTP address. Times are in seconds; `terminate_on_close` tells it when
-    the session ends.
+    """A server behind an HTTP address.
+
+    Times are in seconds; `terminate_on_close` tells the server when the session ends.
     """
 
     type: Literal["StreamableHttpServerParams"] = "StreamableHttpServerParams"

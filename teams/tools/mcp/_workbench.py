@@ -47,7 +47,7 @@ class McpWorkbenchState(BaseModel, defer_build=True):
 
 
 class McpWorkbench(Workbench, Component[McpWorkbenchConfig]):
-    """The tools of a server, as it lists them each time it is asked.
+    """The tools of a server, listed anew at each request.
 
     The connection is made when it is first needed, and made anew where the server has ended.
     `tool_overrides` renames or redescribes tools, by their own names. What a server says of its
@@ -74,7 +74,7 @@ class McpWorkbench(Workbench, Component[McpWorkbenchConfig]):
 
     @property
     def server_params(self) -> McpServerParams:
-        """How the server is reached."""
+        """The parameters to reach the server."""
         return self._server_params
 
     @override
@@ -156,7 +156,10 @@ def schema_of(tool: Tool) -> ToolSchema:
 
 
 def result_of(name: str, answer: CallToolResult) -> ToolResult:
-    """What a server answered. What is neither text nor image is given as JSON."""
+    """The result of a server's answer.
+
+    Content that is neither text nor image is given as JSON.
+    """
     parts: list[ResultContent] = [_part(content) for content in answer.content]
     if not parts and answer.structured_content is not None:
         parts = [
