@@ -53,7 +53,7 @@ from gateway.config.routes import Route, RouteLimits
 from gateway.config.settings import (
     Attachments,
     HealthConfig,
-    Limits,
+    LimitsConfig,
     LoggingConfig,
     StoreConfig,
     TerminalConfig,
@@ -125,7 +125,7 @@ TABLES: list[tuple[str, list[type[Section]]]] = [
     ("`[policies.tools]`", [ToolPolicies]),
     ("`[policies.tools.TOOL]`", [ToolPolicy]),
     ("An entry of a tool's `cases`", [ToolCase]),
-    ("`[limits]`", [Limits]),
+    ("`[limits]`", [LimitsConfig]),
     ("`[[budgets]]`", [Budget]),
     ('`[prices]`: `"MODEL" = { ... }`', [Price]),
     ("`[attachments]`", [Attachments]),

@@ -5,10 +5,10 @@ in its entry points, group `parley.adapters`. It exports `Config`, the type of i
 `build(config)`, which makes its Adapter without touching the network. Reading it must be cheap: it
 loads its platform's SDK in `build` at the earliest. It may have
 
-- `check(config, routes)`, which `parley check` asks (see Check),
+- `check(config, routes)`, which `parley check` asks (see SettingsCheck),
 - `simulate(port)`, an async context manager that yields a Simulation, for `parley simulate NAME`,
 - `commands`, a click group that is `parley NAME`. Each of its commands takes `--config`, and has
-  as its context's `obj` a ReadSettings of that config.
+  as its context's `obj` a SettingsReader of that config.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from gateway.client import CommandInfo, Receipt, ThreadInfo
 from gateway.conversation import (
     Attachment,
     Author,
-    Awaiting,
     ConversationKey,
     InboundMessage,
+    MessageAwaitingFiles,
     MissingFile,
-    SaidLately,
+    RecentMessage,
 )
 from gateway.errors import GatewayError
 from gateway.outbox import DeliveryHost
@@ -160,7 +160,7 @@ class AdapterHost(DeliveryHost, Protocol):
         """
         ...
 
-    async def awaited_files(self, platform: str) -> list[Awaiting]:
+    async def awaited_files(self, platform: str) -> list[MessageAwaitingFiles]:
         """The messages from a platform that wait for their files."""
         ...
 
@@ -168,7 +168,7 @@ class AdapterHost(DeliveryHost, Protocol):
         """Those of these dedupe keys whose messages were taken."""
         ...
 
-    async def said_lately(self, platform: str, workspace: str, since: float) -> list[SaidLately]:
+    async def said_lately(self, platform: str, workspace: str, since: float) -> list[RecentMessage]:
         """The newest messages of the threads of a workspace that were used since then."""
         ...
 
@@ -241,7 +241,7 @@ class Adapter(Protocol):
 
 
 @value
-class Checked:
+class CheckResult:
     """What a platform says to its settings: a line about them, and what is wrong, each with what
     to do.
     """
@@ -282,7 +282,7 @@ class WrittenSettings:
     routes: tuple[Route, ...]
 
 
-class ReadSettings(Protocol):
+class SettingsReader(Protocol):
     """Reads the config that a platform's command was given."""
 
     def __call__(self) -> WrittenSettings:
@@ -290,9 +290,9 @@ class ReadSettings(Protocol):
         ...
 
 
-class Check(Protocol):
+class SettingsCheck(Protocol):
     """Tries a platform's settings out without changing anything there."""
 
-    async def __call__(self, config: Any, routes: Sequence[Route]) -> Checked:
+    async def __call__(self, config: Any, routes: Sequence[Route]) -> CheckResult:
         """What is found out; raises nothing for what is the settings' or the platform's fault."""
         ...

@@ -158,7 +158,7 @@ class AwaitedFile:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Awaiting:
+class MessageAwaitingFiles:
     """A message whose turn waits for files that its adapter is to fetch."""
 
     inbox: int
@@ -167,7 +167,7 @@ class Awaiting:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SaidLately:
+class RecentMessage:
     """A message that a platform may have changed since: which one, where it was said, its link."""
 
     key: ConversationKey

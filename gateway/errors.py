@@ -10,10 +10,10 @@ GatewayError
 ├── StoreFull           nothing was taken; the same again works once there is space
 ├── NotFound            no such thread, request or team
 ├── TeamUnusable        the thread's team can't be built, or not from what was saved; /new
-├── Refused             this person may not do this here
+├── AccessDenied        this person may not do this here
 ├── BudgetSpent         a turn may not ask a model again for now; end it and say so
-├── Fenced              somebody else works on the thread now; stop
-└── Closing             the gateway is being shut down, or is not running
+├── LeaseLost           somebody else works on the thread now; stop
+└── GatewayClosed       the gateway is being shut down, or is not running
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class TeamUnusable(GatewayError):
         return str(self)
 
 
-class Refused(GatewayError):
+class AccessDenied(GatewayError):
     """The person may not do this here."""
 
 
@@ -99,14 +99,14 @@ class BudgetSpent(GatewayError):
         self.scope = scope
 
 
-class Fenced(GatewayError):
+class LeaseLost(GatewayError):
     """A turn tried to write although its thread was deleted or claimed anew."""
 
     def __init__(self, thread: str) -> None:
         super().__init__(f"The thread {thread!r} has gone on elsewhere.")
 
 
-class Closing(GatewayError):
+class GatewayClosed(GatewayError):
     """The gateway takes nothing any more, or does not run."""
 
     def __init__(self, text: str = "Parley is shutting down; nothing was taken.") -> None:

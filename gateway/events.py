@@ -152,7 +152,7 @@ class ToolFinished(_Event):
 
 
 @value
-class HandedOff(_Event):
+class WorkHandedOff(_Event):
     """One agent passed the work to another, or `to_people`: then the next message is the answer."""
 
     kind: Literal["handed_off"] = "handed_off"
@@ -292,7 +292,7 @@ SessionEvent: TypeAlias = (
     | Thought
     | ToolStarted
     | ToolFinished
-    | HandedOff
+    | WorkHandedOff
     | InputRequested
     | InputSupported
     | InputReminded

@@ -21,12 +21,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from gateway.access.authority import Access, Denied, OperatorsOnly
+from gateway.access.authority import Access, Denial, OperatorAccess
 from gateway.access.judgement import judge
 from gateway.access.pairing import TypedCode
 from gateway.adapter import Tokens
-from gateway.base.clock import Trust, steadily
-from gateway.base.metrics import Vitals
+from gateway.base.clock import ClockTrust, steadily
+from gateway.base.metrics import Metrics
 from gateway.budgets.ledger import Ledger
 from gateway.client import Answer, CommandInfo, Receipt, RequestInfo, ThreadInfo
 from gateway.content.attachments import MB
@@ -34,30 +34,30 @@ from gateway.conversation import (
     LOCAL_OPERATOR,
     Attachment,
     Author,
-    Awaiting,
     Click,
     ConversationKey,
     InboundMessage,
+    MessageAwaitingFiles,
     MissingFile,
-    SaidLately,
+    RecentMessage,
 )
-from gateway.errors import Closing, GatewayError
+from gateway.errors import GatewayClosed, GatewayError
 from gateway.events import SessionEvent
 from gateway.inbound.commands import command_infos, parse_command
 from gateway.inbound.intake import Intake
 from gateway.outbox import Outbox, PartResult, ThreadActivity
 from gateway.registry import TeamSource
-from gateway.runtime.lifecycle import Life, Parts
-from gateway.runtime.settings import InUse, Limits
+from gateway.runtime.lifecycle import GatewayParts, Lifecycle
+from gateway.runtime.settings import ActiveSettings, Limits
 from gateway.runtime.status import Status
 from gateway.sessions.dispatcher import LocalDispatcher
 from gateway.sessions.event_bus import LocalBus, listening, watch
 from gateway.sessions.human_requests import asking
-from gateway.sessions.lanes import Sessions
-from gateway.store.decisions import Accepted, Stop
+from gateway.sessions.lanes import Lanes
+from gateway.store.decisions import AcceptedMessage, TurnStop
 from gateway.store.ids import new_id
 from gateway.store.protocols import SessionStore
-from gateway.store.records import Person
+from gateway.store.records import PairedPerson
 
 LOG = logging.getLogger("gateway")
 
@@ -67,7 +67,7 @@ class Gateway:
 
     `access` says who may write and answer; without one only operators may. `clock` is the time of
     day; `steady` never jumps, and shows when the clock does. Raises StoreError when it is entered
-    and the store can't be owned; every method raises Closing before and after that.
+    and the store can't be owned; every method raises GatewayClosed before and after that.
     """
 
     def __init__(
@@ -83,12 +83,12 @@ class Gateway:
     ) -> None:
         self._store = store
         self._tokens = tokens
-        self._using = using = InUse(teams, access or OperatorsOnly(), limits or Limits())
+        self._using = using = ActiveSettings(teams, access or OperatorAccess(), limits or Limits())
         self._clock = clock
-        trust = self._trust = Trust(clock, steady)
+        trust = self._trust = ClockTrust(clock, steady)
         self._boot = new_id()
         self._bus = LocalBus()
-        self.vitals = Vitals()
+        self.vitals = Metrics()
         """How it is doing."""
         self._dispatcher = LocalDispatcher(using.limits.parallel_turns, using.limits.crowd_turns)
         self._ledger = Ledger(
@@ -100,7 +100,7 @@ class Gateway:
             vitals=self.vitals,
             zone=using.limits.timezone,
         )
-        self._sessions = Sessions(
+        self._sessions = Lanes(
             store,
             self._bus,
             teams,
@@ -110,7 +110,7 @@ class Gateway:
             terms=using.terms(trust.now),
             dispatcher=self._dispatcher,
         )
-        parts = Parts(
+        parts = GatewayParts(
             store=store,
             bus=self._bus,
             dispatcher=self._dispatcher,
@@ -119,7 +119,7 @@ class Gateway:
             trust=trust,
             clock=clock,
         )
-        self._life = Life(parts, boot=self._boot)
+        self._life = Lifecycle(parts, boot=self._boot)
         self._intake = Intake(parts, life=self._life, ledger=self._ledger, vitals=self.vitals)
         self._stack = AsyncExitStack()
         self._work = AsyncExitStack()
@@ -178,7 +178,7 @@ class Gateway:
         those included who were let in by a code, and `accept` need not ask again.
         """
         judged = judge(message, self._using.access)
-        if isinstance(judged.verdict, Denied) and judged.verdict.once_paired is not None:
+        if isinstance(judged.verdict, Denial) and judged.verdict.once_paired is not None:
             people = await self._store.people()
             paired = any(person.id == message.author.id for person in people)
             judged = replace(judged, may_write=paired)
@@ -269,18 +269,18 @@ class Gateway:
         self.check_open()
         await self._intake.bring_files(inbox, files, missing)
 
-    async def awaited_files(self, platform: str) -> list[Awaiting]:
+    async def awaited_files(self, platform: str) -> list[MessageAwaitingFiles]:
         """The messages from a platform that wait for their files."""
         return await self._store.awaiting(platform)
 
-    async def _accept(self, message: InboundMessage) -> Accepted:
+    async def _accept(self, message: InboundMessage) -> AcceptedMessage:
         self.check_open()
         return await self._intake.accept(message)
 
     def check_open(self) -> None:
-        """Raises Closing unless it was entered and does not end."""
+        """Raises GatewayClosed unless it was entered and does not end."""
         if not self._open:
-            raise Closing
+            raise GatewayClosed
 
     async def answer(
         self,
@@ -313,7 +313,7 @@ class Gateway:
                 key=ConversationKey.local(thread), author=author, thread=thread, text="/stop"
             )
         )
-        return isinstance(accepted.decision, Stop)
+        return isinstance(accepted.decision, TurnStop)
 
     async def withdraw(self, thread: str, inbox: int) -> str | None:
         """Take a waiting message back and return its text; None if it no longer waits."""
@@ -326,7 +326,7 @@ class Gateway:
         self._dispatcher.hasten(thread)
         return text
 
-    async def pair(self, code: str) -> Person | None:
+    async def pair(self, code: str) -> PairedPerson | None:
         """Let in the person who was told this code; None if it is wrong, used or late."""
         self.check_open()
         return await self._store.redeem(TypedCode(code=code))
@@ -359,7 +359,7 @@ class Gateway:
         threads = await self._store.threads(limit=limit)
         return [thread.key for thread in threads if thread.key.platform == platform]
 
-    async def said_lately(self, platform: str, workspace: str, since: float) -> list[SaidLately]:
+    async def said_lately(self, platform: str, workspace: str, since: float) -> list[RecentMessage]:
         """The newest messages of the threads of a workspace that were used since then."""
         return await self._store.said_lately(platform, workspace, since)
 
@@ -517,7 +517,7 @@ class Gateway:
         )
 
 
-def _receipt(accepted: Accepted) -> Receipt:
+def _receipt(accepted: AcceptedMessage) -> Receipt:
     outcome = accepted.outcome
     if outcome == "queued" and not accepted.busy:
         outcome = "turn"

@@ -15,14 +15,14 @@ from gateway.values import value
 from teams.base import Team, ToolCall
 from teams.models import ChatCompletionClient
 
-Close: TypeAlias = Callable[[], Awaitable[None]]
+Closer: TypeAlias = Callable[[], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
 class Holdings:
     """`closes` release all that a team holds; one that `acts` may do more than ask models."""
 
-    closes: tuple[Close, ...] = ()
+    closes: tuple[Closer, ...] = ()
     acts: bool = False
 
 

@@ -34,7 +34,7 @@ class RateLimited(GatewayError):
         self.retry_after = retry_after
 
 
-class Rejected(GatewayError):
+class CallRejected(GatewayError):
     """The platform did not take it and never will; the text says why, to the operator.
 
     `gone`: nothing can be written at this place any more (archived, deleted, not permitted).
@@ -45,15 +45,15 @@ class Rejected(GatewayError):
         self.gone = gone
 
 
-class Unreachable(GatewayError):
+class PlatformUnreachable(GatewayError):
     """The platform did not take it: it could not be reached, or failed. A further try may help."""
 
 
-class Unclear(GatewayError):
+class OutcomeUnknown(GatewayError):
     """Nobody knows whether the platform took it: look it up before it is sent again."""
 
 
-class NoMoreText(GatewayError):
+class MessageFull(GatewayError):
     """The message takes no further text and shows `shown`: what follows needs a new message."""
 
     def __init__(self, shown: str) -> None:
@@ -185,9 +185,9 @@ class TextLimits:
 class TextSurface(Protocol):
     """A platform as the gateway writes to it.
 
-    `post` and `edit` may raise RateLimited, Rejected, Unreachable, Unclear and AuthError, `edit`
-    also NoMoreText and MessageGone. They bound their own time, and they never try again on their
-    own where that could show something twice.
+    `post` and `edit` may raise RateLimited, CallRejected, PlatformUnreachable, OutcomeUnknown and
+    AuthError, `edit` also MessageFull and MessageGone. They bound their own time, and they
+    never try again on their own where that could show something twice.
     """
 
     @property
@@ -219,7 +219,7 @@ class TextSurface(Protocol):
 
 
 @runtime_checkable
-class Edits(Protocol):
+class EditSurface(Protocol):
     """A surface whose messages can be changed."""
 
     async def edit(self, place: Place, message: str, part: Part) -> None:
@@ -228,20 +228,20 @@ class Edits(Protocol):
 
 
 @runtime_checkable
-class Finds(Protocol):
+class LookupSurface(Protocol):
     """A surface that can tell whether something was posted."""
 
     async def find(self, place: Place, key: str, since: float) -> str | None:
         """The id of the message that was posted with this key at or after a time (seconds since the
         epoch); None if there is none.
 
-        Raises Unclear where that can't be known (any more).
+        Raises OutcomeUnknown where that can't be known (any more).
         """
         ...
 
 
 @runtime_checkable
-class Paces(Protocol):
+class PacedSurface(Protocol):
     """A surface whose calls are scarce."""
 
     async def ready(self, place: Place, use: Use) -> None:
@@ -253,7 +253,7 @@ class Paces(Protocol):
 
 
 @runtime_checkable
-class ShowsBusy(Protocol):
+class BusySurface(Protocol):
     """A surface that can show that the team works."""
 
     async def busy(self, place: Place, state: BusyState) -> None:
@@ -265,7 +265,7 @@ class ShowsBusy(Protocol):
 
 
 @runtime_checkable
-class Renames(Protocol):
+class RenameSurface(Protocol):
     """A surface whose threads have titles."""
 
     async def rename(self, place: Place, title: str) -> None:

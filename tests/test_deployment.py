@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from gateway.base.exit_codes import ExitCode
 from gateway.base.paths import find_config, store_folder
 from gateway.cli import main
-from gateway.config.settings import HealthConfig, Limits
+from gateway.config.settings import HealthConfig, LimitsConfig
 
 ROOT = Path(__file__).parents[1]
 
@@ -92,7 +92,7 @@ def test_the_service_runs_reloads_and_ends_as_the_command_says(monkeypatch):
     assert str(find_config()) == "/etc/parley/config.toml"
     assert store_folder() == Path("/var/lib") / unit["StateDirectory"]
     assert unit["User"] != "root"
-    assert int(unit["TimeoutStopSec"]) > Limits().shutdown_seconds
+    assert int(unit["TimeoutStopSec"]) > LimitsConfig().shutdown_seconds
     assert unit["KillMode"] == "mixed"  # as `docker stop`: the process alone is told to end
     assert unit["ExecReload"].split()[1] == "-HUP"
     assert int(unit["RestartPreventExitStatus"]) == ExitCode.USAGE

@@ -10,7 +10,7 @@ from adapters.discord.config import Config
 if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
 
-    from gateway.adapter import Adapter, Checked, Simulation
+    from gateway.adapter import Adapter, CheckResult, Simulation
     from gateway.config.routes import Route
 
 __all__ = ["Config", "build", "check", "simulate"]
@@ -23,7 +23,7 @@ def build(config: Config) -> Adapter:
     return DiscordAdapter(config)
 
 
-async def check(config: Config, routes: Sequence[Route]) -> Checked:
+async def check(config: Config, routes: Sequence[Route]) -> CheckResult:
     """What `parley check` has to say about these settings."""
     from adapters.discord.settings_check import check  # it loads what it asks Discord with
 

@@ -31,7 +31,7 @@ from adapters.discord.state import PLATFORM
 from gateway.adapter import AuthError
 from gateway.delivery.service import delivering
 from gateway.errors import GatewayError
-from gateway.surface import RateLimited, Rejected, Unreachable
+from gateway.surface import CallRejected, PlatformUnreachable, RateLimited
 
 if TYPE_CHECKING:
     from adapters.discord.config import Config
@@ -81,7 +81,7 @@ async def _sign_in(rest: Rest, config: Config) -> tuple[Me, int]:
             application = await rest.call("GET", "/oauth2/applications/@me")
             shards = config.shards or (await rest.call("GET", "/gateway/bot"))["shards"]
             return Me(user=str(user["id"]), application=str(application["id"])), int(shards)
-        except (Unreachable, RateLimited, Rejected) as error:
+        except (PlatformUnreachable, RateLimited, CallRejected) as error:
             LOG.warning("Discord can't be asked who the bot is: %s", error)
         await asyncio.sleep(wait)
         wait = min(wait * 2, LONGEST_WAIT)
@@ -198,7 +198,7 @@ class _Bot:
                 await sync(self._rest, self._host, self._me.application, wanted)
             except AuthError:
                 raise
-            except Rejected as error:
+            except CallRejected as error:
                 LOG.error("Discord does not take the commands: %s", error)  # noqa: TRY400 (the text says it all)
                 return
             except GatewayError as error:

@@ -9,7 +9,7 @@ from typing import Any
 from adapters.discord.config import Config
 from adapters.discord.connection.rest import Refused, Rest
 from adapters.discord.state import PLATFORM
-from gateway.adapter import Checked
+from gateway.adapter import CheckResult
 from gateway.config.routes import ANYWHERE, Route
 from gateway.errors import GatewayError
 
@@ -53,7 +53,7 @@ def invite_link(config: Config, application: str) -> str:
     )
 
 
-async def check(config: Config, routes: Sequence[Route]) -> Checked:
+async def check(config: Config, routes: Sequence[Route]) -> CheckResult:
     """Sign in, and look at each place that a route names."""
     mine = [route for route in routes if route.adapter == PLATFORM]
     try:
@@ -65,12 +65,12 @@ async def check(config: Config, routes: Sequence[Route]) -> Checked:
             for route in mine:
                 problems += await looking.at(route)
     except GatewayError as error:
-        return Checked(text="", problems=(str(error),))
+        return CheckResult(text="", problems=(str(error),))
     link = invite_link(config, str(application["id"]))
     if problems:
         problems.append(f"the bot is let in, or allowed more, at {link}")
     text = f"{user['username']} ({user['id']}); let it in at {link}"
-    return Checked(text=text, problems=tuple(dict.fromkeys(problems)))
+    return CheckResult(text=text, problems=tuple(dict.fromkeys(problems)))
 
 
 def _intents(config: Config, application: Payload) -> list[str]:

@@ -11,7 +11,7 @@ from adapters.slack.config import Config
 if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
 
-    from gateway.adapter import Adapter, Checked, Simulation
+    from gateway.adapter import Adapter, CheckResult, Simulation
     from gateway.config.routes import Route
 
 __all__ = ["Config", "build", "check", "commands", "simulate"]
@@ -24,7 +24,7 @@ def build(config: Config) -> Adapter:
     return SlackAdapter(config)
 
 
-async def check(config: Config, routes: Sequence[Route]) -> Checked:
+async def check(config: Config, routes: Sequence[Route]) -> CheckResult:
     """What `parley check` has to say about these settings."""
     from adapters.slack.settings_check import check  # it loads the SDK
 

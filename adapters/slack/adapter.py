@@ -33,7 +33,7 @@ from adapters.slack.outbound.surface import SlackSurface
 from gateway.adapter import AdapterHost, AuthError
 from gateway.delivery.service import delivering
 from gateway.errors import GatewayError, causes
-from gateway.surface import Unreachable
+from gateway.surface import PlatformUnreachable
 
 LOG = logging.getLogger("adapters.slack")
 
@@ -92,7 +92,7 @@ class SlackAdapter:
         while True:
             try:
                 return await stack.enter_async_context(SlackClients(self._config, installs))
-            except Unreachable as error:
+            except PlatformUnreachable as error:
                 failures += 1
                 wait = min(LONGEST_WAIT, FIRST_WAIT * 2 ** (failures - 1))
                 LOG.warning("%s Trying again.", error)

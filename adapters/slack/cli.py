@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from gateway.adapter import ReadSettings
+    from gateway.adapter import SettingsReader
 
 
 @click.group("slack")
@@ -19,7 +19,7 @@ def commands() -> None:
 @click.option("--name", default="Parley", show_default=True, help="What the bot is called.")
 @click.option("--description", default="", help="What people read about it.")
 @click.pass_obj
-def manifest(read: ReadSettings, name: str, description: str) -> None:
+def manifest(read: SettingsReader, name: str, description: str) -> None:
     """Print the app's manifest, for exactly what the config uses.
 
     Paste it at https://api.slack.com/apps under "Create New App", "From a manifest". It needs no

@@ -12,14 +12,14 @@ from adapters.slack.config import PLATFORM, Config
 from adapters.slack.connection.clients import SlackClients
 from adapters.slack.connection.workspace import Workspace, code_of
 from adapters.slack.manifest import REASONS, events_of, scopes_of
-from gateway.adapter import Checked
+from gateway.adapter import CheckResult
 from gateway.config.routes import Route
 from gateway.errors import GatewayError
 
 SECONDS = 15.0
 
 
-async def check(config: Config, routes: Sequence[Route]) -> Checked:
+async def check(config: Config, routes: Sequence[Route]) -> CheckResult:
     """Sign in with every token and compare what it may do with what the config uses."""
     mine = [route for route in routes if route.adapter == PLATFORM]
     problems: list[str] = []
@@ -36,7 +36,7 @@ async def check(config: Config, routes: Sequence[Route]) -> Checked:
         problems.append(str(error))
     where = ", ".join(about) or "installs by others"
     events = ", ".join(events_of(config))
-    return Checked(
+    return CheckResult(
         text=f"{where}; Slack does not tell an app its events, they must be {events}",
         problems=tuple(problems),
     )

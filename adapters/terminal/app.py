@@ -111,9 +111,9 @@ class ChatApp(App[int]):
 
     def _is_worth_retrying(self, error: Exception) -> bool:
         """Whether another try helps: the thread is on screen, and a store changes its owner."""
-        from gateway.errors import Closing, StoreInUse
+        from gateway.errors import GatewayClosed, StoreInUse
 
-        return self._shown and isinstance(error, Closing | StoreInUse)
+        return self._shown and isinstance(error, GatewayClosed | StoreInUse)
 
     def fail(self, error: Exception) -> None:
         """Leave with what happened as a sentence, and the exit code that belongs to it."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, cast
 from adapters.terminal.model import ThreadModel
 from adapters.terminal.text import one_line
 from gateway.client import Answer, ThreadInfo
-from gateway.errors import Closing, GatewayError, NotFound
+from gateway.errors import GatewayClosed, GatewayError, NotFound
 from gateway.render.sanitize import sanitize
 
 if TYPE_CHECKING:
@@ -97,10 +97,10 @@ class Conversation:
         while thread is not None:
             try:
                 await self._receive_events(thread.id, model)
-            except (Closing, NotFound) as error:
+            except (GatewayClosed, NotFound) as error:
                 self.trouble = sanitize(str(error))
                 self._changed()
-                if isinstance(error, Closing):
+                if isinstance(error, GatewayClosed):
                     self._lost()
                 return
             except GatewayError as error:
@@ -144,7 +144,7 @@ class Conversation:
         try:
             async with self._sending:
                 return await self._send(text)
-        except Closing as error:
+        except GatewayClosed as error:
             self.trouble = sanitize(str(error))
             self._lost()
             raise

@@ -29,7 +29,6 @@ from adapters.terminal.stream_sanitizer import StreamSanitizer
 from adapters.terminal.text import one_line, one_line_arguments, pretty_arguments
 from gateway.events import (
     FileMade,
-    HandedOff,
     HumanText,
     InputReminded,
     InputRequested,
@@ -50,6 +49,7 @@ from gateway.events import (
     TurnFinished,
     TurnStarted,
     Usage,
+    WorkHandedOff,
 )
 from gateway.render.sanitize import sanitize, visible
 
@@ -145,7 +145,7 @@ class ThreadModel:
                 self._apply_to_thread(event)
             case TurnStarted() | TurnFinished() | SpeakerStarted():
                 self._apply_to_turn(event)
-            case TextDelta() | MessageFinished() | Thought() | HandedOff():
+            case TextDelta() | MessageFinished() | Thought() | WorkHandedOff():
                 self._apply_message(event)
             case ToolStarted() | ToolFinished():
                 self._apply_tool_call(event)
@@ -228,7 +228,7 @@ class ThreadModel:
         text = event.outcome if reason in ("", event.outcome) else f"{event.outcome}: {reason}"
         self._seal(NoticeItem(key=f"end-{event.seq}", text=text, level=level))
 
-    def _apply_message(self, event: TextDelta | MessageFinished | Thought | HandedOff) -> None:
+    def _apply_message(self, event: TextDelta | MessageFinished | Thought | WorkHandedOff) -> None:
         agent = self._add_agent(event.agent)
         match event:
             case TextDelta():
@@ -244,7 +244,7 @@ class ThreadModel:
                 self._seal(
                     ThoughtItem(key=f"thought-{event.seq}", agent=agent.agent, text=sanitize(text))
                 )
-            case HandedOff(target=target, text=text):
+            case WorkHandedOff(target=target, text=text):
                 agent.doing = ""
                 said_by_default = USUAL_HANDOFF.format(target=target)
                 self._seal(

@@ -12,14 +12,14 @@ from typing import Protocol, TypeAlias
 
 from gateway.access.operators import Operators
 from gateway.config.routes import ANYWHERE, MEMBERS, Route
-from gateway.config.settings import Limits
+from gateway.config.settings import LimitsConfig
 from gateway.conversation import LOCAL, LOCAL_OPERATOR, Author, ConversationKey, InboundMessage
 from gateway.store.decisions import PersonLimits
 from gateway.values import value
 
 
 @value
-class Allowed:
+class Admission:
     """The author may write there. `team` ("": the default one) and `mode` are for a new thread;
     `may_set_mode`: they may give it another, as operators may anyway.
     """
@@ -31,15 +31,15 @@ class Allowed:
 
 
 @value
-class Denied:
+class Denial:
     """The author may not. `once_paired` is what holds if an operator has let them in by a code;
     None where there are no codes.
     """
 
-    once_paired: Allowed | None = None
+    once_paired: Admission | None = None
 
 
-Verdict: TypeAlias = Allowed | Denied
+Verdict: TypeAlias = Admission | Denial
 
 
 class Access(Protocol):
@@ -85,7 +85,7 @@ class Access(Protocol):
         ...
 
 
-class OperatorsOnly:
+class OperatorAccess:
     """Nobody but the operators: what holds where nothing else is configured."""
 
     def __init__(self, operators: Collection[str] = ()) -> None:
@@ -108,7 +108,7 @@ class OperatorsOnly:
 
     def judge(self, message: InboundMessage) -> Verdict:
         """Whether the author is an operator."""
-        return Allowed() if self._operators.include(message.author) else Denied()
+        return Admission() if self._operators.include(message.author) else Denial()
 
     def addressed(
         self,
@@ -128,7 +128,7 @@ class OperatorsOnly:
         return ()
 
 
-class RoutedAccess(OperatorsOnly):
+class RoutedAccess(OperatorAccess):
     """The operators, and whom the routes let in. `limits` are those of routes without their own,
     `groups` what else depends on groups or roles, `approvals` the channels to which approvals are
     copied.
@@ -138,7 +138,7 @@ class RoutedAccess(OperatorsOnly):
         self,
         routes: Sequence[Route],
         operators: Collection[str] = (),
-        limits: Limits | None = None,
+        limits: LimitsConfig | None = None,
         *,
         live_links: Collection[str] = (),
         groups: Collection[str] = (),
@@ -146,7 +146,7 @@ class RoutedAccess(OperatorsOnly):
     ) -> None:
         super().__init__(operators)
         self._routes = tuple(routes)
-        self._limits = limits or Limits()
+        self._limits = limits or LimitsConfig()
         self._live_links = frozenset(host.lower() for host in live_links)
         self._approval_places = tuple(map(_channel, approvals))
         named = (group for route in self._routes for group in (*route.roles, *route.groups))
@@ -197,24 +197,24 @@ class RoutedAccess(OperatorsOnly):
         if self._operators.include(author):
             mine = next((route for route in there if _lets_in(route, author)), None)
             route = mine or next(iter(there), None)
-            return Allowed(team=route.team, mode=route.mode) if route else Allowed()
+            return Admission(team=route.team, mode=route.mode) if route else Admission()
         if message.key.is_local or author.id.partition(":")[0] == LOCAL:
-            return Denied()
+            return Denial()
         for route in there:
             if _lets_in(route, author):
                 return self._allowed(route)
         pairing = next((route for route in there if route.pairing), None)
         if pairing is None or not message.direct or author.kind == "bot":
-            return Denied()
-        return Denied(once_paired=self._allowed(pairing))
+            return Denial()
+        return Denial(once_paired=self._allowed(pairing))
 
-    def _allowed(self, route: Route) -> Allowed:
+    def _allowed(self, route: Route) -> Admission:
         own, general = route.limits, self._limits
         limits = PersonLimits(
             parallel=own.parallel_turns or general.person_parallel_turns,
             turns=own.turns or general.person_turns,
         )
-        return Allowed(
+        return Admission(
             team=route.team, mode=route.mode, limits=limits, may_set_mode=route.change_mode
         )
 

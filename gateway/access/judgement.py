@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gateway.access.authority import Access, Allowed, Verdict
+from gateway.access.authority import Access, Admission, Verdict
 from gateway.conversation import Author, ConversationKey, InboundMessage
 from gateway.values import value
 
@@ -38,7 +38,7 @@ def judge(message: InboundMessage, access: Access) -> Judgement:
         key=message.key,
         author=message.author,
         direct=message.direct,
-        may_write=isinstance(verdict, Allowed),
+        may_write=isinstance(verdict, Admission),
     )
 
 

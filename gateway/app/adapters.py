@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from pydantic import create_model
 
-from gateway.adapter import Adapter, Check
+from gateway.adapter import Adapter, SettingsCheck
 from gateway.app.find_adapters import AdapterError, find_adapter
 from gateway.config.problems import Problem
 from gateway.config.table import Section
@@ -24,7 +24,7 @@ class AdapterSettings:
     name: str
     config: Section
     build: Callable[[Any], Adapter]
-    check: Check | None = None
+    check: SettingsCheck | None = None
 
     def adapter(self) -> Adapter:
         """A new adapter with these settings."""
@@ -64,7 +64,7 @@ def read_adapters(
 class _Platform:
     kind: type[Section]
     build: Callable[[Any], Adapter]
-    check: Check | None
+    check: SettingsCheck | None
 
 
 def _resolve(name: str) -> _Platform:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from gateway.adapter import Check, Checked
+from gateway.adapter import CheckResult, SettingsCheck
 from gateway.app.assemble import store_of, team_factory
 from gateway.app.load import LoadedConfig
 from gateway.base.paths import store_folder
@@ -67,13 +67,15 @@ async def check_config(loaded: LoadedConfig, *, offline: bool) -> list[Finding]:
     return findings
 
 
-async def _asked(name: str, check: Check, config: Section, loaded: LoadedConfig) -> list[Finding]:
+async def _asked(
+    name: str, check: SettingsCheck, config: Section, loaded: LoadedConfig
+) -> list[Finding]:
     """What a chat platform says: a finding for each problem, or one that there is none."""
     try:
         async with asyncio.timeout(PROBE_SECONDS):
             checked = await check(config, loaded.config.routes)
     except TimeoutError:
-        checked = Checked(text="", problems=(f"no answer within {PROBE_SECONDS:.0f} seconds",))
+        checked = CheckResult(text="", problems=(f"no answer within {PROBE_SECONDS:.0f} seconds",))
     if not checked.problems:
         return [Finding(kind="chat", name=name, good=True, text=checked.text)]
     return [Finding(kind="chat", name=name, good=False, text=text) for text in checked.problems]

@@ -9,7 +9,6 @@ from typing import Any
 from gateway.base.calendar import local_time
 from gateway.client import ThreadInfo
 from gateway.events import (
-    HandedOff,
     HumanText,
     InputRequested,
     InputResolved,
@@ -22,6 +21,7 @@ from gateway.events import (
     ToolStarted,
     TurnFinished,
     TurnStarted,
+    WorkHandedOff,
     dump_event,
 )
 from gateway.render.sanitize import sanitize
@@ -70,7 +70,7 @@ def _line(event: SessionEvent) -> str:
     match event:
         case ToolStarted():
             line = f"{event.agent} uses {event.tool}: {_one_line(event.arguments)}"
-        case HandedOff():
+        case WorkHandedOff():
             line = f"{event.agent} hands off to {event.target}"
         case InputRequested():
             line = f"{event.agent or 'the team'} asks: {event.prompt}"

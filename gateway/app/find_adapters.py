@@ -27,7 +27,7 @@ class AdapterError(GatewayError):
     exit_code = ExitCode.USAGE
 
 
-class NoAdapter(AdapterError):
+class AdapterNotFound(AdapterError):
     """There is no adapter of that name."""
 
 
@@ -41,7 +41,8 @@ def adapter_names() -> list[str]:
 def find_adapter(name: str) -> Any:
     """The module of the adapter, or what its entry point names instead of one.
 
-    Raises NoAdapter, or AdapterError for one that can't be imported or that there are several of.
+    Raises AdapterNotFound, or AdapterError for one that can't be imported or that there are
+    several of.
     """
     points = list(entry_points(group=GROUP, name=name)) if _is_name(name) else []
     own = _own(name) if _is_name(name) else None
@@ -54,7 +55,7 @@ def find_adapter(name: str) -> Any:
         return own
     if not points:
         hint = did_you_mean(name, adapter_names())
-        raise NoAdapter(f"there is no chat platform {name!r}; {hint}".rstrip("; "))
+        raise AdapterNotFound(f"there is no chat platform {name!r}; {hint}".rstrip("; "))
     if len(points) > 1:
         raise AdapterError(f"there are several adapters {name!r}: of {_origins(points)}")
     return _load(points[0])

@@ -11,10 +11,10 @@ from gateway.access.pairing import TypedCode
 from gateway.app.threads import age
 from gateway.base.calendar import local_time
 from gateway.control.socket_client import SocketClient
-from gateway.errors import Closing, GatewayError
+from gateway.errors import GatewayClosed, GatewayError
 from gateway.render.sanitize import sanitize
 from gateway.store.protocols import SessionReader
-from gateway.store.records import Counts, Person
+from gateway.store.records import Counts, PairedPerson
 from gateway.store.sqlite.store import SqliteStore
 
 
@@ -22,14 +22,17 @@ async def delete_person(store: SqliteStore, person: str) -> list[str]:
     """Remove whatever is known of a person, with all threads they had a part in; their ids."""
     try:
         owner = await SocketClient.connect(store.folder)
-    except Closing:
+    except GatewayClosed:
         async with store.own():
             return await store.delete_person(person)
     return await owner.delete_person(person)
 
 
 async def reload(store: SqliteStore, *, dry_run: bool) -> str:
-    """Let the store's owner read its config anew; what differs. Raises Closing if none runs."""
+    """Let the store's owner read its config anew; what differs.
+
+    Raises GatewayClosed if none runs.
+    """
     return await (await SocketClient.connect(store.folder)).reload(dry_run=dry_run)
 
 
@@ -44,7 +47,7 @@ async def backup(store: SqliteStore, path: Path) -> None:
     """
     try:
         owner = await SocketClient.connect(store.folder)
-    except Closing:
+    except GatewayClosed:
         await store.backup(path)
     else:
         await owner.backup(path)
@@ -58,7 +61,7 @@ async def restore(store: SqliteStore, path: Path) -> str:
     """
     try:
         owner = await SocketClient.connect(store.folder)
-    except Closing:
+    except GatewayClosed:
         await store.stage(path)
         await store.restore()
         return f"The store before it, if there was one, is kept as {store.kept}."
@@ -76,17 +79,17 @@ async def restore(store: SqliteStore, path: Path) -> str:
 
 async def _begun_anew(store: SqliteStore, boot: str) -> None:
     while True:
-        with suppress(Closing):
+        with suppress(GatewayClosed):
             if (await SocketClient.connect(store.folder)).boot != boot:
                 return
         await asyncio.sleep(0.1)
 
 
-async def pair(store: SqliteStore, code: str) -> Person | None:
+async def pair(store: SqliteStore, code: str) -> PairedPerson | None:
     """Let in the person who was told this code; None if it is wrong, used or late."""
     try:
         owner = await SocketClient.connect(store.folder)
-    except Closing:
+    except GatewayClosed:
         async with store.own():
             return await store.redeem(TypedCode(code=code))
     return await owner.pair(code)
@@ -96,7 +99,7 @@ async def unpair(store: SqliteStore, person: str) -> bool:
     """Shut somebody out again who was let in with a code; False if they were not."""
     try:
         owner = await SocketClient.connect(store.folder)
-    except Closing:
+    except GatewayClosed:
         async with store.own():
             return await store.unpair(person)
     return await owner.unpair(person)
@@ -108,12 +111,12 @@ async def people_table(store: SessionReader) -> str:
     return "\n".join(map(_person, people)) or "Nobody was let in with a code."
 
 
-def let_in(person: Person) -> str:
+def let_in(person: PairedPerson) -> str:
     """Who may write from now on."""
     return f"{_person(person)} may write to the teams now."
 
 
-def _person(person: Person) -> str:
+def _person(person: PairedPerson) -> str:
     return " ".join(sanitize(f"{person.id}  {person.name}").split())
 
 
@@ -123,7 +126,7 @@ async def owner_status(store: SqliteStore, zone: str = "") -> tuple[bool, str]:
     """
     try:
         status = await (await SocketClient.connect(store.folder)).status()
-    except Closing:
+    except GatewayClosed:
         return False, f"Parley is not running.\n{_counts(await store.counts())}"
     since = local_time(status.since, zone)
     remarks = "".join(f"\n{said} ({age(ago)})" for said, ago in status.remarks.items())

@@ -12,9 +12,8 @@ from gateway.app.ask import Asker, question
 from gateway.app.run_output import Output
 from gateway.base.exit_codes import ExitCode
 from gateway.client import Client, Receipt, ThreadInfo
-from gateway.errors import Closing, GatewayError, NotFound
+from gateway.errors import GatewayClosed, GatewayError, NotFound
 from gateway.events import (
-    HandedOff,
     InputRequested,
     InputResolved,
     MessageJoined,
@@ -23,6 +22,7 @@ from gateway.events import (
     SpeakerStarted,
     TurnFinished,
     TurnStarted,
+    WorkHandedOff,
 )
 from gateway.render.sanitize import sanitize
 
@@ -93,7 +93,7 @@ class _Run:
     where_to_answer: str
     open: dict[str, InputRequested] = field(default_factory=dict)
     answered: set[str] = field(default_factory=set)
-    handed: HandedOff | None = None
+    handed: WorkHandedOff | None = None
     """The team's last word, by which it handed the work to people."""
     told: bool = False
     """Whether `err` says already what went wrong."""
@@ -139,7 +139,7 @@ class _Run:
                         self.output.pause()
                         if not await self._ask():
                             return ExitCode.WAITING
-                    case HandedOff(to_people=True):
+                    case WorkHandedOff(to_people=True):
                         self.handed = event
                     case SpeakerStarted():
                         self.handed = None
@@ -153,7 +153,7 @@ class _Run:
                         return self._end(event)
                     case _:
                         pass
-        raise Closing("The gateway ended before the answer was complete.")
+        raise GatewayClosed("The gateway ended before the answer was complete.")
 
     def _events(self, after: int) -> AsyncGenerator[SessionEvent]:
         events = self.client.events(self.thread.id, after=after)
@@ -185,7 +185,7 @@ class _Run:
                 self._say(f"parley: {refused}")
         return True
 
-    async def _give_back(self, handed: HandedOff) -> Receipt | None:
+    async def _give_back(self, handed: WorkHandedOff) -> Receipt | None:
         """Send what a person says to a hand-off; None if nobody says anything."""
         self.handed = None
         asked = InputRequested(

@@ -47,14 +47,14 @@ NOW = 3.0
 """Seconds that a process has to end once it was told twice."""
 
 
-class NotServable(GatewayError):
+class ServeError(GatewayError):
     """The config is right, but it can't be served as it is; the text says what to add."""
 
     exit_code = ExitCode.USAGE
 
 
 def serve_config(loaded: LoadedConfig) -> ExitCode:
-    """Serve until a signal says to end. Raises NotServable, StoreError and WrongKey before it
+    """Serve until a signal says to end. Raises ServeError, StoreError and WrongKey before it
     begins.
     """
     check_servable(loaded)
@@ -83,17 +83,17 @@ def _as_it_is_now(loaded: LoadedConfig) -> LoadedConfig:
 
 
 def check_servable(loaded: LoadedConfig) -> None:
-    """Raises NotServable for a config without a platform, or with one that nobody may reach."""
+    """Raises ServeError for a config without a platform, or with one that nobody may reach."""
     config = loaded.config
     if not loaded.adapters:
-        raise NotServable(
+        raise ServeError(
             "there is nothing to serve: the config names no chat platform. "
             "`parley chat` talks to the teams in the terminal."
         )
     routed = {route.adapter for route in config.routes}
     for name in loaded.adapters:
         if name not in routed:
-            raise NotServable(
+            raise ServeError(
                 f"nobody could write to the teams on {name!r}: it has no route. For example:\n\n"
                 f"{_example(name, config)}"
             )
@@ -111,13 +111,13 @@ def _example(adapter: str, config: Config) -> str:
 
 
 async def check_teams(config: Config, teams: TeamFactory) -> None:
-    """Build every team that a route leads to. Raises NotServable for one that threads would share
+    """Build every team that a route leads to. Raises ServeError for one that threads would share
     something of, or that would run people's code on this machine.
     """
     for name in dict.fromkeys(config.team_name(route.team) for route in config.routes):
         team, _ = await build_twice(teams, name)
         if not config.policies.local_code and (where := local_executors(team)):
-            raise NotServable(
+            raise ServeError(
                 f"the team {name!r} executes code on this machine itself ({', '.join(where)}), and "
                 "other people can reach it. Let it use a container, or set local_code = true in "
                 "[policies]."

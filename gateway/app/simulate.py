@@ -15,7 +15,7 @@ from typing import Any, TypeAlias, cast
 
 from gateway.adapter import Simulation
 from gateway.app.assemble import begin_log
-from gateway.app.find_adapters import NoAdapter, adapter_names, find_adapter
+from gateway.app.find_adapters import AdapterNotFound, adapter_names, find_adapter
 from gateway.app.load import LoadedConfig, load_config
 from gateway.app.serve import run_adapters, served
 from gateway.base.exit_codes import ExitCode
@@ -25,13 +25,13 @@ from gateway.errors import GatewayError
 from gateway.store.sqlite.store import temporary_store
 
 
-class NoSimulator(GatewayError):
+class SimulatorNotFound(GatewayError):
     """There is nothing of that name to simulate."""
 
     exit_code = ExitCode.USAGE
 
 
-Simulate: TypeAlias = Callable[[int], AbstractAsyncContextManager[Simulation]]
+SimulationStart: TypeAlias = Callable[[int], AbstractAsyncContextManager[Simulation]]
 
 
 async def simulate(
@@ -40,7 +40,7 @@ async def simulate(
     """Run a simulated platform, and the teams of a config in it unless it is to be `alone`.
 
     The default team answers in direct messages and in the channel "general", each other team in a
-    channel of its name. The threads are gone in the end. Raises NoSimulator and ConfigError.
+    channel of its name. The threads are gone in the end. Raises SimulatorNotFound and ConfigError.
     """
     start = _find(name)
     async with AsyncExitStack() as stack:
@@ -64,19 +64,19 @@ async def simulate(
             raise GatewayError(f"{name} is not served any more; the log says why.")
 
 
-def _find(name: str) -> Simulate:
+def _find(name: str) -> SimulationStart:
     found = _simulator(name)
     if found is None:
         simulated = [each for each in adapter_names() if _simulator(each) is not None]
         hint = did_you_mean(name, simulated) or f"there is {', '.join(simulated)}"
-        raise NoSimulator(f"there is no simulator of {name!r}; {hint}")
+        raise SimulatorNotFound(f"there is no simulator of {name!r}; {hint}")
     return found
 
 
-def _simulator(name: str) -> Simulate | None:
+def _simulator(name: str) -> SimulationStart | None:
     try:
-        return cast("Simulate | None", getattr(find_adapter(name), "simulate", None))
-    except NoAdapter:
+        return cast("SimulationStart | None", getattr(find_adapter(name), "simulate", None))
+    except AdapterNotFound:
         return None
 
 

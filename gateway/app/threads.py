@@ -7,17 +7,17 @@ import time
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import suppress
 
-from gateway.access.authority import OperatorsOnly
+from gateway.access.authority import OperatorAccess
 from gateway.app.export import markdown
 from gateway.base.calendar import local_time
 from gateway.client import ThreadInfo
 from gateway.control.socket_client import SocketClient
 from gateway.conversation import LOCAL_OPERATOR, InboundMessage
-from gateway.errors import Closing, NotFound
+from gateway.errors import GatewayClosed, NotFound
 from gateway.events import SessionEvent
 from gateway.inbound.policy import usual_rules
 from gateway.render.sanitize import sanitize
-from gateway.store.decisions import Accepted, NewThread
+from gateway.store.decisions import AcceptedMessage, NewThread
 from gateway.store.ids import next_id
 from gateway.store.protocols import SessionReader
 from gateway.store.records import AuditRow, OldState, Thread
@@ -107,7 +107,7 @@ async def delete_thread(store: SqliteStore, thread: str) -> None:
     """Remove the thread: through the store's owner where there is one, otherwise here."""
     try:
         owner = await SocketClient.connect(store.folder)
-    except Closing:
+    except GatewayClosed:
         async with store.own():
             await store.delete_thread(thread)
     else:
@@ -118,7 +118,7 @@ async def retry(store: SqliteStore, thread: str) -> str:
     """Let the thread's turn be tried again that failed or was parked; what came of it."""
     try:
         owner = await SocketClient.connect(store.folder)
-    except Closing:
+    except GatewayClosed:
         async with store.own():
             accepted = await _accept(store, await store.thread(thread), "/retry")
         later = " Parley is not running: it goes on once it does."
@@ -126,12 +126,12 @@ async def retry(store: SqliteStore, thread: str) -> str:
     return (await owner.send(thread, "/retry")).reply
 
 
-async def _accept(store: SqliteStore, thread: Thread, command: str) -> Accepted:
+async def _accept(store: SqliteStore, thread: Thread, command: str) -> AcceptedMessage:
     new = NewThread(id=next_id(), team=thread.team, definition=thread.definition)
     message = InboundMessage(key=thread.key, thread=thread.id, author=LOCAL_OPERATOR, text=command)
     return await store.accept(
         message,
-        usual_rules(message, OperatorsOnly(), now=time.time()),
+        usual_rules(message, OperatorAccess(), now=time.time()),
         new=new,
         kind="command",
         then=lambda _: None,

@@ -25,7 +25,7 @@ def steadily() -> float:
     return time.monotonic()
 
 
-class Trust:
+class ClockTrust:
     """What can be done by the time of day although clocks are set: what is measured by `now` lasts
     as long as was said, and `holds` says whether to delete by a date.
 

@@ -27,7 +27,7 @@ OWN = ("adapters", "gateway", "teams")
 _WORK: ContextVar[tuple[str, str]] = ContextVar("parley_work", default=("", ""))
 
 
-class WorkingOn:
+class LogContext:
     """Whatever is logged in this context, by whatever logger, belongs to this turn."""
 
     __slots__ = ("_token", "_work")

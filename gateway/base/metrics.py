@@ -25,7 +25,7 @@ class _Pulse:
     frame_at: float | None = None
 
 
-class Vitals:
+class Metrics:
     """Counts messages, turns and frames. `clock` is in seconds and never goes back."""
 
     def __init__(self, clock: Callable[[], float] = monotonic) -> None:

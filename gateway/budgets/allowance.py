@@ -55,7 +55,7 @@ class UsageSum:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class Allowance:
     """A budget that a turn is held to, and what is counted against it, for whom; people are told
     times in the `zone`.
     """

@@ -18,16 +18,16 @@ from math import inf
 from typing import TYPE_CHECKING, TypeAlias
 
 from gateway.base.calendar import CalendarWindow, Scope, window_end, window_start
-from gateway.base.metrics import Vitals
-from gateway.budgets.allowance import Held, UsageSum
+from gateway.base.metrics import Metrics
+from gateway.budgets.allowance import Allowance, UsageSum
 from gateway.budgets.messages import nearly_used, used_up
 from gateway.budgets.usage import UsageRules, budgets_of, counted_for
 from gateway.config.budgets import Budget, Price
 from gateway.conversation import Author
 from gateway.errors import BudgetSpent
 from gateway.registry import model_label
-from gateway.store.records import ModelUse, Used
-from gateway.store.turn_records import Work
+from gateway.store.records import ModelUse, UsageTotals
+from gateway.store.turn_records import ClaimedTurn
 
 if TYPE_CHECKING:
     from teams.base import ModelRequest
@@ -44,7 +44,7 @@ LONG_ANSWER = 1000
 PATIENCE = 120.0
 """Seconds for which a request waits for others to be answered that may use up its budget."""
 
-Read = Callable[[Scope, str, float], Awaitable[Used]]
+Read = Callable[[Scope, str, float], Awaitable[UsageTotals]]
 """What was used in the scope of a name since a time."""
 
 
@@ -66,7 +66,7 @@ class Ledger:
         prices: Mapping[str, Price] | None = None,
         exempt: Callable[[Author], bool],
         clock: Callable[[], float],
-        vitals: Vitals,
+        vitals: Metrics,
         zone: str = "",
     ) -> None:
         self._read = read
@@ -85,11 +85,11 @@ class Ledger:
         self._budgets = tuple(budgets)
         self._prices = prices
 
-    async def meter(self, work: Work) -> Meter:
+    async def meter(self, work: ClaimedTurn) -> Meter:
         """The meter of a turn that is about to run. Raises GatewayError where the store does."""
         names = counted_for(work.thread, work.asker)
         held = [
-            Held(budget, name, await self._sum(budget, name, work.used), self._zone)
+            Allowance(budget, name, await self._sum(budget, name, work.used), self._zone)
             for budget, name in budgets_of(self._budgets, names, exempt=self._exempt(work.asker))
         ]
         return Meter(self, names, work, held)
@@ -104,7 +104,7 @@ class Ledger:
             now=now,
         )
 
-    async def _sum(self, budget: Budget, name: str, of_turn: Used) -> UsageSum:
+    async def _sum(self, budget: Budget, name: str, of_turn: UsageTotals) -> UsageSum:
         if budget.window == "turn":
             return UsageSum(0.0, inf, of_turn.tokens, of_turn.cost)
         key: _Key = (budget.per, name, budget.window)
@@ -171,7 +171,7 @@ class Meter:
     """
 
     def __init__(
-        self, ledger: Ledger, names: Mapping[Scope, str], work: Work, held: list[Held]
+        self, ledger: Ledger, names: Mapping[Scope, str], work: ClaimedTurn, held: list[Allowance]
     ) -> None:
         self._ledger = ledger
         self._names = names
@@ -258,7 +258,7 @@ class Meter:
             )
         self._uses[use.model] = use
 
-    def _add(self, held: Held, tokens: int, cost: float, turns: int) -> None:
+    def _add(self, held: Allowance, tokens: int, cost: float, turns: int) -> None:
         before = [used < WARN_AT * limit for _, used, limit in held.parts()]
         held.sum.tokens += tokens
         held.sum.cost += cost

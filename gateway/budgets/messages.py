@@ -11,10 +11,10 @@ from gateway.content.untrusted import plain_name
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gateway.budgets.allowance import Held
+    from gateway.budgets.allowance import Allowance
     from gateway.config.budgets import Budget, Window
     from gateway.conversation import Author
-    from gateway.store.records import Used
+    from gateway.store.records import UsageTotals
 
 KEPT = "What was said is kept: your next message{} goes on from here."
 
@@ -26,7 +26,7 @@ _FOR: dict[Window, str] = {
 }
 
 
-def used_up(held: Held, what: str, limit: float, asker: Author) -> str:
+def used_up(held: Allowance, what: str, limit: float, asker: Author) -> str:
     """Why a turn ends before its next request to a model."""
     budget = held.budget
     said = f"{_whose(budget, held.name, asker)} {_FOR[budget.window]} is used up"
@@ -36,7 +36,7 @@ def used_up(held: Held, what: str, limit: float, asker: Author) -> str:
     )
 
 
-def nearly_used(held: Held, what: str, used: float, limit: float, asker: Author) -> str:
+def nearly_used(held: Allowance, what: str, used: float, limit: float, asker: Author) -> str:
     """How much of a budget is gone, once most of it is."""
     budget = held.budget
     said = f"{_whose(budget, held.name, asker)} {_FOR[budget.window]} is used to"
@@ -84,7 +84,7 @@ def plain_amount(what: str, value: float) -> str:
             return f"{value:,.0f}"
 
 
-def left_of(budget: Budget, used: Used, ends: float, zone: str) -> Iterator[str]:
+def left_of(budget: Budget, used: UsageTotals, ends: float, zone: str) -> Iterator[str]:
     """How much of a budget is used, a line for each of its limits."""
     whose = "Your budget" if budget.per == "person" else f"Budget of this {budget.per}"
     for what, value, limit in amounts(budget, used.tokens, used.cost, used.turns):

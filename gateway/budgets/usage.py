@@ -9,7 +9,7 @@ from gateway.budgets.messages import left_of, plain_amount
 from gateway.config.budgets import Budget
 from gateway.conversation import Author
 from gateway.store.decisions import UsageQuery
-from gateway.store.records import Thread, Used
+from gateway.store.records import Thread, UsageTotals
 from gateway.values import value
 
 _WINDOWS: tuple[tuple[CalendarWindow, str], ...] = (("day", "today"), ("month", "this month"))
@@ -34,7 +34,7 @@ class UsageRules:
         said = (query for _, query in (*self._mine(thread), *self._everybody()))
         return (*said, *(self._query(budget, name) for budget, name in self._held(thread)))
 
-    def text(self, thread: Thread | None, used: Mapping[UsageQuery, Used]) -> str:
+    def text(self, thread: Thread | None, used: Mapping[UsageQuery, UsageTotals]) -> str:
         """The answer: what the thread and the asker have used, and what is left of budgets."""
         lines = [f"{said}: {_used(used[query])}." for said, query in self._mine(thread)]
         for budget, name in self._held(thread):
@@ -99,7 +99,7 @@ def budgets_of(
             yield budget, name
 
 
-def _used(used: Used) -> str:
+def _used(used: UsageTotals) -> str:
     read, written = f"{used.prompt_tokens:,} read", f"{used.completion_tokens:,} written"
     cost = f", a cost of {plain_amount('cost', used.cost)}" if used.cost else ""
     turns = f"{used.turns:,} turn{'' if used.turns == 1 else 's'}"

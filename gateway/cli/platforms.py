@@ -41,11 +41,11 @@ def _has_commands(name: str) -> bool:
 
 
 def _commands_of(name: str) -> click.Command | None:
-    from gateway.app.find_adapters import NoAdapter, find_adapter  # as above
+    from gateway.app.find_adapters import AdapterNotFound, find_adapter  # as above
 
     try:
         commands = getattr(find_adapter(name), "commands", None)
-    except NoAdapter:
+    except AdapterNotFound:
         return None
     return _with_config(commands, name) if isinstance(commands, click.Command) else None
 

@@ -13,7 +13,7 @@ from gateway.config.routes import Route
 from gateway.config.settings import (
     Attachments,
     HealthConfig,
-    Limits,
+    LimitsConfig,
     LoggingConfig,
     StoreConfig,
     TerminalConfig,
@@ -59,7 +59,7 @@ class Config(Section):
     policies: Policies = Policies()
     """Who may do what."""
 
-    limits: Limits = Limits()
+    limits: LimitsConfig = LimitsConfig()
     """How much may happen at once."""
 
     budgets: list[Budget] = Field(default_factory=list)

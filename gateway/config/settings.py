@@ -13,7 +13,7 @@ from gateway.config.table import ConfigPath, Section
 KEY_BYTES = 32
 
 
-class Limits(Section):
+class LimitsConfig(Section):
     """How much may happen at once."""
 
     parallel_turns: int = Field(default=16, ge=1)

@@ -65,26 +65,26 @@ class GroupTeam(Section):
         return self.participants or [name for name in self.agents if name not in tools]
 
 
-class _Announcing(GroupTeam):
+class _AnnouncingTeam(GroupTeam):
     emit_team_events: bool = False
     """Also report who was selected to speak."""
 
 
-class RoundRobinTeam(_Announcing):
+class RoundRobinTeam(_AnnouncingTeam):
     """Everybody speaks in turn."""
 
     type: Literal["round_robin"]
     """Kind of team."""
 
 
-class SwarmTeam(_Announcing):
+class SwarmTeam(_AnnouncingTeam):
     """Whoever has the work keeps it until handing it over; the first participant begins."""
 
     type: Literal["swarm"]
     """Kind of team."""
 
 
-class SelectorTeam(_Announcing):
+class SelectorTeam(_AnnouncingTeam):
     """A model, or a function, chooses who speaks next."""
 
     type: Literal["selector"]
@@ -174,7 +174,7 @@ class GraphTeam(GroupTeam):
     """Where a run begins; wherever no edge leads if not given."""
 
 
-class MagenticOneTeam(_Announcing):
+class MagenticOneTeam(_AnnouncingTeam):
     """An orchestrator plans, keeps account of the progress, and tells the agents what to do."""
 
     type: Literal["magentic_one"]

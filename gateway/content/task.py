@@ -52,7 +52,7 @@ def task_of(
 
 
 @dataclass(frozen=True, slots=True)
-class _Said:
+class _MessageText:
     """What one message says, and what came with it."""
 
     text: str
@@ -60,9 +60,9 @@ class _Said:
     images: Sequence[Image]
 
 
-def _said(message: QueuedMessage, mark: str, shared: bool) -> _Said:
+def _said(message: QueuedMessage, mark: str, shared: bool) -> _MessageText:
     text = genuine(message.text)
-    return _Said(
+    return _MessageText(
         text=f"{speaker_line(message.author)}\n{text}" if shared else text,
         quotes=[f"{fenced(quote, mark)}\n" for quote in message.quotes],
         images=[image for _, data in message.images if (image := _image(data)) is not None],

@@ -15,11 +15,19 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar, cast
 
 from gateway.client import Answer, Client, Receipt, ThreadInfo
+from gateway.errors import AccessDenied, GatewayClosed, GatewayError
 from gateway.runtime.status import Status
-from gateway.store.records import Counts, Person
+from gateway.store.records import Counts, PairedPerson
 from gateway.values import value
 
 M = TypeVar("M", bound=Callable[..., Coroutine[Any, Any, Any]])
+
+
+RENAMED_ERRORS: Mapping[type[GatewayError], str] = {
+    AccessDenied: "Refused",
+    GatewayClosed: "Closing",
+}
+"""Errors whose name on the socket is not that of their class."""
 
 
 class Operator(Client, Protocol):
@@ -29,7 +37,7 @@ class Operator(Client, Protocol):
         """Remove whatever is known of a person, with all threads they had a part in; their ids."""
         ...
 
-    async def pair(self, code: str) -> Person | None:
+    async def pair(self, code: str) -> PairedPerson | None:
         """Let in the person who was told this code; None if it is wrong, used or late."""
         ...
 
@@ -71,7 +79,7 @@ class Caller(Protocol):
 
 
 @value
-class Json:
+class JsonCodec:
     """How a type goes to JSON and back."""
 
     dump: Callable[[Any], Any]
@@ -84,8 +92,8 @@ class Operation:
 
     name: str
     signature: Signature
-    result: Json
-    params: Mapping[str, Json]
+    result: JsonCodec
+    params: Mapping[str, JsonCodec]
 
     async def serve(self, owner: Operator | Process, params: Mapping[str, Any]) -> Any:
         """Call it here; parameters and result are JSON. Raises TypeError for other parameters."""
@@ -101,32 +109,32 @@ class Operation:
         dumped = {name: self._json(name).dump(param) for name, param in params}
         return self.result.load(await caller.call(self.name, dumped))
 
-    def _json(self, param: str) -> Json:
+    def _json(self, param: str) -> JsonCodec:
         return self.params.get(param, PLAIN)
 
 
-PLAIN = Json(dump=lambda plain: plain, load=lambda plain: plain)
+PLAIN = JsonCodec(dump=lambda plain: plain, load=lambda plain: plain)
 
 
-def _each(item: Json) -> Json:
-    return Json(
+def _each(item: JsonCodec) -> JsonCodec:
+    return JsonCodec(
         dump=lambda items: [item.dump(each) for each in items],
         load=lambda items: [item.load(each) for each in items],
     )
 
 
-THREAD = Json(
+THREAD = JsonCodec(
     dump=lambda thread: {field.name: getattr(thread, field.name) for field in fields(ThreadInfo)},
     load=lambda thread: ThreadInfo(**thread),
 )
-RECEIPT = Json(dump=asdict, load=lambda receipt: Receipt(**receipt))
-ANSWER = Json(dump=asdict, load=lambda answer: Answer(**answer))
-PERSON = Json(
+RECEIPT = JsonCodec(dump=asdict, load=lambda receipt: Receipt(**receipt))
+ANSWER = JsonCodec(dump=asdict, load=lambda answer: Answer(**answer))
+PERSON = JsonCodec(
     dump=lambda person: None if person is None else asdict(person),
-    load=lambda person: None if person is None else Person(**person),
+    load=lambda person: None if person is None else PairedPerson(**person),
 )
-PATH = Json(dump=str, load=Path)
-STATUS = Json(
+PATH = JsonCodec(dump=str, load=Path)
+STATUS = JsonCodec(
     dump=asdict, load=lambda status: replace(Status(**status), counts=Counts(**status["counts"]))
 )
 
@@ -135,7 +143,7 @@ OPERATIONS: dict[str, Operation] = {}
 """The rows of the table below, by their names."""
 
 
-def _operation(method: M, result: Json = PLAIN, **params: Json) -> M:
+def _operation(method: M, result: JsonCodec = PLAIN, **params: JsonCodec) -> M:
     """A row for the method; answers that method, called over its connection."""
     row = Operation(method.__name__, signature(method), result, params)
     OPERATIONS[row.name] = row

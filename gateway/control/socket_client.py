@@ -11,8 +11,8 @@ from typing import Any
 
 from gateway import errors
 from gateway.client import CommandInfo
-from gateway.control.operations import Operations
-from gateway.errors import Closing, GatewayError
+from gateway.control.operations import RENAMED_ERRORS, Operations
+from gateway.errors import GatewayClosed, GatewayError
 from gateway.events import SessionEvent, load_event
 
 NAME = "control.sock"
@@ -32,7 +32,10 @@ class SocketClient(Operations):
 
     @classmethod
     async def connect(cls, folder: Path) -> SocketClient:
-        """A client of the gateway that owns the store in `folder`. Raises Closing if none does."""
+        """A client of the gateway that owns the store in `folder`.
+
+        Raises GatewayClosed if none does.
+        """
         path = folder / NAME
         try:
             if path.is_symlink():
@@ -87,22 +90,26 @@ class SocketClient(Operations):
             writer.close()
 
 
-def _gone(error: OSError | None) -> Closing:
+_RENAMED = {name: kind for kind, name in RENAMED_ERRORS.items()}
+
+
+def _gone(error: OSError | None) -> GatewayClosed:
     match error:
         case None:
-            return Closing("No gateway answers.")
+            return GatewayClosed("No gateway answers.")
         case FileNotFoundError() | ConnectionRefusedError():
-            return Closing(
+            return GatewayClosed(
                 "No gateway answers: Parley does not run. `parley serve` starts it, or a chat."
             )
         case _:
-            return Closing(f"No gateway answers: {error.strerror}.")
+            return GatewayClosed(f"No gateway answers: {error.strerror}.")
 
 
 def _result(line: dict[str, Any]) -> Any:
     if (failed := line.get("error")) is None:
         return line.get("result")
-    kind = getattr(errors, str(failed["kind"]), None)
+    name = str(failed["kind"])
+    kind = _RENAMED.get(name) or getattr(errors, name, None)
     if not (isinstance(kind, type) and issubclass(kind, GatewayError)):
         kind = GatewayError
     error = kind.__new__(kind)

@@ -19,7 +19,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gateway.control.operations import OPERATIONS, Process
+from gateway.control.operations import OPERATIONS, RENAMED_ERRORS, Process
 from gateway.control.socket_client import LONGEST_LINE, NAME
 from gateway.errors import GatewayError
 from gateway.events import dump_event
@@ -111,7 +111,8 @@ class _Service:
                 case _:
                     raise GatewayError(f"The gateway knows no method {method!r}.")  # noqa: TRY301
         except GatewayError as error:
-            answer = {"error": {"kind": type(error).__name__, "text": str(error)}}
+            kind = RENAMED_ERRORS.get(type(error), type(error).__name__)
+            answer = {"error": {"kind": kind, "text": str(error)}}
         except (KeyError, TypeError) as error:
             answer = {"error": {"kind": "GatewayError", "text": f"Not a call: {error}"}}
         else:

@@ -14,7 +14,7 @@ MOST_ASKED = 900.0
 """Seconds that a platform may ask to wait at a time."""
 
 
-class Patience:
+class Backoff:
     """Waits between the tries of one thread, jittered, longer and longer."""
 
     def __init__(self, clock: Clock) -> None:

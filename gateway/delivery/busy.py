@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from gateway.delivery.clock import Clock, comes_first
-from gateway.surface import BusyState, Place, ShowsBusy, TextSurface
+from gateway.surface import BusyState, BusySurface, Place, TextSurface
 
 REFRESH = 60.0
 """Seconds after which a platform is told again that the team works."""
@@ -13,11 +13,11 @@ AT_THE_END = 2.0
 """Seconds for taking it back when a thread is let go of."""
 
 
-class Busy:
+class BusyIndicator:
     """What one thread's platform shows of the team's work. Raises AuthError."""
 
     def __init__(self, surface: TextSurface, clock: Clock) -> None:
-        self._surface = surface if isinstance(surface, ShowsBusy) else None
+        self._surface = surface if isinstance(surface, BusySurface) else None
         self._clock = clock
         self._place: Place | None = None
         self._shown: BusyState | None = None

@@ -9,12 +9,12 @@ from pathlib import Path
 from gateway.errors import GatewayError
 
 
-class NotOwnFile(GatewayError):
+class ForeignFile(GatewayError):
     """The path leads out of the thread's folder, or not to an ordinary file of a usual size."""
 
 
 def read_own_file(folder: Path, path: str, *, longest: int) -> bytes:
-    """What a file below `folder` holds, at most `longest` bytes. Raises NotOwnFile.
+    """What a file below `folder` holds, at most `longest` bytes. Raises ForeignFile.
 
     Links are resolved first; between that and reading, none is followed.
     """
@@ -23,7 +23,7 @@ def read_own_file(folder: Path, path: str, *, longest: int) -> bytes:
         parts = (root / path).resolve(strict=True).relative_to(root).parts
         return _read(root, parts, path, longest)
     except (OSError, ValueError, RuntimeError) as error:
-        raise NotOwnFile(f"There is no file {path!r} in the thread's folder.") from error
+        raise ForeignFile(f"There is no file {path!r} in the thread's folder.") from error
 
 
 def _read(root: Path, parts: tuple[str, ...], path: str, longest: int) -> bytes:
@@ -41,9 +41,9 @@ def _read(root: Path, parts: tuple[str, ...], path: str, longest: int) -> bytes:
     # A second name may be that of a file elsewhere.
     if not stat.S_ISREG(found.st_mode) or found.st_nlink != 1:
         os.close(file)
-        raise NotOwnFile(f"{path!r} is no ordinary file of the thread's own.")
+        raise ForeignFile(f"{path!r} is no ordinary file of the thread's own.")
     with os.fdopen(file, "rb") as opened:
         data = opened.read(longest + 1)
     if len(data) > longest:
-        raise NotOwnFile(f"{path!r} is larger than {longest} bytes.")
+        raise ForeignFile(f"{path!r} is larger than {longest} bytes.")
     return data

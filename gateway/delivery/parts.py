@@ -11,7 +11,7 @@ from gateway.delivery.items import CardItem, FileItem, Item, LineItem, SpeechIte
 from gateway.outbox import OutboxRow
 from gateway.render.outbound import label, plain
 from gateway.render.split import Piece, split
-from gateway.surface import Card, Content, Document, Edits, Line, Speech, TextSurface, Use
+from gateway.surface import Card, Content, Document, EditSurface, Line, Speech, TextSurface, Use
 
 WHOLE = 1000
 """The number of the part that is a file with all of a text."""
@@ -20,7 +20,7 @@ TAKEN_BACK = "(This was interrupted, and not said again.)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class DesiredMessage:
     """A message as it should stand. Of a file, `content` has no data yet.
 
     `lasting`: it is not about to change.
@@ -54,7 +54,7 @@ class Wanted:
             return ""
         return self.content.text[self.before :][: self.last - self.first]
 
-    def closed_after(self, shown: str) -> Wanted:
+    def closed_after(self, shown: str) -> DesiredMessage:
         """This message once it takes no more text and shows this: as much of the text as that is,
         none if it is something else.
         """
@@ -77,7 +77,7 @@ def key_of(thread: str, item: str, n: int, generation: int) -> str:
     return digest_of(f"{thread}\n{item}\n{n}\n{generation}")[:24]
 
 
-def wanted(item: Item, surface: TextSurface, rows: Mapping[int, OutboxRow]) -> list[Wanted]:
+def wanted(item: Item, surface: TextSurface, rows: Mapping[int, OutboxRow]) -> list[DesiredMessage]:
     """The messages that show an item, in order. `rows` are those that stand there, by number."""
     match item:
         case SpeechItem():
@@ -93,10 +93,10 @@ def wanted(item: Item, surface: TextSurface, rows: Mapping[int, OutboxRow]) -> l
                 label=line.label,
                 mentions=line.mentions,
             )
-            return [Wanted(n=0, content=neutral)]
+            return [DesiredMessage(n=0, content=neutral)]
         case FileItem():
             name = label(PurePosixPath(item.path).name, NAME)
-            return [Wanted(n=0, content=Document(name=name, data=b"", text=""))]
+            return [DesiredMessage(n=0, content=Document(name=name, data=b"", text=""))]
 
 
 def whole_text(item: SpeechItem) -> bytes:
@@ -104,12 +104,14 @@ def whole_text(item: SpeechItem) -> bytes:
     return plain(item.text).encode()
 
 
-def _card(item: CardItem, surface: TextSurface, rows: Mapping[int, OutboxRow]) -> list[Wanted]:
+def _card(
+    item: CardItem, surface: TextSurface, rows: Mapping[int, OutboxRow]
+) -> list[DesiredMessage]:
     if item.request is None:  # it never stood there
         return []
-    if item.outcome and 0 in rows and not isinstance(surface, Edits):
+    if item.outcome and 0 in rows and not isinstance(surface, EditSurface):
         by = f" ({item.by})" if item.by else ""
-        return [Wanted(n=1, content=Line(text=surface.neutral(f"{item.outcome}{by}")))]
+        return [DesiredMessage(n=1, content=Line(text=surface.neutral(f"{item.outcome}{by}")))]
     card = Card(
         request=item.request,
         outcome=item.outcome,
@@ -118,10 +120,12 @@ def _card(item: CardItem, surface: TextSurface, rows: Mapping[int, OutboxRow]) -
         away=item.place is not None,
         link=item.link,
     )
-    return [Wanted(n=0, content=card, use="card", open=not item.outcome)]
+    return [DesiredMessage(n=0, content=card, use="card", open=not item.outcome)]
 
 
-def _speech(item: SpeechItem, surface: TextSurface, rows: Mapping[int, OutboxRow]) -> list[Wanted]:
+def _speech(
+    item: SpeechItem, surface: TextSurface, rows: Mapping[int, OutboxRow]
+) -> list[DesiredMessage]:
     limits = surface.limits
     text = surface.neutral(item.text)
     cuts = _cuts(text, rows)
@@ -152,11 +156,11 @@ def _speech(item: SpeechItem, surface: TextSurface, rows: Mapping[int, OutboxRow
     if long:
         what = f"All of it, {len(item.text)} characters:"
         whole = Document(name=f"{label(item.agent, NAME)}.md", data=b"", text=surface.neutral(what))
-        shown.append(Wanted(n=WHOLE, content=whole))
+        shown.append(DesiredMessage(n=WHOLE, content=whole))
     return shown
 
 
-def _part(item: SpeechItem, n: int, piece: Piece, *, last: bool, closed: bool) -> Wanted:
+def _part(item: SpeechItem, n: int, piece: Piece, *, last: bool, closed: bool) -> DesiredMessage:
     growing = item.growing and last and not closed  # what was closed still shows how calls end
     speech = Speech(
         agent=item.agent,
@@ -166,7 +170,7 @@ def _part(item: SpeechItem, n: int, piece: Piece, *, last: bool, closed: bool) -
         growing=growing,
         resuming=item.resuming,
     )
-    return Wanted(
+    return DesiredMessage(
         n=n,
         content=speech,
         first=piece.first,
@@ -177,16 +181,16 @@ def _part(item: SpeechItem, n: int, piece: Piece, *, last: bool, closed: bool) -
     )
 
 
-def _says_something(part: Wanted) -> bool:
+def _says_something(part: DesiredMessage) -> bool:
     content = part.content
     assert isinstance(content, Speech)
     return bool(content.activity or (part.first < part.last and content.text.strip()))
 
 
-def _taken_back(item: SpeechItem, n: int) -> Wanted:
+def _taken_back(item: SpeechItem, n: int) -> DesiredMessage:
     """For a message that stands there and has nothing left to say."""
     speech = Speech(agent=item.agent, text=TAKEN_BACK, first=n == 0)
-    return Wanted(n=n, content=speech, use="final", needed=False)
+    return DesiredMessage(n=n, content=speech, use="final", needed=False)
 
 
 def _shared(one: str, other: str) -> int:

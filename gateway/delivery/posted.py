@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from gateway.delivery.items import Item, LineItem, SpeechItem, place_of
-from gateway.delivery.parts import Wanted, key_of, wanted
+from gateway.delivery.parts import DesiredMessage, key_of, wanted
 from gateway.outbox import OutboxRow
-from gateway.surface import Edits, Place, Speech, TextSurface
+from gateway.surface import EditSurface, Place, Speech, TextSurface
 
 GENERATIONS = 2
 """How often a message is written that people remove while it is needed."""
@@ -19,7 +19,7 @@ class Step:
     """What is to be done about `part` of `item`; `row` is its message, None if there is none."""
 
     item: Item
-    part: Wanted
+    part: DesiredMessage
     row: OutboxRow | None
 
     @property
@@ -33,13 +33,13 @@ class Step:
         return self.is_edit and not self.part.lasting
 
 
-class Standing:
+class PostedMessages:
     """The thread's messages. `rows` are what the outbox knows."""
 
     def __init__(self, surface: TextSurface, place: Place, rows: Iterable[OutboxRow]) -> None:
         self._surface = surface
         self._place = place
-        self._edits = isinstance(surface, Edits)
+        self._edits = isinstance(surface, EditSurface)
         self._rows: dict[str, dict[int, OutboxRow]] = {}
         self._texts: dict[str, str] = {}
         for row in rows:
@@ -58,7 +58,7 @@ class Standing:
         """Note how a message stands."""
         self._rows.setdefault(row.item, {})[row.n] = row
 
-    def sent(self, row: OutboxRow, part: Wanted) -> None:
+    def sent(self, row: OutboxRow, part: DesiredMessage) -> None:
         """Note that a message shows this part, if it does."""
         if isinstance(part.content, Speech) and row.digest == part.digest and not part.lasting:
             self._texts[row.key] = part.content.text
@@ -123,7 +123,7 @@ class Standing:
             return replace(step.row, status="failed", reason="it was removed")
         return self.new_row(step.item, step.part.n, now, generation)
 
-    def too_old(self, row: OutboxRow, part: Wanted, now: float) -> str | None:
+    def too_old(self, row: OutboxRow, part: DesiredMessage, now: float) -> str | None:
         """What an agent's message shows that is not to be edited any more; None for one that is."""
         within = self._surface.limits.edit_within
         if within is None or not isinstance(part.content, Speech) or now - row.at <= within:

@@ -14,19 +14,19 @@ from typing import TypeAlias, TypeVar
 
 from gateway.base.redaction import REDACTION
 from gateway.delivery.clock import Clock
-from gateway.delivery.parts import Wanted
+from gateway.delivery.parts import DesiredMessage
 from gateway.outbox import Outbox, OutboxRow
 from gateway.surface import (
+    CallRejected,
     Content,
-    Edits,
-    Finds,
+    EditSurface,
+    LookupSurface,
+    OutcomeUnknown,
     Part,
     Place,
+    PlatformUnreachable,
     RateLimited,
-    Rejected,
     TextSurface,
-    Unclear,
-    Unreachable,
 )
 
 LOG = logging.getLogger("gateway.delivery")
@@ -42,14 +42,14 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
+class SendSuccess:
     """It stands there."""
 
     row: OutboxRow
 
 
 @dataclass(frozen=True, slots=True)
-class Later:
+class SendRetry:
     """It is to be tried again after so many seconds; None: after growing delays."""
 
     row: OutboxRow
@@ -57,14 +57,14 @@ class Later:
 
 
 @dataclass(frozen=True, slots=True)
-class Failed:
+class SendFailure:
     """It will never stand there; `gone`: nor will anything else."""
 
     row: OutboxRow
     gone: bool = False
 
 
-Outcome: TypeAlias = Sent | Later | Failed
+Outcome: TypeAlias = SendSuccess | SendRetry | SendFailure
 
 
 class Sender:
@@ -75,7 +75,9 @@ class Sender:
         self._surface = surface
         self._clock = clock
 
-    async def post(self, place: Place, row: OutboxRow, part: Wanted, content: Content) -> Outcome:
+    async def post(
+        self, place: Place, row: OutboxRow, part: DesiredMessage, content: Content
+    ) -> Outcome:
         """Write a new message. `row` was not attempted, or is known not to have arrived."""
         row = replace(
             _as_wanted(row, part),
@@ -89,16 +91,16 @@ class Sender:
         try:
             message = await _bounded(self._surface.post(place, sent))
         except RateLimited as error:
-            return Later(await self._pending(row, str(error)), error.retry_after)
-        except Unreachable as error:
-            return Later(await self._pending(row, str(error)))
-        except Rejected as error:
+            return SendRetry(await self._pending(row, str(error)), error.retry_after)
+        except PlatformUnreachable as error:
+            return SendRetry(await self._pending(row, str(error)))
+        except CallRejected as error:
             return await self._failed(row, error)
-        except (Unclear, TimeoutError):
-            return Later(row, SETTLES)
+        except (OutcomeUnknown, TimeoutError):
+            return SendRetry(row, SETTLES)
         row = replace(row, status="delivered", message=message)
         await self._outbox.put_part(row)
-        return Sent(row)
+        return SendSuccess(row)
 
     async def look_up(
         self, place: Place, row: OutboxRow, *, others: Collection[str] = ()
@@ -110,46 +112,52 @@ class Sender:
         """
         try:
             message = await self._find(place, row)
-        except (Unclear, TimeoutError):
+        except (OutcomeUnknown, TimeoutError):
             LOG.warning("whether a message had arrived can't be known: it is sent again, marked")
             row = await self._pending(replace(row, unsure=True), "it may have arrived")
-            return Later(row, 0.0)
+            return SendRetry(row, 0.0)
         except RateLimited as error:
-            return Later(row, error.retry_after)
-        except Unreachable:
-            return Later(row)
-        except Rejected as error:
+            return SendRetry(row, error.retry_after)
+        except PlatformUnreachable:
+            return SendRetry(row)
+        except CallRejected as error:
             return await self._failed(row, error)
         if message is None or message in others:
-            return Later(await self._pending(row, "it had not arrived"), 0.0)
+            return SendRetry(await self._pending(row, "it had not arrived"), 0.0)
         LOG.info("a message that nobody had heard of stands there")
         row = replace(row, status="delivered", message=message, reason="")
         await self._outbox.put_part(row)
-        return Sent(row)
+        return SendSuccess(row)
 
     async def _find(self, place: Place, row: OutboxRow) -> str | None:
-        if not isinstance(self._surface, Finds):
-            raise Unclear
+        if not isinstance(self._surface, LookupSurface):
+            raise OutcomeUnknown
         return await _bounded(self._surface.find(place, row.key, row.first_at - LOOK_BACK))
 
-    async def edit(self, place: Place, row: OutboxRow, part: Wanted, content: Content) -> Outcome:
-        """Let a message say something else. Raises MessageGone and NoMoreText."""
-        assert isinstance(self._surface, Edits)
+    async def edit(
+        self, place: Place, row: OutboxRow, part: DesiredMessage, content: Content
+    ) -> Outcome:
+        """Let a message say something else. Raises MessageGone and MessageFull."""
+        assert isinstance(self._surface, EditSurface)
         sent = Part(key=row.key, content=content, unsure=row.unsure)
         try:
             await _bounded(self._surface.edit(place, row.message, sent))
         except RateLimited as error:
-            return Later(row, error.retry_after)
-        except (Unreachable, Unclear, TimeoutError):  # the same edit twice does no harm
-            return Later(row)
-        except Rejected as error:
+            return SendRetry(row, error.retry_after)
+        except (
+            PlatformUnreachable,
+            OutcomeUnknown,
+            TimeoutError,
+        ):  # the same edit twice does no harm
+            return SendRetry(row)
+        except CallRejected as error:
             if part.lasting or error.gone:
                 return await self._failed(row, error)
             LOG.debug("a growing text was not shown: %s", error)
         row = _as_wanted(row, part)
         if part.lasting:
             await self._outbox.put_part(row)
-        return Sent(row)
+        return SendSuccess(row)
 
     async def _pending(self, row: OutboxRow, reason: str) -> OutboxRow:
         """Note that it does not stand there, as far as is known."""
@@ -157,14 +165,14 @@ class Sender:
         await self._outbox.put_part(row)
         return row
 
-    async def _failed(self, row: OutboxRow, error: Rejected) -> Failed:
+    async def _failed(self, row: OutboxRow, error: CallRejected) -> SendFailure:
         LOG.error("a message can't be shown: %s", error)
         row = replace(row, status="failed", reason=REDACTION.all(str(error)))
         await self._outbox.put_part(row)
-        return Failed(row, error.gone)
+        return SendFailure(row, error.gone)
 
 
-def _as_wanted(row: OutboxRow, part: Wanted) -> OutboxRow:
+def _as_wanted(row: OutboxRow, part: DesiredMessage) -> OutboxRow:
     return replace(
         row,
         first=part.first,

@@ -18,7 +18,7 @@ from typing import cast
 from gateway.adapter import AuthError
 from gateway.delivery.clock import Clock, SystemClock
 from gateway.delivery.writer import Writer
-from gateway.errors import Closing, GatewayError, NotFound, StoreFull, StoreUnwritable
+from gateway.errors import GatewayClosed, GatewayError, NotFound, StoreFull, StoreUnwritable
 from gateway.outbox import DeliveryHost, ThreadActivity
 from gateway.surface import Place, TextSurface
 
@@ -59,7 +59,7 @@ async def delivering(
         raise
 
 
-class _StoreRefuses(Exception):
+class _StoreRefusal(Exception):
     """The store took nothing; its cause says why."""
 
 
@@ -99,7 +99,7 @@ class _Writers:
                 self._again.discard(thread)
                 try:
                     written = await self._write_once(thread)
-                except _StoreRefuses as refused:  # that is no fault of the thread's, and passes
+                except _StoreRefusal as refused:  # that is no fault of the thread's, and passes
                     LOG.warning("thread %s: told later: %s", thread, refused.__cause__)
                     delay = min(LONGEST_DELAY, delay * 2)
                     await self._clock.sleep(delay)
@@ -111,14 +111,14 @@ class _Writers:
                     failures = 0
                 else:
                     return
-        except (NotFound, Closing):
+        except (NotFound, GatewayClosed):
             return
         finally:
             del self._tasks[thread]
 
     async def _write_once(self, thread: str) -> bool:
         """Write what is not told; False if that failed. One thread's mishap does not end the
-        others, but refused credentials end all. Raises _StoreRefuses.
+        others, but refused credentials end all. Raises _StoreRefusal.
         """
         try:
             key = await self._host.key_of(thread)
@@ -127,14 +127,14 @@ class _Writers:
                 await Writer(self._host, self._surface, place, self._clock).run()
             else:
                 self._remember_foreign(thread)
-        except (AuthError, NotFound, Closing):
+        except (AuthError, NotFound, GatewayClosed):
             raise
         except (BaseExceptionGroup, GatewayError) as error:
             if any(isinstance(leaf, AuthError) for leaf in _leaves(error)):
                 raise
             for leaf in _leaves(error):
                 if isinstance(leaf, StoreFull | StoreUnwritable):
-                    raise _StoreRefuses from leaf
+                    raise _StoreRefusal from leaf
             LOG.exception("thread %s: it could not be written to its platform", thread)
             if _being_cancelled():
                 raise asyncio.CancelledError from error

@@ -13,7 +13,6 @@ from gateway.conversation import ConversationKey
 from gateway.delivery.items import CardItem, FileItem, Item, LineItem, SpeechItem
 from gateway.events import (
     FileMade,
-    HandedOff,
     InputReminded,
     InputRequested,
     InputResolved,
@@ -28,6 +27,7 @@ from gateway.events import (
     ToolStarted,
     TurnFinished,
     TurnStarted,
+    WorkHandedOff,
 )
 from gateway.render.outbound import label
 from gateway.surface import Activity, BusyState, Line
@@ -40,7 +40,7 @@ ELSEWHERE = 600
 """Characters of a message that is shown where it was not written."""
 
 
-class View:
+class ThreadView:
     """What is to stand there, of the events since a point between two turns.
 
     `muted`: nothing can be written there until a person writes there again. `away` are further
@@ -198,7 +198,7 @@ class View:
                 item.act(event.call, event.tool, "running")
             case ToolFinished():
                 self._finish_call(event)
-            case HandedOff():
+            case WorkHandedOff():
                 self._hand_off(event)
             case _:
                 self._tell_apart(event)
@@ -294,7 +294,7 @@ class View:
         status = "unknown" if event.unknown else "failed" if event.failed else "done"
         item.act(event.call, event.tool, status)
 
-    def _hand_off(self, event: HandedOff) -> None:
+    def _hand_off(self, event: WorkHandedOff) -> None:
         item = self._current.pop(event.agent, None) or self._last
         own = item is not None and item.agent == event.agent
         title = event.target if own else f"{event.agent} \u2192 {event.target}"

@@ -13,33 +13,33 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 
 from gateway.conversation import ConversationKey
-from gateway.delivery.backoff import Patience
-from gateway.delivery.busy import Busy
+from gateway.delivery.backoff import Backoff
+from gateway.delivery.busy import BusyIndicator
 from gateway.delivery.clock import Clock, comes_first
 from gateway.delivery.items import CardItem, FileItem, Item, SpeechItem, place_of
-from gateway.delivery.own_files import NotOwnFile, read_own_file
+from gateway.delivery.own_files import ForeignFile, read_own_file
 from gateway.delivery.parts import WHOLE, whole_text
-from gateway.delivery.posted import Standing, Step
-from gateway.delivery.sender import Failed, Later, Outcome, Sender, Sent
-from gateway.delivery.view import View
-from gateway.errors import Closing, NotFound
+from gateway.delivery.posted import PostedMessages, Step
+from gateway.delivery.sender import Outcome, Sender, SendFailure, SendRetry, SendSuccess
+from gateway.delivery.view import ThreadView
+from gateway.errors import GatewayClosed, NotFound
 from gateway.outbox import DeliveryHost, OutboxRow
 from gateway.render.outbound import label
 from gateway.surface import (
+    CallRejected,
     Card,
     Content,
     Document,
     Line,
+    MessageFull,
     MessageGone,
-    NoMoreText,
-    Paces,
+    OutcomeUnknown,
+    PacedSurface,
     Place,
+    PlatformUnreachable,
     RateLimited,
-    Rejected,
-    Renames,
+    RenameSurface,
     TextSurface,
-    Unclear,
-    Unreachable,
     Use,
 )
 
@@ -63,8 +63,8 @@ class Writer:
         self._clock = clock
         self._people = f"{surface.platform}:"
         self._sender = Sender(self._outbox, surface, clock)
-        self._busy = Busy(surface, clock)
-        self._patience = Patience(clock)
+        self._busy = BusyIndicator(surface, clock)
+        self._patience = Backoff(clock)
         self._done: dict[str, object] = {}
         self._changed = asyncio.Event()
         self._urgent = asyncio.Event()
@@ -75,20 +75,20 @@ class Writer:
         """Write until all is told and the thread rests."""
         try:
             await self._run()
-        except* (NotFound, Closing):
+        except* (NotFound, GatewayClosed):
             LOG.debug("thread %s: it ends, or the gateway does", self._home.thread)
         finally:
             await self._busy.end()
 
     async def _run(self) -> None:
         delivery = await self._outbox.delivery(self._home.thread)
-        self._standing = Standing(self._surface, self._home, delivery.rows)
+        self._standing = PostedMessages(self._surface, self._home, delivery.rows)
         away = [
             place
             for place in self._host.approval_places
             if place.platform == self._surface.platform
         ]
-        self._view = View(people=self._people, muted=bool(delivery.gone), away=away)
+        self._view = ThreadView(people=self._people, muted=bool(delivery.gone), away=away)
         self._view.seq = delivery.told
         self._gone = bool(delivery.gone)
         async with asyncio.TaskGroup() as group:
@@ -132,7 +132,7 @@ class Writer:
 
     async def _show_title(self) -> None:
         title = self._view.title
-        if title and title != self._renamed and isinstance(self._surface, Renames):
+        if title and title != self._renamed and isinstance(self._surface, RenameSurface):
             self._renamed = title
             place = self._place(None, self._view.asker)
             await self._surface.rename(place, label(title, TITLE))
@@ -212,7 +212,7 @@ class Writer:
 
     async def _ready(self, step: Step, place: Place) -> bool:
         """Wait until the surface may be called; False if something more urgent has come up."""
-        if not isinstance(self._surface, Paces):
+        if not isinstance(self._surface, PacedSurface):
             if step.can_wait:
                 return not await comes_first(self._urgent.wait(), self._clock.sleep(PACE))
             return True
@@ -223,10 +223,10 @@ class Writer:
         await ready
         return True
 
-    async def _pace(self, surface: Paces, place: Place, use: Use) -> None:
+    async def _pace(self, surface: PacedSurface, place: Place, use: Use) -> None:
         try:
             await surface.ready(place, use)
-        except (RateLimited, Rejected, Unclear, Unreachable) as error:
+        except (RateLimited, CallRejected, OutcomeUnknown, PlatformUnreachable) as error:
             LOG.debug("the call itself will say it, too: %s", error)
 
     async def _send(self, step: Step, place: Place) -> None:
@@ -242,7 +242,7 @@ class Writer:
             return
         try:
             await self._heed(step, await self._sender.edit(place, step.row, part, content))
-        except NoMoreText as error:
+        except MessageFull as error:
             await self._keep(self._standing.closed(step, error.shown))
         except MessageGone:
             await self._keep(self._standing.anew(step, now))
@@ -263,7 +263,7 @@ class Writer:
         folder = await self._outbox.work_folder(self._home.thread)
         try:
             data = await asyncio.to_thread(read_own_file, folder, step.item.path, longest=most)
-        except NotOwnFile as error:
+        except ForeignFile as error:
             LOG.warning("a file is not sent: %s", error)
             name = label(PurePosixPath(step.item.path).name, TITLE)
             return Line(text=f"The file {name} can't be shown here.", level="warning")
@@ -273,18 +273,18 @@ class Writer:
         row = outcome.row
         self._standing.put(row)
         match outcome:
-            case Sent():
+            case SendSuccess():
                 if not step.is_edit:
                     self._host.count_part("unsure" if row.unsure else "posted")
                 await self._succeeded(step, row)
-            case Failed(gone=gone):
+            case SendFailure(gone=gone):
                 self._host.count_part("failed")
                 if gone and place_of(step.item) is None:
                     await self._give_up(row.reason)
-            case Later(delay=None):
+            case SendRetry(delay=None):
                 if not await self._patience.once_more():
                     await self._give_up("the platform could not be reached")
-            case Later(delay=delay):
+            case SendRetry(delay=delay):
                 await self._patience.as_asked(delay or 0.0)
 
     async def _succeeded(self, step: Step, row: OutboxRow) -> None:

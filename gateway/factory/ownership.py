@@ -8,7 +8,7 @@ from functools import lru_cache
 from itertools import chain
 from typing import Any, Literal, cast
 
-from gateway.registry import Close, Holdings
+from gateway.registry import Closer, Holdings
 from teams.base import ChatAgent, Team, TerminationCondition
 from teams.code_executor import CodeExecutor
 from teams.memory import Memory
@@ -28,7 +28,7 @@ _OWN = (
 _HOLDERS: tuple[type, ...] = (*_OWN, BaseTool)
 
 
-class GivenOut:
+class OwnedParts:
     """Remembers what teams were given, for as long as that lives."""
 
     def __init__(self) -> None:
@@ -63,7 +63,7 @@ def model_clients(team: Team) -> Iterator[ChatCompletionClient]:
 
 def held_by(team: object) -> Holdings:
     """What a team holds at any depth: executors, workbenches, tools, agents of somebody's own."""
-    closes: list[Close] = []
+    closes: list[Closer] = []
     acts = False
     for part in _everything(team):
         kind: type[object] = type(part)

@@ -37,7 +37,7 @@ from gateway.errors import GatewayError, TeamUnusable
 from gateway.factory.agents import AgentFactory
 from gateway.factory.groups import GroupFactory
 from gateway.factory.models import ModelClients
-from gateway.factory.ownership import GivenOut, held_by, model_clients
+from gateway.factory.ownership import OwnedParts, held_by, model_clients
 from gateway.factory.parts import PartFactory
 from gateway.registry import BuiltTeam, TeamInfo, ToolRule, model_label
 from teams.base import ChatAgent, Team, ToolCall
@@ -79,7 +79,7 @@ class TeamFactory:
         self._start_folder = start_folder
         self._forbidden = forbidden
         self._local = local
-        self._given_out = GivenOut()
+        self._given_out = OwnedParts()
         self._own_clients: weakref.WeakSet[ChatCompletionClient] = weakref.WeakSet()
         self._seen: dict[str, dict[str, str]] = {}
 

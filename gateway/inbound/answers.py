@@ -5,7 +5,7 @@ from __future__ import annotations
 from gateway.access.operators import Operators
 from gateway.client import Answer
 from gateway.conversation import Author
-from gateway.store.decisions import Decision, Resolve, Say, Support
+from gateway.store.decisions import CommandReply, Decision, RequestAnswer, RequestSupport
 from gateway.store.records import Request
 
 
@@ -14,12 +14,12 @@ def decide_answer(
 ) -> Decision:
     """What the answer does to a request that is named, None for one that is not there."""
     if request is None:
-        return Say(reply="There is no such request.")
+        return CommandReply(reply="There is no such request.")
     if why := _why_not(author, request, answer, operators, now):
-        return Say(reply=why)
+        return CommandReply(reply=why)
     if answer.kind in ("approve", "approve_always") and request.quorum > 1:
         return _supported(author, request, answer)
-    return Resolve(
+    return RequestAnswer(
         request=request.id,
         answer=answer,
         outcome=_outcome(answer),
@@ -27,10 +27,10 @@ def decide_answer(
     )
 
 
-def answer_in_words(request: Request, text: str) -> Resolve:
+def answer_in_words(request: Request, text: str) -> RequestAnswer:
     """The answer that a text is to a question."""
     answer = Answer(kind="text", text=_choice(text, request.options))
-    return Resolve(request=request.id, answer=answer, outcome=_outcome(answer))
+    return RequestAnswer(request=request.id, answer=answer, outcome=_outcome(answer))
 
 
 def is_approver(author: Author, request: Request | None, operators: Operators) -> bool:
@@ -70,11 +70,15 @@ def _supported(author: Author, request: Request, answer: Answer) -> Decision:
     approved = len({*request.supporters, author.id})
     always = answer.kind == "approve_always"
     if author.id in request.supporters:
-        return Say(reply=f"You have approved this; {approved} of {request.quorum} have so far.")
+        return CommandReply(
+            reply=f"You have approved this; {approved} of {request.quorum} have so far."
+        )
     if approved < request.quorum:
-        return Support(request=request.id, always=always, approved=approved, quorum=request.quorum)
+        return RequestSupport(
+            request=request.id, always=always, approved=approved, quorum=request.quorum
+        )
     everybody = Answer(kind="approve_always" if always and request.always_so_far else "approve")
-    return Resolve(
+    return RequestAnswer(
         request=request.id,
         answer=everybody,
         outcome=f"{_outcome(everybody)} by {approved} people",

@@ -7,19 +7,19 @@ from collections.abc import Callable
 
 from gateway.client import Answer, CommandInfo
 from gateway.store.decisions import (
-    Again,
-    Begin,
+    CommandReply,
     Decision,
-    Drop,
-    First,
-    Forget,
-    Retry,
-    Revoke,
-    Say,
-    SetMode,
+    GrantRevocation,
+    ModeChange,
+    NewConversation,
+    QueuePromotion,
+    QueueRemoval,
+    RepeatedTurn,
     Situation,
-    Stop,
-    TellUsage,
+    ThreadDeletion,
+    TurnRetry,
+    TurnStop,
+    UsageReply,
 )
 from gateway.values import value
 
@@ -55,7 +55,7 @@ class Command:
     def decide(self, situation: Situation) -> Decision:
         """What the command means, typed by somebody who may do everything."""
         if self.name not in _COMMANDS:
-            return Say(reply=f"There is no command /{self.name}; /help lists them.")
+            return CommandReply(reply=f"There is no command /{self.name}; /help lists them.")
         return _COMMANDS[self.name][1](situation, self.words)
 
 
@@ -93,19 +93,21 @@ def command_infos() -> list[CommandInfo]:
 
 
 def _new(_situation: Situation, _words: str) -> Decision:
-    return Begin(reply="A new thread has begun; the team remembers nothing of the old one.")
+    return NewConversation(
+        reply="A new thread has begun; the team remembers nothing of the old one."
+    )
 
 
 def _stop(situation: Situation, _words: str) -> Decision:
     if situation.status is None:
-        return Say(reply="Nothing is running.")
-    return Stop(reply="Stopped.")
+        return CommandReply(reply="Nothing is running.")
+    return TurnStop(reply="Stopped.")
 
 
 def _status(situation: Situation, _words: str) -> Decision:
     thread = situation.thread
     if thread is None:
-        return Say(reply=NOTHING_SAID)
+        return CommandReply(reply=NOTHING_SAID)
     state = {
         "idle": "has nothing to do",
         "working": "is working",
@@ -116,29 +118,31 @@ def _status(situation: Situation, _words: str) -> Decision:
     if situation.waiting:
         lines.append(f"Messages that wait: {situation.waiting}.")
     lines += [f"Asked ({request.id}): {request.prompt}" for request in situation.requests]
-    return Say(reply="\n".join(lines))
+    return CommandReply(reply="\n".join(lines))
 
 
 def _retry(situation: Situation, _words: str) -> Decision:
     if situation.busy:
-        return Say(reply="The team is at it already.")
+        return CommandReply(reply="The team is at it already.")
     if situation.last not in ("failed", "interrupted"):
-        return Say(reply="Nothing has failed here that could be tried again.")
-    return Retry(reply="It is tried again, from where it stood.")
+        return CommandReply(reply="Nothing has failed here that could be tried again.")
+    return TurnRetry(reply="It is tried again, from where it stood.")
 
 
 def _forget(situation: Situation, _words: str) -> Decision:
     if situation.thread is None:
-        return Say(reply="There is nothing to forget here.")
-    return Forget(reply="All that was said and made in this thread is deleted.")
+        return CommandReply(reply="There is nothing to forget here.")
+    return ThreadDeletion(reply="All that was said and made in this thread is deleted.")
 
 
 def _usage(_situation: Situation, _words: str) -> Decision:
-    return TellUsage()
+    return UsageReply()
 
 
 def _help(_situation: Situation, _words: str) -> Decision:
-    return Say(reply="\n".join(f"/{info.name}  {info.description}" for info in command_infos()))
+    return CommandReply(
+        reply="\n".join(f"/{info.name}  {info.description}" for info in command_infos())
+    )
 
 
 # --- approvals ---
@@ -147,8 +151,8 @@ def _help(_situation: Situation, _words: str) -> Decision:
 def _which(situation: Situation, _words: str) -> Decision:
     open_ones = [request.id for request in situation.requests if request.kind == "approval"]
     if not open_ones:
-        return Say(reply="Nothing waits for an approval of yours.")
-    return Say(reply=f"Say which one: {', '.join(open_ones)}.")
+        return CommandReply(reply="Nothing waits for an approval of yours.")
+    return CommandReply(reply=f"Say which one: {', '.join(open_ones)}.")
 
 
 def _grants(situation: Situation, _words: str) -> Decision:
@@ -157,14 +161,16 @@ def _grants(situation: Situation, _words: str) -> Decision:
         f"{grant.tool}, for {grant.person}; approved by {grant.granted_by}"
         for grant in situation.grants
     ]
-    return Say(reply="\n".join(lines) or "Nothing was approved for the whole of this thread.")
+    return CommandReply(
+        reply="\n".join(lines) or "Nothing was approved for the whole of this thread."
+    )
 
 
 def _revoke(_situation: Situation, words: str) -> Decision:
     """`/revoke TOOL`: the tool is asked for again."""
     if not words:
-        return Say(reply="Say which tool: /revoke TOOL.")
-    return Revoke(tool=words)
+        return CommandReply(reply="Say which tool: /revoke TOOL.")
+    return GrantRevocation(tool=words)
 
 
 # --- the queue ---
@@ -176,20 +182,20 @@ def _queue(situation: Situation, words: str) -> Decision:
     """
     thread = situation.thread
     if thread is None:
-        return Say(reply=NOTHING_SAID)
-    decision: Decision = Say(reply=HOW)
+        return CommandReply(reply=NOTHING_SAID)
+    decision: Decision = CommandReply(reply=HOW)
     match words.lower().split():
         case []:
-            decision = Say(reply=_listed(situation, thread.mode))
+            decision = CommandReply(reply=_listed(situation, thread.mode))
         case ["drop", number] if _is_number(number):
-            decision = Drop(inbox=_number(number))
+            decision = QueueRemoval(inbox=_number(number))
         case ["first", number] if _is_number(number):
-            decision = First(inbox=_number(number))
+            decision = QueuePromotion(inbox=_number(number))
         case ["mode", name] if name in MODES:
-            decision = SetMode(mode=name, reply=f"From now on {MODES[name]}.")
+            decision = ModeChange(mode=name, reply=f"From now on {MODES[name]}.")
         case ["mode", *_]:
             modes = (f"{name}: {meaning}" for name, meaning in MODES.items())
-            decision = Say(reply="\n".join(["The modes are:", *modes]))
+            decision = CommandReply(reply="\n".join(["The modes are:", *modes]))
         case _:
             pass
     return decision
@@ -198,8 +204,8 @@ def _queue(situation: Situation, words: str) -> Decision:
 def _again(_situation: Situation, words: str) -> Decision:
     """`/again N`: a turn for what the message with this number was edited to."""
     if not _is_number(words):
-        return Say(reply="Say which one: /again N.")
-    return Again(inbox=_number(words))
+        return CommandReply(reply="Say which one: /again N.")
+    return RepeatedTurn(inbox=_number(words))
 
 
 def _listed(situation: Situation, mode: str) -> str:

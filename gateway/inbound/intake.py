@@ -7,26 +7,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from gateway.access.authority import Allowed, Denied, Verdict
+from gateway.access.authority import Admission, Denial, Verdict
 from gateway.access.judgement import judge
 from gateway.access.pairing import draw_code
-from gateway.base.metrics import Vitals
+from gateway.base.metrics import Metrics
 from gateway.budgets.ledger import Ledger
 from gateway.content.attachments import FetchedFiles, by_content
 from gateway.conversation import Attachment, InboundMessage, MissingFile
 from gateway.errors import NotFound
 from gateway.inbound.policy import MessageRules, QueueLimits, command_in
-from gateway.runtime.lifecycle import Life, Parts
+from gateway.runtime.lifecycle import GatewayParts, Lifecycle
 from gateway.store.decisions import (
-    Accepted,
-    Again,
-    Brought,
-    Cancel,
-    Drop,
-    Enqueue,
-    First,
-    Ignore,
+    AcceptedMessage,
+    FileArrival,
+    MessageWithdrawal,
     NewThread,
+    NoAction,
+    QueueEntry,
+    QueuePromotion,
+    QueueRemoval,
+    RepeatedTurn,
 )
 from gateway.store.ids import next_id
 from gateway.store.records import InboxKind
@@ -35,7 +35,9 @@ from gateway.store.records import InboxKind
 class Intake:
     """Takes the messages of one gateway."""
 
-    def __init__(self, parts: Parts, *, life: Life, ledger: Ledger, vitals: Vitals) -> None:
+    def __init__(
+        self, parts: GatewayParts, *, life: Lifecycle, ledger: Ledger, vitals: Metrics
+    ) -> None:
         self._store = parts.store
         self._bus = parts.bus
         self._dispatcher = parts.dispatcher
@@ -47,7 +49,7 @@ class Intake:
         self._ledger = ledger
         self._vitals = vitals
 
-    async def accept(self, message: InboundMessage) -> Accepted:
+    async def accept(self, message: InboundMessage) -> AcceptedMessage:
         """See `Gateway.accept`."""
         verdict = judge(message, self._using.access).verdict
         message = self._prepared(message)
@@ -77,7 +79,7 @@ class Intake:
     def _rules(self, message: InboundMessage, verdict: Verdict, team: str) -> MessageRules:
         """All that decides about the message but what the store finds, as it is at this moment."""
         limits, now = self._using.limits, self._clock()
-        pairs = isinstance(verdict, Denied) and verdict.once_paired is not None
+        pairs = isinstance(verdict, Denial) and verdict.once_paired is not None
         return MessageRules(
             message=message,
             command=command_in(message),
@@ -93,14 +95,14 @@ class Intake:
             code=draw_code() if pairs else None,
         )
 
-    def _accepted(self, accepted: Accepted) -> None:
+    def _accepted(self, accepted: AcceptedMessage) -> None:
         lane = accepted.lane
-        if accepted.decision is not None and not isinstance(accepted.decision, Ignore):
+        if accepted.decision is not None and not isinstance(accepted.decision, NoAction):
             self._vitals.accepted[accepted.outcome] += 1
         if accepted.forgotten:
             self._life.gone(accepted.forgotten)
         self._bus.publish(lane, accepted.events)
-        if isinstance(accepted.decision, Enqueue) and accepted.decision.late:
+        if isinstance(accepted.decision, QueueEntry) and accepted.decision.late:
             self._life.deadlines.look()
         if accepted.stop:
             self._sessions.stop(lane, accepted.stop)
@@ -108,16 +110,16 @@ class Intake:
             self._sessions.steer(lane, accepted.steer)
         if accepted.revoked:
             self._sessions.revoke(lane, accepted.revoked)
-        if isinstance(accepted.decision, Cancel | Drop | First):
+        if isinstance(accepted.decision, MessageWithdrawal | QueueRemoval | QueuePromotion):
             self._dispatcher.hasten(lane)  # what was first may have waited for its files
         if accepted.wake:
             decision = accepted.decision
-            enqueue = decision.enqueue if isinstance(decision, Again) else decision
+            enqueue = decision.enqueue if isinstance(decision, RepeatedTurn) else decision
             self._dispatcher.wake(
                 lane,
                 person=accepted.person,
                 delay=accepted.delay,
-                limits=enqueue.limits if isinstance(enqueue, Enqueue) else None,
+                limits=enqueue.limits if isinstance(enqueue, QueueEntry) else None,
                 crowds=accepted.crowds,
             )
 
@@ -130,7 +132,7 @@ class Intake:
         )
         await self._store.bring(inbox, fetched, self._brought)
 
-    def _brought(self, brought: Brought | None) -> None:
+    def _brought(self, brought: FileArrival | None) -> None:
         if brought is None:
             return
         self._bus.publish(brought.thread, brought.events)
@@ -154,11 +156,11 @@ class Intake:
         )
 
 
-def _once_let_in(verdict: Verdict) -> Allowed:
+def _once_let_in(verdict: Verdict) -> Admission:
     """What a message's author may do there, or may once they are paired."""
-    if isinstance(verdict, Allowed):
+    if isinstance(verdict, Admission):
         return verdict
-    return verdict.once_paired or Allowed()
+    return verdict.once_paired or Admission()
 
 
 def _kind(rules: MessageRules) -> InboxKind:

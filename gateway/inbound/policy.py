@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import field, replace
 
-from gateway.access.authority import Access, Allowed, Denied, Verdict
+from gateway.access.authority import Access, Admission, Denial, Verdict
 from gateway.access.operators import Operators
 from gateway.access.pairing import DrawnCode, draw_code
 from gateway.adapter import NOT_ALLOWED, TELL_AGAIN
@@ -18,22 +18,22 @@ from gateway.inbound.commands import Command, parse_command
 from gateway.inbound.replies import offer_after, reply_to
 from gateway.sessions.dispatcher import Crowd
 from gateway.store.decisions import (
-    Again,
-    Cancel,
-    Change,
+    CommandReply,
     Decision,
-    Drop,
-    Enqueue,
-    First,
-    Forget,
-    Ignore,
+    GrantRevocation,
+    MessageEdit,
+    MessageRefusal,
+    MessageWithdrawal,
+    ModeChange,
+    NoAction,
     PersonLimits,
-    Refuse,
-    Revoke,
-    Say,
-    SetMode,
+    QueueEntry,
+    QueuePromotion,
+    QueueRemoval,
+    RepeatedTurn,
     Situation,
-    TellUsage,
+    ThreadDeletion,
+    UsageReply,
 )
 from gateway.store.records import crowds_of
 from gateway.store.rulebook import Fact, MessageMissed, Offer
@@ -128,21 +128,26 @@ class MessageRules:
         """Decide what becomes of the message in this situation."""
         decision = self._decide(situation)
         match decision:
-            case Enqueue() | Change():
+            case QueueEntry() | MessageEdit():
                 return self._bounded(decision, situation)
-            case TellUsage():
+            case UsageReply():
                 return replace(decision, queries=self.usage.queries(situation.thread))
             case _:
                 return decision
 
-    def _bounded(self, decision: Enqueue | Change, situation: Situation) -> Decision:
+    def _bounded(self, decision: QueueEntry | MessageEdit, situation: Situation) -> Decision:
         """The decision if its files are taken, with a word to who has to wait for others."""
         thread, message = situation.thread, self.message
         if files := (*message.attachments, *message.awaited):
             held = thread.attached if thread else 0
             if said := refusal(files, self.files, held=held):
-                return Refuse(reason="files", reply=said)
-        if isinstance(decision, Change) or decision.notice or situation.busy or not self.crowded:
+                return MessageRefusal(reason="files", reply=said)
+        if (
+            isinstance(decision, MessageEdit)
+            or decision.notice
+            or situation.busy
+            or not self.crowded
+        ):
             return decision
         team, key = (thread.team, thread.key) if thread else (self.team, message.key)
         full = next((crowd for crowd in crowds_of(team, key) if crowd in self.crowded), None)
@@ -150,16 +155,16 @@ class MessageRules:
 
     def _decide(self, situation: Situation) -> Decision:
         verdict = self.verdict
-        if isinstance(verdict, Denied) and situation.paired:
+        if isinstance(verdict, Denial) and situation.paired:
             verdict = verdict.once_paired or verdict
         if self.message.event in ("edit", "delete"):
             return self._changed(verdict)
         author, named, answer = self.message.author, situation.named, self._answer
-        if isinstance(verdict, Denied):
+        if isinstance(verdict, Denial):
             if answer is None or not is_approver(author, named, self.operators):
                 return self._refuse(situation)
         elif situation.bots >= BOT_MESSAGES:
-            return Refuse(reason="too many messages of bots")
+            return MessageRefusal(reason="too many messages of bots")
         elif answer is None:
             return self._taken(situation, verdict)
         return decide_answer(author, named, answer, self.operators, self.said_at)
@@ -179,34 +184,40 @@ class MessageRules:
         """What it means that a message was edited or deleted on its platform."""
         deleted = self.message.event == "delete"
         if deleted and not self.message.author.id:
-            return Cancel(anybody=True)  # the platform does not say who, and shows it to nobody
-        if isinstance(verdict, Denied):
-            return Ignore()
-        return Cancel(anybody=self._operator) if deleted else Change(anybody=self._operator)
+            return MessageWithdrawal(
+                anybody=True
+            )  # the platform does not say who, and shows it to nobody
+        if isinstance(verdict, Denial):
+            return NoAction()
+        return (
+            MessageWithdrawal(anybody=self._operator)
+            if deleted
+            else MessageEdit(anybody=self._operator)
+        )
 
-    def _refuse(self, situation: Situation) -> Refuse:
+    def _refuse(self, situation: Situation) -> MessageRefusal:
         if self._was_told(situation):
-            return Refuse(reason="not allowed")
+            return MessageRefusal(reason="not allowed")
         if self.code is None:
-            return Refuse(reason="not allowed", reply=NOT_ALLOWED)
+            return MessageRefusal(reason="not allowed", reply=NOT_ALLOWED)
         reply = PAIR.format(code=self.code.text)
-        return Refuse(reason="not allowed", reply=reply, pair=self.code.kept(self.now))
+        return MessageRefusal(reason="not allowed", reply=reply, pair=self.code.kept(self.now))
 
     def _was_told(self, situation: Situation) -> bool:
         """Whether the author was refused here not long ago."""
         return situation.told is not None and self.now - situation.told < TELL_AGAIN
 
-    def _taken(self, situation: Situation, verdict: Allowed) -> Decision:
+    def _taken(self, situation: Situation, verdict: Admission) -> Decision:
         """What a message means that its author may write and that answers nothing by name."""
         if self.command is not None:
             decision = self.command.decide(self._known_to_author(situation))
             return self._commanded(decision, situation, verdict)
         decision = self._said(situation, verdict.limits)
-        if not isinstance(decision, Enqueue):
+        if not isinstance(decision, QueueEntry):
             return decision
         if situation.waiting >= self.queue.waiting:
             said = "" if self._was_told(situation) else FULL.format(waiting=situation.waiting)
-            return Refuse(reason="too many wait", reply=said)
+            return MessageRefusal(reason="too many wait", reply=said)
         return self._queued(decision, situation, verdict)
 
     def _known_to_author(self, situation: Situation) -> Situation:
@@ -215,26 +226,26 @@ class MessageRules:
         mine = tuple(each for each in situation.requests if operators.may_answer(author, each))
         return replace(situation, requests=mine)
 
-    def _commanded(self, decision: Decision, situation: Situation, verdict: Allowed) -> Decision:
+    def _commanded(self, decision: Decision, situation: Situation, verdict: Admission) -> Decision:
         """What a command means, as far as its author may do it."""
         operator = self._operator
         match decision:
-            case Forget() if situation.others and not operator:
-                decision = Say(reply=NOT_YOURS_ALONE)
-            case SetMode() if not (operator or verdict.may_set_mode):
-                decision = Say(reply=MODE_NOT_YOURS)
-            case SetMode():
+            case ThreadDeletion() if situation.others and not operator:
+                decision = CommandReply(reply=NOT_YOURS_ALONE)
+            case ModeChange() if not (operator or verdict.may_set_mode):
+                decision = CommandReply(reply=MODE_NOT_YOURS)
+            case ModeChange():
                 decision = replace(decision, quiet=self._quiet(decision.mode))
-            case Drop() | First() | Revoke():
+            case QueueRemoval() | QueuePromotion() | GrantRevocation():
                 decision = replace(decision, anybody=operator)
-            case Again():
+            case RepeatedTurn():
                 enqueue = self._queued(decision.enqueue, situation, verdict)
                 decision = replace(decision, anybody=operator, enqueue=enqueue)
             case _:
                 pass
         return decision
 
-    def _queued(self, enqueue: Enqueue, situation: Situation, verdict: Allowed) -> Enqueue:
+    def _queued(self, enqueue: QueueEntry, situation: Situation, verdict: Admission) -> QueueEntry:
         """The message waits as the thread's mode says, which is the route's for a new thread."""
         mode = situation.thread.mode if situation.thread else verdict.mode
         return replace(enqueue, mode=mode, limits=verdict.limits, quiet=self._quiet(mode))
@@ -251,20 +262,20 @@ class MessageRules:
             asked = mine[0] if len(mine) == 1 and len(questions) == 1 else None
         if asked is not None and text and operators.may_answer(author, asked):
             if is_over(asked, self.said_at):
-                return Enqueue(notice=TOO_LATE, limits=limits, late=True)
+                return QueueEntry(notice=TOO_LATE, limits=limits, late=True)
             return answer_in_words(asked, text)
         if any(request.kind == "approval" for request in situation.requests):
-            return Enqueue(notice=WAITS_FOR_APPROVAL, limits=limits)
+            return QueueEntry(notice=WAITS_FOR_APPROVAL, limits=limits)
         if questions:
-            return Enqueue(notice=WAITS_FOR_ANSWERS if mine else WAITS_FOR_OTHERS, limits=limits)
-        return Enqueue(notice=_in_line(situation, limits), limits=limits)
+            return QueueEntry(notice=WAITS_FOR_ANSWERS if mine else WAITS_FOR_OTHERS, limits=limits)
+        return QueueEntry(notice=_in_line(situation, limits), limits=limits)
 
 
 def usual_rules(message: InboundMessage, access: Access, *, now: float) -> MessageRules:
     """The rules of a message where nothing but the access was configured."""
     operators = access.operators
     verdict = access.judge(message)
-    pairs = isinstance(verdict, Denied) and verdict.once_paired is not None
+    pairs = isinstance(verdict, Denial) and verdict.once_paired is not None
     return MessageRules(
         message=message,
         command=command_in(message),

@@ -14,7 +14,7 @@ EVERY = 60.0
 """Seconds between two rounds."""
 
 
-class Upkeep:
+class Housekeeping:
     """Calls `tidy` at once and then once a minute; a round that fails is left to the next one."""
 
     def __init__(self, tidy: Callable[[], Awaitable[None]], *, every: float = EVERY) -> None:

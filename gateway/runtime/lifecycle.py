@@ -7,14 +7,14 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from gateway.base.clock import Trust
+from gateway.base.clock import ClockTrust
 from gateway.events import TextDelta
-from gateway.runtime.housekeeping import Upkeep
-from gateway.runtime.settings import InUse
+from gateway.runtime.housekeeping import Housekeeping
+from gateway.runtime.settings import ActiveSettings
 from gateway.sessions.dispatcher import LocalDispatcher
 from gateway.sessions.event_bus import EventBus
 from gateway.sessions.expiry import Deadlines, RequestTimes
-from gateway.sessions.lanes import Sessions
+from gateway.sessions.lanes import Lanes
 from gateway.sessions.team_change import REASON, WITHDRAWN, affected
 from gateway.store.protocols import SessionStore
 from gateway.store.rulebook import RecoveryWords
@@ -30,22 +30,22 @@ RECOVERY = RecoveryWords(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Parts:
+class GatewayParts:
     """What a gateway works with. `clock` is the time of day."""
 
     store: SessionStore
     bus: EventBus
     dispatcher: LocalDispatcher
-    sessions: Sessions
-    using: InUse
-    trust: Trust
+    sessions: Lanes
+    using: ActiveSettings
+    trust: ClockTrust
     clock: Callable[[], float]
 
 
-class Life:
+class Lifecycle:
     """The lanes of one gateway and what is done beside them. `boot` is an id of this run."""
 
-    def __init__(self, parts: Parts, *, boot: str) -> None:
+    def __init__(self, parts: GatewayParts, *, boot: str) -> None:
         self._store = parts.store
         self._bus = parts.bus
         self._dispatcher = parts.dispatcher
@@ -85,7 +85,7 @@ class Life:
 
     async def work(self) -> None:
         """Run the lanes, and whatever else is to be done, until cancelled."""
-        upkeep = Upkeep(self.tidy)
+        upkeep = Housekeeping(self.tidy)
         async with asyncio.TaskGroup() as group:
             group.create_task(upkeep.run(), name="gateway upkeep")
             group.create_task(self.deadlines.run(), name="gateway deadlines")

@@ -10,7 +10,7 @@ from gateway.config.budgets import Budget, Price
 from gateway.config.settings import Attachments
 from gateway.content.attachments import MB
 from gateway.registry import TeamSource
-from gateway.sessions.turn_settings import Terms
+from gateway.sessions.turn_settings import TurnSettings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,17 +48,17 @@ class Limits:
 
 
 @dataclass(slots=True)
-class InUse:
+class ActiveSettings:
     """What holds at this moment."""
 
     teams: TeamSource
     access: Access
     limits: Limits
 
-    def terms(self, clock: Callable[[], float]) -> Terms:
+    def terms(self, clock: Callable[[], float]) -> TurnSettings:
         """What holds for turns and their questions; `clock` is the time of day."""
         limits = self.limits
-        return Terms(
+        return TurnSettings(
             live_teams=limits.live_teams,
             quiet=limits.collect,
             expire=limits.requests_expire,

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Protocol, TypeAlias
 
-from gateway.sessions.person_limits import Pace
+from gateway.sessions.person_limits import PersonRateLimiter
 from gateway.store.decisions import PersonLimits
 
 LOG = logging.getLogger("gateway")
@@ -60,7 +60,7 @@ class Dispatcher(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class _Wish:
+class _RunRequest:
     """Why a thread wants to run."""
 
     person: str
@@ -82,13 +82,13 @@ class LocalDispatcher:
         self.crowd_limits = crowd_limits or {}
         """How many of each crowd, by its kind."""
         self._lines: OrderedDict[str, deque[str]] = OrderedDict()
-        self._waiting: dict[str, _Wish] = {}
-        self._running: dict[str, _Wish] = {}
-        self._again: dict[str, _Wish] = {}
+        self._waiting: dict[str, _RunRequest] = {}
+        self._running: dict[str, _RunRequest] = {}
+        self._again: dict[str, _RunRequest] = {}
         self._crowds: Counter[Crowd] = Counter()
-        self._pace = Pace()
+        self._pace = PersonRateLimiter()
         self._timers: set[asyncio.TimerHandle] = set()
-        self._delayed: dict[str, tuple[asyncio.TimerHandle, _Wish]] = {}
+        self._delayed: dict[str, tuple[asyncio.TimerHandle, _RunRequest]] = {}
         self._look: asyncio.TimerHandle | None = None
         self._changed = asyncio.Event()
         self._resting = False
@@ -106,7 +106,7 @@ class LocalDispatcher:
         its `crowds`, not before `delay` seconds.
         """
         running = self._running.get(thread)
-        wish = _Wish(person, limits, crowds or (running.crowds if running else ()))
+        wish = _RunRequest(person, limits, crowds or (running.crowds if running else ()))
         if delay > 0:
             self._wake_later(thread, wish, delay)
         else:
@@ -125,7 +125,7 @@ class LocalDispatcher:
         if wish is not None:
             self._wake(thread, wish)
 
-    def _undelayed(self, thread: str) -> _Wish | None:
+    def _undelayed(self, thread: str) -> _RunRequest | None:
         """Why a thread was to be woken later; it is not any more."""
         if (delayed := self._delayed.pop(thread, None)) is None:
             return None
@@ -134,7 +134,7 @@ class LocalDispatcher:
         self._timers.discard(handle)
         return wish
 
-    def _wake_later(self, thread: str, wish: _Wish, delay: float) -> None:
+    def _wake_later(self, thread: str, wish: _RunRequest, delay: float) -> None:
         """Wake the thread then, and not before: what was to wake it later does so no more."""
         self._undelayed(thread)
 
@@ -144,7 +144,7 @@ class LocalDispatcher:
 
         self._delayed[thread] = self._later(delay, due), wish
 
-    def _wake(self, thread: str, wish: _Wish) -> None:
+    def _wake(self, thread: str, wish: _RunRequest) -> None:
         if thread in self._running:
             self._again.setdefault(thread, wish)
         elif thread not in self._waiting:

@@ -21,12 +21,12 @@ FEED = 2000
 """Events that a feed holds for its reader."""
 
 
-class Feed:
+class Subscription:
     """The events of one thread, from the moment of the subscription on."""
 
-    def __init__(self, opened: dict[str, GrowingText]) -> None:
+    def __init__(self, opened: dict[str, OpenText]) -> None:
         self._opened = opened
-        self._items: deque[SessionEvent | GrowingText] = deque()
+        self._items: deque[SessionEvent | OpenText] = deque()
         self._arrived = asyncio.Event()
         self._gap = False
         self._closed = False
@@ -50,10 +50,10 @@ class Feed:
 
     def _push_text(self, delta: TextDelta) -> None:
         last = self._items[-1] if self._items else None
-        if isinstance(last, GrowingText) and last.message == delta.message and not delta.replace:
+        if isinstance(last, OpenText) and last.message == delta.message and not delta.replace:
             last.grow(delta)
         else:
-            self._items.append(GrowingText(delta))
+            self._items.append(OpenText(delta))
 
     def start_over(self) -> list[TextDelta]:
         """The open messages at this moment, each from its beginning; what waited is forgotten."""
@@ -70,7 +70,7 @@ class Feed:
             await self._arrived.wait()
         if self._gap or not self._items:
             return None
-        taken = [item.delta() if isinstance(item, GrowingText) else item for item in self._items]
+        taken = [item.delta() if isinstance(item, OpenText) else item for item in self._items]
         self._items.clear()
         return taken
 
@@ -80,7 +80,7 @@ class Feed:
         self._arrived.set()
 
 
-class GrowingText:
+class OpenText:
     """Deltas of one message, joined when somebody asks."""
 
     def __init__(self, first: TextDelta) -> None:
@@ -104,7 +104,7 @@ class GrowingText:
         return replace(self._first, text=self._parts[0])
 
 
-class Stirs:
+class ActivitySubscription:
     """In which threads something happens, from the subscription on."""
 
     def __init__(self) -> None:
@@ -139,19 +139,19 @@ class EventBus(Protocol):
         """Hand events to the thread's feeds."""
         ...
 
-    def subscribe(self, thread: str) -> Feed:
+    def subscribe(self, thread: str) -> Subscription:
         """Open a feed; give it back with `unsubscribe`."""
         ...
 
-    def unsubscribe(self, thread: str, feed: Feed) -> None:
+    def unsubscribe(self, thread: str, feed: Subscription) -> None:
         """Close a feed."""
         ...
 
-    def stirs(self) -> Stirs:
+    def stirs(self) -> ActivitySubscription:
         """Hear of every thread in which something happens; give it back with `unheard`."""
         ...
 
-    def unheard(self, stirs: Stirs) -> None:
+    def unheard(self, stirs: ActivitySubscription) -> None:
         """Close it."""
         ...
 
@@ -168,9 +168,9 @@ class LocalBus:
     """The bus within one process. It remembers the text of open messages for latecomers."""
 
     def __init__(self) -> None:
-        self._feeds: dict[str, set[Feed]] = {}
-        self._opened: dict[str, dict[str, GrowingText]] = {}
-        self._stirs: set[Stirs] = set()
+        self._feeds: dict[str, set[Subscription]] = {}
+        self._opened: dict[str, dict[str, OpenText]] = {}
+        self._stirs: set[ActivitySubscription] = set()
         self._closed = False
 
     def publish(self, thread: str, events: Iterable[SessionEvent]) -> None:
@@ -192,17 +192,17 @@ class LocalBus:
         if delta.message in opened:
             opened[delta.message].grow(delta)
         else:
-            opened[delta.message] = GrowingText(delta)
+            opened[delta.message] = OpenText(delta)
 
-    def subscribe(self, thread: str) -> Feed:
+    def subscribe(self, thread: str) -> Subscription:
         """Open a feed; give it back with `unsubscribe`."""
-        feed = Feed(self._opened.setdefault(thread, {}))
+        feed = Subscription(self._opened.setdefault(thread, {}))
         if self._closed:
             feed.close()
         self._feeds.setdefault(thread, set()).add(feed)
         return feed
 
-    def unsubscribe(self, thread: str, feed: Feed) -> None:
+    def unsubscribe(self, thread: str, feed: Subscription) -> None:
         """Close a feed."""
         feed.close()
         if feeds := self._feeds.get(thread):
@@ -211,15 +211,15 @@ class LocalBus:
                 del self._feeds[thread]
         self._tidy(thread)
 
-    def stirs(self) -> Stirs:
+    def stirs(self) -> ActivitySubscription:
         """Hear of every thread in which something happens; give it back with `unheard`."""
-        stirs = Stirs()
+        stirs = ActivitySubscription()
         if self._closed:
             stirs.close()
         self._stirs.add(stirs)
         return stirs
 
-    def unheard(self, stirs: Stirs) -> None:
+    def unheard(self, stirs: ActivitySubscription) -> None:
         """Close it."""
         stirs.close()
         self._stirs.discard(stirs)
@@ -245,7 +245,7 @@ class LocalBus:
 
 
 @contextmanager
-def subscribed(bus: EventBus, thread: str) -> Generator[Feed]:
+def subscribed(bus: EventBus, thread: str) -> Generator[Subscription]:
     """A feed for the length of a context."""
     feed = bus.subscribe(thread)
     try:
@@ -255,7 +255,7 @@ def subscribed(bus: EventBus, thread: str) -> Generator[Feed]:
 
 
 @contextmanager
-def listening(bus: EventBus) -> Generator[Stirs]:
+def listening(bus: EventBus) -> Generator[ActivitySubscription]:
     """All threads' stirs for the length of a context."""
     stirs = bus.stirs()
     try:

@@ -10,13 +10,13 @@ from dataclasses import replace
 
 from gateway.content.task import USER
 from gateway.events import (
-    HandedOff,
     MessageFinished,
     SessionEvent,
     SpeakerStarted,
     TextDelta,
     Thought,
     Usage,
+    WorkHandedOff,
 )
 from gateway.store.records import OpenMessage
 from teams.base import Handoff
@@ -34,7 +34,7 @@ from teams.messages import (
 from teams.models import AssistantMessage
 
 
-class _Growing:
+class _OpenMessage:
     """A message of an agent that is not finished.
 
     `source` is the engine's id of what it is built from. It is None once that will be replaced:
@@ -53,7 +53,7 @@ class _Growing:
         return self.parts[0]
 
 
-class Transcript:
+class EventMapper:
     """Turns items of one turn into events. At most one message of each agent grows at a time.
 
     `models` names each agent's model; `people` are the agents that stand for a human, whose words
@@ -78,7 +78,7 @@ class Transcript:
         self._finished: dict[str, str] = {}
         """What each agent has said last."""
         self._growing = {
-            message.agent: _Growing(message.message, None, message.text) for message in resumed
+            message.agent: _OpenMessage(message.message, None, message.text) for message in resumed
         }
 
     def take(
@@ -124,7 +124,7 @@ class Transcript:
             return [*events, self._delta(agent, growing.message, chunk.content, replace=True)]
         if growing is not None:
             events.append(self._finish(agent, growing.text))
-        self._growing[agent] = _Growing(source, source, chunk.content)
+        self._growing[agent] = _OpenMessage(source, source, chunk.content)
         return [*events, self._delta(agent, source, chunk.content)]
 
     def _item(self, item: BaseAgentEvent | BaseChatMessage) -> list[SessionEvent]:
@@ -196,8 +196,8 @@ class Transcript:
             text=text,
         )
 
-    def _handed_off(self, handoff: HandoffMessage) -> HandedOff:
-        return HandedOff(
+    def _handed_off(self, handoff: HandoffMessage) -> WorkHandedOff:
+        return WorkHandedOff(
             thread=self._thread,
             turn=self._turn,
             agent=handoff.source,

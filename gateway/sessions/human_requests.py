@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 
 from gateway.events import InputRequested, RequestKind, SessionEvent
 from gateway.registry import ToolRule
-from gateway.sessions.turn_settings import Terms
-from gateway.sessions.turn_writer import TurnLog
+from gateway.sessions.turn_settings import TurnSettings
+from gateway.sessions.turn_writer import TurnWriter
 from gateway.store.ids import new_id
 from gateway.store.records import CallRow, Request
-from gateway.store.turn_records import Record
+from gateway.store.turn_records import TurnUpdate
 from teams.agents import UserProxyAgent
 from teams.base import InputRequired, PendingInput, ToolCall
 from teams.messages import UserInputRequestedEvent
@@ -58,12 +58,14 @@ def asking(request: Request, may_answer: tuple[str, ...]) -> InputRequested:
     )
 
 
-class Humans:
+class HumanRequests:
     """The requests of one turn. `requests` are those of its earlier attempts, `asker` is whose
     message the team works on (Author.id).
     """
 
-    def __init__(self, log: TurnLog, requests: Iterable[Request], terms: Terms, asker: str) -> None:
+    def __init__(
+        self, log: TurnWriter, requests: Iterable[Request], terms: TurnSettings, asker: str
+    ) -> None:
         self._log = log
         self._terms = terms
         self._asker = asker
@@ -100,7 +102,7 @@ class Humans:
             return request.answer.text
         if request is None:
             request = self._request(asked)
-            await self._log.write(Record(requests=[request], events=[self._shown(request)]))
+            await self._log.write(TurnUpdate(requests=[request], events=[self._shown(request)]))
         raise InputRequired(asked.prompt, request_id=engine_id, kind=asked.kind)
 
     async def approval(
@@ -131,7 +133,7 @@ class Humans:
             )
             self._requests[request.engine_id] = request
             await self._log.write(
-                Record(calls=[row], requests=[request], events=[*shown, self._shown(request)])
+                TurnUpdate(calls=[row], requests=[request], events=[*shown, self._shown(request)])
             )
         raise InputRequired(asked.prompt, request_id=asked.request_id, kind="approval")
 
@@ -157,7 +159,7 @@ class Humans:
             if pending.request_id not in self._requests
         ]
         await self._log.write(
-            Record(calls=[row], requests=requests, events=[self._shown(r) for r in requests])
+            TurnUpdate(calls=[row], requests=requests, events=[self._shown(r) for r in requests])
         )
 
     async def pending(self, asked: Iterable[PendingInput]) -> None:
@@ -174,7 +176,7 @@ class Humans:
         ]
         if requests:
             await self._log.write(
-                Record(requests=requests, events=[self._shown(r) for r in requests])
+                TurnUpdate(requests=requests, events=[self._shown(r) for r in requests])
             )
 
     def _request(

@@ -9,22 +9,22 @@ from pathlib import Path
 from time import monotonic
 from typing import TypeGuard
 
-from gateway.base.logging import WorkingOn
-from gateway.base.metrics import Vitals
+from gateway.base.logging import LogContext
+from gateway.base.metrics import Metrics
 from gateway.budgets.ledger import Ledger
 from gateway.content.attachments import MISSING
-from gateway.errors import Fenced, GatewayError, TeamUnusable
+from gateway.errors import GatewayError, LeaseLost, TeamUnusable
 from gateway.registry import Holdings, TeamInfo, TeamSource
 from gateway.sessions.dispatcher import Dispatcher
 from gateway.sessions.event_bus import EventBus
-from gateway.sessions.live_team import ClosingTeams, LiveTeam
-from gateway.sessions.team_change import Successor
+from gateway.sessions.live_team import LiveTeam, TeamCloser
+from gateway.sessions.team_change import TeamChange
 from gateway.sessions.turn import Turn
-from gateway.sessions.turn_settings import Terms
-from gateway.sessions.turn_writer import TurnLog
+from gateway.sessions.turn_settings import TurnSettings
+from gateway.sessions.turn_writer import TurnWriter
 from gateway.store.protocols import SessionStore
 from gateway.store.records import Thread
-from gateway.store.turn_records import Later, Work
+from gateway.store.turn_records import ClaimedTurn, TurnDelay
 from teams.base import DurableTeam, Team
 
 LOG = logging.getLogger("gateway")
@@ -33,7 +33,7 @@ FIRST_RETRY, LONGEST_RETRY = 1.0, 30.0
 """Seconds until a turn is tried again that the store had no room for."""
 
 
-class Sessions:
+class Lanes:
     """Runs the turns of all threads; keeps at most `terms.live_teams` idle teams in memory.
 
     `dispatcher` is asked to wake a thread later whose turn the store refused, or that collects
@@ -47,9 +47,9 @@ class Sessions:
         teams: TeamSource,
         *,
         boot: str,
-        vitals: Vitals,
+        vitals: Metrics,
         ledger: Ledger,
-        terms: Terms,
+        terms: TurnSettings,
         dispatcher: Dispatcher,
     ) -> None:
         self._store = store
@@ -62,7 +62,7 @@ class Sessions:
         """What holds for turns and their questions from now on."""
         self._dispatcher = dispatcher
         self._live: OrderedDict[str, LiveTeam] = OrderedDict()
-        self.closing = ClosingTeams()
+        self.closing = TeamCloser()
         """Closes the teams that were dropped, while it is run."""
         self._running: dict[str, Turn] = {}
         self._stops: dict[str, str] = {}
@@ -87,11 +87,11 @@ class Sessions:
             work = await self._store.begin(
                 thread, self._boot, words=MISSING, quiet=self.terms.quiet
             )
-            if isinstance(work, Later):
+            if isinstance(work, TurnDelay):
                 self._dispatcher.put_off(thread, work.seconds)
                 return False
             more = work is not None and await self._run(work)
-        except Fenced:
+        except LeaseLost:
             LOG.info("thread %s: its turn was left, the thread has gone on or is gone", thread)
             return False
         except GatewayError as error:
@@ -103,9 +103,9 @@ class Sessions:
         self._delays.pop(thread, None)
         return more
 
-    async def _run(self, work: Work) -> bool:
+    async def _run(self, work: ClaimedTurn) -> bool:
         began = monotonic()
-        with WorkingOn(work.lease.thread, work.lease.turn):
+        with LogContext(work.lease.thread, work.lease.turn):
             LOG.info("turn %s", "goes on" if work.resumed else "begins")
             ended, more = "cut short", False
             try:
@@ -116,11 +116,11 @@ class Sessions:
                 LOG.info("turn %s after %.3f s", ended, took)
         return more
 
-    async def _turn(self, work: Work) -> tuple[str, bool]:
+    async def _turn(self, work: ClaimedTurn) -> tuple[str, bool]:
         """How the work's turn ended, and whether the thread has more to do at once."""
         thread = work.thread
         meter = await self._ledger.meter(work)
-        log = TurnLog(self._store, self._bus, work.lease, meter)
+        log = TurnWriter(self._store, self._bus, work.lease, meter)
         log.show(work.events)
         turn = Turn(
             work,
@@ -165,7 +165,7 @@ class Sessions:
         except KeyError:
             return TeamInfo(name=team, description="", participants=(), models={}, definition="")
 
-    async def _load(self, work: Work, log: TurnLog) -> LiveTeam:
+    async def _load(self, work: ClaimedTurn, log: TurnWriter) -> LiveTeam:
         thread = work.thread
         folder = await self._store.work_folder(thread.id)
         holds = Holdings()
@@ -175,7 +175,7 @@ class Sessions:
             team, holds = await self._build(thread, folder)
             return team
 
-        successor = Successor(self._store, log, build=build, info=lambda: self._info(thread.team))
+        successor = TeamChange(self._store, log, build=build, info=lambda: self._info(thread.team))
         live = await successor.team(thread, saved=work.saved)
         live.closes, live.acts, live.folder = holds.closes, holds.acts, folder
         return live
@@ -218,7 +218,7 @@ class Sessions:
         for turn in self._running.values():
             turn.leave()
 
-    async def use(self, teams: TeamSource, terms: Terms) -> None:
+    async def use(self, teams: TeamSource, terms: TurnSettings) -> None:
         """Build teams from this source from now on, on these terms; the earlier one is closed once
         its last turn has ended.
         """

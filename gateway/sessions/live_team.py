@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from gateway.errors import TeamUnusable
-from gateway.registry import Close
+from gateway.registry import Closer
 from gateway.store.records import Checkpoint
 from teams import BaseGroupChat, Swarm
 from teams.base import DurableTeam
@@ -41,7 +41,7 @@ class LiveTeam:
         self.team = team
         self.anew = anew
         """It has taken another's place in the midst of a turn, of which it knows nothing."""
-        self.closes: tuple[Close, ...] = ()
+        self.closes: tuple[Closer, ...] = ()
         """What releases all that it holds."""
         self.acts = True
         """It may do more than ask models, such as making files."""
@@ -88,7 +88,7 @@ class LiveTeam:
         return Checkpoint(kind="delta", data=data) if data else None
 
 
-class ClosingTeams:
+class TeamCloser:
     """Closes teams one after the other, a few at a time, while it runs."""
 
     def __init__(self) -> None:
@@ -122,7 +122,7 @@ class ClosingTeams:
                     group.create_task(_close(close, AT_THE_END), name="gateway closing")
 
 
-async def _close(close: Close, seconds: float) -> None:
+async def _close(close: Closer, seconds: float) -> None:
     try:
         async with asyncio.timeout(seconds):
             await close()
@@ -132,5 +132,5 @@ async def _close(close: Close, seconds: float) -> None:
         LOG.exception("%s failed", _named(close))
 
 
-def _named(close: Close) -> str:
+def _named(close: Closer) -> str:
     return getattr(close, "__qualname__", repr(close))

@@ -39,7 +39,7 @@ class _File:
     """In nanoseconds since the epoch."""
 
 
-class MadeFiles:
+class OutputFiles:
     """Looks for the files of one turn. `told` is the time of the newest change that was told, in
     nanoseconds; files of more than `largest` bytes are only counted.
     """

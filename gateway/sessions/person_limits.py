@@ -12,7 +12,7 @@ WINDOW = 600.0
 """Seconds for which a turn counts after it began."""
 
 
-class Pace:
+class PersonRateLimiter:
     """Counts each person's turns. Times are seconds of any one clock."""
 
     def __init__(self) -> None:

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from gateway.content.task import task_of
-from gateway.sessions.tool_gate import Journal
-from gateway.sessions.turn_writer import TurnLog
-from gateway.store.turn_records import QueuedMessage, Work
+from gateway.sessions.tool_gate import ToolGate
+from gateway.sessions.turn_writer import TurnWriter
+from gateway.store.turn_records import ClaimedTurn, QueuedMessage
 from teams.messages import BaseChatMessage, ToolCallExecutionEvent
 
 if TYPE_CHECKING:
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True)
-class Joining:
+class Steering:
     """The messages of one turn. `wanted`: something may wait to join it."""
 
-    work: Work
-    log: TurnLog
-    journal: Journal
+    work: ClaimedTurn
+    log: TurnWriter
+    journal: ToolGate
     wanted: bool
     unheard: bool = False
     """Messages have joined, and no model was asked since."""
@@ -78,11 +78,11 @@ class Joining:
 
 
 @dataclass(frozen=True, slots=True)
-class Listening:
+class SteeringWatch:
     """A ModelWatch that tells what joins a turn when models are asked, on the way to `meter`."""
 
     meter: ModelWatch
-    joining: Joining
+    joining: Steering
 
     async def asks(self, request: ModelRequest) -> None:
         """A model is about to be asked."""

@@ -14,7 +14,7 @@ from gateway.errors import TeamUnusable
 from gateway.events import MessageFinished, MessageJoined, SessionEvent, TurnStarted
 from gateway.registry import TeamInfo, TeamSource
 from gateway.sessions.live_team import LiveTeam
-from gateway.sessions.turn_writer import TurnLog
+from gateway.sessions.turn_writer import TurnWriter
 from gateway.store.protocols import SessionReader, SessionStore
 from gateway.store.records import Thread
 from gateway.store.turn_records import Succession
@@ -59,7 +59,7 @@ def fate(thread: Thread, info: TeamInfo) -> Fate:
     return "goes on"
 
 
-class Successor:
+class TeamChange:
     """Finds the team that takes a thread's turn, as the team is defined now.
 
     `build` makes a fresh team, `info` tells of it once it was built.
@@ -68,7 +68,7 @@ class Successor:
     def __init__(
         self,
         store: SessionStore,
-        log: TurnLog,
+        log: TurnWriter,
         *,
         build: Callable[[], Awaitable[DurableTeam]],
         info: Callable[[], TeamInfo],

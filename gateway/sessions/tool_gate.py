@@ -16,10 +16,10 @@ from gateway.conversation import Author
 from gateway.errors import GatewayError, ToolFailed, causes
 from gateway.events import Notice, SessionEvent, ToolFinished, ToolStarted
 from gateway.registry import ToolRule
-from gateway.sessions.human_requests import Humans, arguments_hash
-from gateway.sessions.turn_writer import TurnLog
+from gateway.sessions.human_requests import HumanRequests, arguments_hash
+from gateway.sessions.turn_writer import TurnWriter
 from gateway.store.records import CallRow, CallStatus
-from gateway.store.turn_records import Record
+from gateway.store.turn_records import TurnUpdate
 from teams.base import InputRequired, ToolCall
 from teams.models import ModelError
 from teams.tools import TextResultContent, ToolResult
@@ -38,7 +38,7 @@ Rules = Callable[[ToolCall, Author], ToolRule]
 SEVERITY = {"allow": 0, "ask": 1, "deny": 2}
 
 
-class Journal:
+class ToolGate:
     """The interceptor of one turn. `calls` are the lines that earlier attempts left, `people` those
     on whose behalf the team works: a call must be permitted to each. `untrusted`: the team's
     context holds foreign text.
@@ -46,8 +46,8 @@ class Journal:
 
     def __init__(
         self,
-        log: TurnLog,
-        humans: Humans,
+        log: TurnWriter,
+        humans: HumanRequests,
         rules: Rules,
         calls: Iterable[CallRow],
         *,
@@ -142,7 +142,7 @@ class Journal:
         self, call: ToolCall, proceed: Callable[[ToolCall], Awaitable[ToolResult]]
     ) -> ToolResult:
         events = self._started(call)
-        await self._log.write(Record(calls=[self._row(call, "started")], events=events))
+        await self._log.write(TurnUpdate(calls=[self._row(call, "started")], events=events))
         begun = time.monotonic()
         try:
             result = await proceed(call)
@@ -174,7 +174,7 @@ class Journal:
             failed=result.is_error,
             duration=duration,
         )
-        await self._log.write(Record(calls=[row], events=[*started, finished]))
+        await self._log.write(TurnUpdate(calls=[row], events=[*started, finished]))
         return result
 
     async def _unknown(self, call: ToolCall) -> ToolResult:
@@ -186,7 +186,7 @@ class Journal:
             level="warning",
             text=f"Whether {call.name} took effect before the interruption is unknown.",
         )
-        await self._log.write(Record(calls=[row], events=[self._lost(row), notice]))
+        await self._log.write(TurnUpdate(calls=[row], events=[self._lost(row), notice]))
         return result
 
     def given_up(self, *, stopped: bool) -> tuple[list[CallRow], list[SessionEvent]]:

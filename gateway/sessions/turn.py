@@ -15,16 +15,16 @@ from contextlib import aclosing, suppress
 from gateway.errors import BudgetSpent, GatewayError, TeamUnusable, causes, report
 from gateway.events import MessageFinished, Notice, SessionEvent, SpeakerStarted, TextDelta
 from gateway.registry import TeamInfo
-from gateway.sessions.event_mapper import Transcript
-from gateway.sessions.human_requests import Humans
+from gateway.sessions.event_mapper import EventMapper
+from gateway.sessions.human_requests import HumanRequests
 from gateway.sessions.live_team import LiveTeam
-from gateway.sessions.output_files import MadeFiles
-from gateway.sessions.steering import Joining, Listening
-from gateway.sessions.tool_gate import Journal, Rules
-from gateway.sessions.turn_settings import Terms
-from gateway.sessions.turn_writer import TurnLog
+from gateway.sessions.output_files import OutputFiles
+from gateway.sessions.steering import Steering, SteeringWatch
+from gateway.sessions.tool_gate import Rules, ToolGate
+from gateway.sessions.turn_settings import TurnSettings
+from gateway.sessions.turn_writer import TurnWriter
 from gateway.store.records import CallRow, Checkpoint, OpenMessage
-from gateway.store.turn_records import Record, TurnEnd, Work
+from gateway.store.turn_records import ClaimedTurn, TurnEnd, TurnUpdate
 from teams.base import TaskResult, run_hooks
 from teams.core import CancellationToken
 from teams.messages import (
@@ -49,11 +49,11 @@ class Turn:
 
     def __init__(
         self,
-        work: Work,
-        log: TurnLog,
+        work: ClaimedTurn,
+        log: TurnWriter,
         info: TeamInfo,
         rules: Rules,
-        terms: Terms,
+        terms: TurnSettings,
     ) -> None:
         self.id = work.lease.turn
         self.intact = False
@@ -63,8 +63,8 @@ class Turn:
         self._work = work
         self._log = log
         self._participants: Collection[str] = info.participants
-        self._humans = Humans(log, work.requests, terms, work.asker.id)
-        self._journal = Journal(
+        self._humans = HumanRequests(log, work.requests, terms, work.asker.id)
+        self._journal = ToolGate(
             log,
             self._humans,
             rules,
@@ -73,7 +73,7 @@ class Turn:
             people=(work.asker, *work.others),
             untrusted=work.untrusted,
         )
-        self._transcript = Transcript(
+        self._transcript = EventMapper(
             log.thread,
             log.turn,
             info.models,
@@ -83,9 +83,9 @@ class Turn:
         self._token = CancellationToken()
         log.unwritable = self._token.cancel
         self._leaving = False
-        self._files: MadeFiles | None = None
+        self._files: OutputFiles | None = None
         self._largest_file = terms.largest_file
-        self._joining = Joining(work, log, self._journal, wanted=work.thread.mode == "steer")
+        self._joining = Steering(work, log, self._journal, wanted=work.thread.mode == "steer")
         self._too_long = False
         self._unwritten: list[SessionEvent] = []
         self._shown_at = 0.0
@@ -125,7 +125,7 @@ class Turn:
                 with run_hooks(
                     intercept=self._journal.intercept,
                     ask=self._humans.ask,
-                    model=Listening(self._log.meter, self._joining),
+                    model=SteeringWatch(self._log.meter, self._joining),
                     between=self._joining.between,
                 ):
                     return await self._drive(live)
@@ -146,12 +146,12 @@ class Turn:
                     raise cause from error
             return await self._failed(live, error)
 
-    def _files_of(self, live: LiveTeam) -> MadeFiles | None:
+    def _files_of(self, live: LiveTeam) -> OutputFiles | None:
         """What finds the files that the team makes; None if it does nothing but ask models."""
         if live.folder is None or not live.acts:
             return None
         told = self._work.thread.files_at
-        return MadeFiles(live.folder, told, largest=self._largest_file)
+        return OutputFiles(live.folder, told, largest=self._largest_file)
 
     def _timer(self) -> asyncio.TimerHandle | None:
         """Stops the run once it has taken all the time that one turn may take."""
@@ -221,7 +221,7 @@ class Turn:
             await self._show_speaker()
         self._log.show(deltas)
         if deltas and asyncio.get_running_loop().time() - self._shown_at >= SHOW_EVERY:
-            await self._log.write(Record(shown=self._transcript.open_messages()))
+            await self._log.write(TurnUpdate(shown=self._transcript.open_messages()))
             self._shown_at = asyncio.get_running_loop().time()
 
     def _note_handoff(self, message: BaseChatMessage) -> bool:
@@ -234,7 +234,7 @@ class Turn:
         """Say at once who speaks; what else was not written yet waits for the team's state."""
         started = [event for event in self._unwritten if isinstance(event, SpeakerStarted)]
         self._unwritten = [e for e in self._unwritten if not isinstance(e, SpeakerStarted)]
-        await self._log.write(Record(events=started, shown=self._transcript.open_messages()))
+        await self._log.write(TurnUpdate(events=started, shown=self._transcript.open_messages()))
         self._shown_at = asyncio.get_running_loop().time()
 
     async def _end(
@@ -259,12 +259,12 @@ class Turn:
         calls: Collection[CallRow] = (),
         files_at: int | None = None,
         end: TurnEnd | None = None,
-    ) -> Record:
+    ) -> TurnUpdate:
         """What was not written yet; whoever can't write it gives the turn up."""
         events, self._unwritten = self._unwritten, []
         handoff, known = self._handoff_from, self._handoff_written
         self._handoff_written = handoff
-        return Record(
+        return TurnUpdate(
             events=events,
             checkpoints=(checkpoint,) if checkpoint else (),
             shown=shown,
@@ -331,7 +331,7 @@ class Turn:
         """The process can't wait any longer: the next one goes on from the last checkpoint."""
         with suppress(GatewayError):
             shown = self._transcript.open_messages()
-            await self._log.write(Record(shown=shown, end=TurnEnd(status="paused")))
+            await self._log.write(TurnUpdate(shown=shown, end=TurnEnd(status="paused")))
 
     async def _failed(self, live: LiveTeam | None, error: Exception) -> bool:
         local = self._work.thread.key.is_local

@@ -16,7 +16,7 @@ def _nobody(request: Request) -> tuple[str, ...]:
 
 
 @value
-class Terms:
+class TurnSettings:
     """`live_teams`: how many idle teams are kept in memory. `quiet`: seconds for which nobody may
     have written in a thread that collects messages before its turn begins. `expire`: seconds after
     which a request expires, None for never. `largest_file`: bytes that a file may have which agents

@@ -13,13 +13,13 @@ from gateway.errors import GatewayError
 from gateway.events import Notice, SessionEvent
 from gateway.sessions.event_bus import EventBus
 from gateway.store.protocols import SessionStore
-from gateway.store.turn_records import Lease, QueuedMessage, Record, Recorded
+from gateway.store.turn_records import Lease, QueuedMessage, StoredUpdate, TurnUpdate
 
 LOG = logging.getLogger("gateway.events")
 
 
-class TurnLog:
-    """Writes under the turn's lease. Every write raises Fenced once the lease is lost."""
+class TurnWriter:
+    """Writes under the turn's lease. Every write raises LeaseLost once the lease is lost."""
 
     def __init__(self, store: SessionStore, bus: EventBus, lease: Lease, meter: Meter) -> None:
         self._store = store
@@ -27,9 +27,9 @@ class TurnLog:
         self.lease = lease
         self.meter = meter
         """Counts what the turn uses."""
-        self._put_off: Record | None = None
+        self._put_off: TurnUpdate | None = None
         self._due: asyncio.Handle | None = None
-        self._writing: asyncio.Task[Recorded] | None = None
+        self._writing: asyncio.Task[StoredUpdate] | None = None
         self.unwritable: Callable[[], None] = _nothing
         """Called where what was put off can't be written: the run must not go on."""
 
@@ -43,7 +43,7 @@ class TurnLog:
         """The turn's id."""
         return self.lease.turn
 
-    async def write(self, record: Record) -> Recorded:
+    async def write(self, record: TurnUpdate) -> StoredUpdate:
         """Commit, then show what was committed. What models were used for goes with it, and what
         was put off.
         """
@@ -52,7 +52,7 @@ class TurnLog:
             record = before.followed_by(record)
         return await self._commit(record)
 
-    async def put_off(self, record: Record) -> None:
+    async def put_off(self, record: TurnUpdate) -> None:
         """Commit and show this together with what is written next, if that comes at once; or else
         while the team waits for something.
         """
@@ -62,7 +62,7 @@ class TurnLog:
         self._put_off = record
         self._due = asyncio.get_running_loop().call_soon(self._write_put_off)
 
-    def _take_put_off(self) -> Record | None:
+    def _take_put_off(self) -> TurnUpdate | None:
         record, self._put_off = self._put_off, None
         if self._due is not None:
             self._due.cancel()
@@ -76,7 +76,7 @@ class TurnLog:
             self._writing = loop.create_task(self._commit(record), name=f"turn {self.turn} writes")
             self._writing.add_done_callback(self._written)
 
-    def _written(self, writing: asyncio.Task[Recorded]) -> None:
+    def _written(self, writing: asyncio.Task[StoredUpdate]) -> None:
         if writing.cancelled() or writing.exception() is not None:
             self.unwritable()  # whoever writes next learns why
 
@@ -93,7 +93,7 @@ class TurnLog:
         with suppress(GatewayError):
             await self._settle()
 
-    async def _commit(self, record: Record) -> Recorded:
+    async def _commit(self, record: TurnUpdate) -> StoredUpdate:
         uses, told = self.meter.take()
         if uses or told:
             notices = [Notice(thread=self.thread, turn=self.turn, text=text) for text in told]
@@ -109,7 +109,7 @@ class TurnLog:
     async def join(self) -> tuple[QueuedMessage, ...]:
         """Take what waits into the turn, if it may join it, and show that."""
         if self._put_off or self._writing:
-            await self.write(Record())
+            await self.write(TurnUpdate())
         joined = await self._store.join(self.lease)
         self.show(joined.events)
         return joined.messages

@@ -19,7 +19,7 @@ from gateway.values import value
 
 
 @value
-class Load:
+class PersonLoad:
     """What one person keeps busy: turns that run, turns begun within ten minutes, and messages that
     wait.
     """
@@ -29,7 +29,7 @@ class Load:
     waiting: int = 0
 
 
-NO_LOAD = Load()
+NO_LOAD = PersonLoad()
 
 
 @value
@@ -61,7 +61,7 @@ class Situation:
     """An operator has let this person in."""
     bots: int = 0
     """Messages of bots within the last minute here; only counted for a bot."""
-    load: Load = NO_LOAD
+    load: PersonLoad = NO_LOAD
     """What the person keeps busy already; only counted for one who has limits."""
     last: TurnStatus | None = None
     """How the thread's newest turn stands; only read for a command."""
@@ -79,7 +79,7 @@ class Situation:
 
 
 @value
-class Enqueue:
+class QueueEntry:
     """The message waits for its turn, or does with it what the thread's `mode` says; `notice` is
     told to the thread, `limits` are its author's. `quiet`: seconds for which nobody may write
     before it begins. `late`: it would have answered a question whose time is over.
@@ -93,7 +93,7 @@ class Enqueue:
 
 
 @value
-class Resolve:
+class RequestAnswer:
     """The message answers this request; `outcome` is for people."""
 
     request: str
@@ -103,7 +103,7 @@ class Resolve:
 
 
 @value
-class Support:
+class RequestSupport:
     """The message approves a request that needs others' approval, too."""
 
     request: str
@@ -114,7 +114,7 @@ class Support:
 
 
 @value
-class Change:
+class MessageEdit:
     """The message that this one edits is changed, if it still waits; otherwise its author is
     offered, once, to run it again. `anybody`: also if it is not the same author's.
     """
@@ -123,7 +123,7 @@ class Change:
 
 
 @value
-class Cancel:
+class MessageWithdrawal:
     """The message that was deleted on its platform is withdrawn if it still waits, and missed if
     the team works on it. `anybody`: also if it is not the same author's.
     """
@@ -132,21 +132,21 @@ class Cancel:
 
 
 @value
-class Ignore:
+class NoAction:
     """Nothing is done about the message, nor stored of it."""
 
 
 @value
-class Again:
+class RepeatedTurn:
     """What the message with this number was edited to gets a turn of its own, as `enqueue` says."""
 
     inbox: int
-    enqueue: Enqueue = Enqueue()
+    enqueue: QueueEntry = QueueEntry()
     anybody: bool = False
 
 
 @value
-class Drop:
+class QueueRemoval:
     """The waiting message with this number is taken back."""
 
     inbox: int
@@ -154,7 +154,7 @@ class Drop:
 
 
 @value
-class First:
+class QueuePromotion:
     """The waiting message with this number comes before the others."""
 
     inbox: int
@@ -162,8 +162,8 @@ class First:
 
 
 @value
-class SetMode:
-    """What a message during a turn does from now on. `quiet` is as in Enqueue."""
+class ModeChange:
+    """What a message during a turn does from now on. `quiet` is as in QueueEntry."""
 
     mode: str
     reply: str
@@ -171,7 +171,7 @@ class SetMode:
 
 
 @value
-class Revoke:
+class GrantRevocation:
     """A tool is asked for again whose calls were approved for the rest of the thread."""
 
     tool: str
@@ -179,7 +179,7 @@ class Revoke:
 
 
 @value
-class Say:
+class CommandReply:
     """A command that only answers its sender."""
 
     reply: str
@@ -195,35 +195,35 @@ class UsageQuery:
 
 
 @value
-class TellUsage:
+class UsageReply:
     """A command that tells its sender what was used, by these sums."""
 
     queries: tuple[UsageQuery, ...] = ()
 
 
 @value
-class Stop:
+class TurnStop:
     """The running or waiting turn ends."""
 
     reply: str
 
 
 @value
-class Begin:
+class NewConversation:
     """The conversation goes on in a fresh thread."""
 
     reply: str
 
 
 @value
-class Retry:
+class TurnRetry:
     """The turn that failed, or was interrupted too often, is tried again."""
 
     reply: str
 
 
 @value
-class Forget:
+class ThreadDeletion:
     """The thread is removed with everything it has; the conversation goes on in a fresh one."""
 
     reply: str
@@ -239,7 +239,7 @@ class PairingCode:
 
 
 @value
-class Refuse:
+class MessageRefusal:
     """The message is not taken; its text is not kept. `pair` is a code that its author is given."""
 
     reason: str
@@ -248,29 +248,29 @@ class Refuse:
 
 
 Decision: TypeAlias = (
-    Enqueue
-    | Resolve
-    | Support
-    | Say
-    | TellUsage
-    | Stop
-    | Begin
-    | Retry
-    | Forget
-    | Change
-    | Cancel
-    | Again
-    | Drop
-    | First
-    | SetMode
-    | Revoke
-    | Refuse
-    | Ignore
+    QueueEntry
+    | RequestAnswer
+    | RequestSupport
+    | CommandReply
+    | UsageReply
+    | TurnStop
+    | NewConversation
+    | TurnRetry
+    | ThreadDeletion
+    | MessageEdit
+    | MessageWithdrawal
+    | RepeatedTurn
+    | QueueRemoval
+    | QueuePromotion
+    | ModeChange
+    | GrantRevocation
+    | MessageRefusal
+    | NoAction
 )
 
 
 @value
-class Brought:
+class FileArrival:
     """A message has its files: what this adds to its thread, and the turn that may take it up."""
 
     thread: str
@@ -290,7 +290,7 @@ class NewThread:
 
 
 @value
-class Accepted:
+class AcceptedMessage:
     """What became of a message. `decision` is None for one that had been taken before.
 
     `thread` is where its author goes on, `lane` the thread that `events`, `wake` and `stop` are

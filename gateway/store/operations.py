@@ -13,7 +13,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from gateway.conversation import InboundMessage
 from gateway.store.connection import Connection, Unit
-from gateway.store.decisions import Accepted, Brought, NewThread
+from gateway.store.decisions import AcceptedMessage, FileArrival, NewThread
 from gateway.store.records import InboxKind
 from gateway.store.rulebook import FileRules, Rulebook
 from gateway.store.units import (
@@ -171,8 +171,8 @@ class WriteOperations(ReadOperations):
         kind: InboxKind,
         named: str = "",
         counted: bool = True,
-        then: Callable[[Accepted], None],
-    ) -> Accepted:
+        then: Callable[[AcceptedMessage], None],
+    ) -> AcceptedMessage:
         """Take a message once; see SessionStore."""
         now = self.clock()
         accepted = await self.write(
@@ -186,7 +186,7 @@ class WriteOperations(ReadOperations):
         return accepted
 
     async def bring(
-        self, inbox: int, files: FileRules, then: Callable[[Brought | None], None]
+        self, inbox: int, files: FileRules, then: Callable[[FileArrival | None], None]
     ) -> None:
         """Give a message its files; see SessionStore."""
         now = self.clock()

@@ -1,7 +1,7 @@
 """What the gateway asks of a store.
 
 A store keeps its word at each of these calls: what it returned from is on disk, what it raised from
-left nothing behind. Every write of a turn carries a `Lease` and is refused (`Fenced`) once the
+left nothing behind. Every write of a turn carries a `Lease` and is refused (`LeaseLost`) once the
 thread was claimed anew or deleted.
 """
 
@@ -13,10 +13,15 @@ from pathlib import Path
 from typing import Protocol
 
 from gateway.base.calendar import Scope
-from gateway.conversation import Awaiting, ConversationKey, InboundMessage, SaidLately
+from gateway.conversation import (
+    ConversationKey,
+    InboundMessage,
+    MessageAwaitingFiles,
+    RecentMessage,
+)
 from gateway.events import SessionEvent
 from gateway.outbox import Outbox
-from gateway.store.decisions import Accepted, Brought, NewThread
+from gateway.store.decisions import AcceptedMessage, FileArrival, NewThread
 from gateway.store.records import (
     AuditRow,
     Checkpoint,
@@ -25,10 +30,10 @@ from gateway.store.records import (
     InboxKind,
     OldState,
     OpenMessage,
-    Person,
+    PairedPerson,
     Request,
     Thread,
-    Used,
+    UsageTotals,
 )
 from gateway.store.rulebook import (
     CodeCheck,
@@ -39,15 +44,15 @@ from gateway.store.rulebook import (
     Rulebook,
 )
 from gateway.store.turn_records import (
-    Joined,
-    Later,
+    ClaimedTurn,
+    ExpiryResult,
+    JoinedMessages,
     Lease,
-    Record,
-    Recorded,
-    Recovered,
-    Settled,
+    RecoveredThread,
+    StoredUpdate,
     Succession,
-    Work,
+    TurnDelay,
+    TurnUpdate,
 )
 
 
@@ -102,7 +107,7 @@ class SessionReader(Protocol):
         """What was decided about the thread's requests and grants, by whom, in its order."""
         ...
 
-    async def people(self) -> list[Person]:
+    async def people(self) -> list[PairedPerson]:
         """Who was let in with a code, the first ones first."""
         ...
 
@@ -116,17 +121,17 @@ class SessionReader(Protocol):
 
     async def said_lately(
         self, platform: str, workspace: str, since: float, *, threads: int = 20, each: int = 50
-    ) -> list[SaidLately]:
+    ) -> list[RecentMessage]:
         """The newest messages, at most so many of `each`, of the `threads` of a workspace that
         were used last: since then, or with something that waits.
         """
         ...
 
-    async def awaiting(self, platform: str) -> list[Awaiting]:
+    async def awaiting(self, platform: str) -> list[MessageAwaitingFiles]:
         """The messages from a platform that wait for their files."""
         ...
 
-    async def spent(self, scope: Scope | None, name: str, since: float) -> Used:
+    async def spent(self, scope: Scope | None, name: str, since: float) -> UsageTotals:
         """What was used since then, in the scope of this name or by everybody."""
         ...
 
@@ -221,8 +226,8 @@ class SessionStore(SessionReader, Outbox, Protocol):
         kind: InboxKind,
         named: str = "",
         counted: bool = True,
-        then: Callable[[Accepted], None],
-    ) -> Accepted:
+        then: Callable[[AcceptedMessage], None],
+    ) -> AcceptedMessage:
         """Take a message once, as the rulebook decides, in one transaction.
 
         `new` is the thread to make where it needs one, `named` the request it names; `counted` says
@@ -231,7 +236,7 @@ class SessionStore(SessionReader, Outbox, Protocol):
         """
         ...
 
-    async def redeem(self, code: CodeCheck) -> Person | None:
+    async def redeem(self, code: CodeCheck) -> PairedPerson | None:
         """Let in the person whose waiting code it is; None for a wrong, used or late one."""
         ...
 
@@ -244,30 +249,32 @@ class SessionStore(SessionReader, Outbox, Protocol):
         ...
 
     async def bring(
-        self, inbox: int, files: FileRules, then: Callable[[Brought | None], None]
+        self, inbox: int, files: FileRules, then: Callable[[FileArrival | None], None]
     ) -> None:
         """Give a message its files, those that its thread may have. `then` is called with what came
         of it: None if the message waits for none, or does not wait any more.
         """
         ...
 
-    async def recover(self, boot: str, words: RecoveryWords) -> list[Recovered]:
+    async def recover(self, boot: str, words: RecoveryWords) -> list[RecoveredThread]:
         """Judge what earlier boots left behind; call once, before anything is run."""
         ...
 
     async def begin(
         self, thread: str, boot: str, *, words: MissingFileWords, quiet: float = 0.0
-    ) -> Work | Later | None:
+    ) -> ClaimedTurn | TurnDelay | None:
         """Claim the thread and its next turn: one that goes on, or that of the first waiting
         message, once nobody has written for `quiet` seconds where the thread collects.
         """
         ...
 
-    async def join(self, lease: Lease) -> Joined:
-        """Take what waits into the turn, if the thread's mode says so. Raises Fenced."""
+    async def join(self, lease: Lease) -> JoinedMessages:
+        """Take what waits into the turn, if the thread's mode says so. Raises LeaseLost."""
         ...
 
-    async def settle_due(self, rules: RequestRules, by: float, *, jumped: float = 0.0) -> Settled:
+    async def settle_due(
+        self, rules: RequestRules, by: float, *, jumped: float = 0.0
+    ) -> ExpiryResult:
         """Let requests expire whose time is over, and remind of those that are open for long, as
         the rules say.
 
@@ -277,7 +284,7 @@ class SessionStore(SessionReader, Outbox, Protocol):
         ...
 
     async def succeed(self, lease: Lease, succession: Succession) -> tuple[SessionEvent, ...]:
-        """Note how the thread's team goes on; what this adds to the thread. Raises Fenced."""
+        """Note how the thread's team goes on; what this adds to the thread. Raises LeaseLost."""
         ...
 
     async def withdraw_questions(
@@ -286,6 +293,6 @@ class SessionStore(SessionReader, Outbox, Protocol):
         """End the turns of these threads that wait for answers; what this adds to each."""
         ...
 
-    async def record(self, lease: Lease, record: Record) -> Recorded:
-        """Add to a turn. Raises Fenced."""
+    async def record(self, lease: Lease, record: TurnUpdate) -> StoredUpdate:
+        """Add to a turn. Raises LeaseLost."""
         ...

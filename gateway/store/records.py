@@ -203,7 +203,7 @@ class EncryptedToken:
 
 
 @value
-class Used:
+class UsageTotals:
     """Sums of what models were used for; `turns` are those that asked one."""
 
     prompt_tokens: int = 0
@@ -217,11 +217,11 @@ class Used:
         return self.prompt_tokens + self.completion_tokens
 
 
-NOTHING_USED = Used()
+NOTHING_USED = UsageTotals()
 
 
 @value
-class Person:
+class PairedPerson:
     """Somebody who was let in with a code. `paired_at`: seconds since the epoch."""
 
     id: str

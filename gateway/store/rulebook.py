@@ -12,7 +12,7 @@ from typing import Literal, Protocol, TypeAlias
 from gateway.client import Answer
 from gateway.conversation import Attachment, MissingFile
 from gateway.store.decisions import Decision, Situation, UsageQuery
-from gateway.store.records import Request, Thread, Used
+from gateway.store.records import Request, Thread, UsageTotals
 from gateway.values import value
 
 
@@ -21,7 +21,7 @@ class UsageFound:
     """What was used, as far as a decision asked for it, and the thread in which it was asked."""
 
     thread: Thread | None
-    used: Mapping[UsageQuery, Used]
+    used: Mapping[UsageQuery, UsageTotals]
 
 
 @value

@@ -16,7 +16,7 @@ from gateway.store.records import (
     OpenMessage,
     Request,
     Thread,
-    Used,
+    UsageTotals,
 )
 from gateway.values import value
 
@@ -53,7 +53,7 @@ class QueuedMessage:
 
 
 @value
-class Work:
+class ClaimedTurn:
     """A turn to run, with everything its earlier attempts left.
 
     `delivered`: the team's saved state holds the messages already. `stop`: it is only to be ended.
@@ -79,21 +79,21 @@ class Work:
     open_messages: tuple[OpenMessage, ...]
     events: tuple[SessionEvent, ...]
     """What beginning it has put into the thread."""
-    used: Used = NOTHING_USED
+    used: UsageTotals = NOTHING_USED
     """What its earlier attempts have used."""
     saved: bool = True
     """There is a state of the thread's team."""
 
 
 @value
-class Later:
+class TurnDelay:
     """The thread's next turn may begin in so many seconds, unless somebody writes meanwhile."""
 
     seconds: float
 
 
 @value
-class Joined:
+class JoinedMessages:
     """Messages that were taken into a turn that runs, and what this adds to the thread."""
 
     messages: tuple[QueuedMessage, ...]
@@ -101,7 +101,7 @@ class Joined:
 
 
 @value
-class Recovered:
+class RecoveredThread:
     """What an earlier boot left to do in a thread."""
 
     thread: str
@@ -119,7 +119,7 @@ class TurnEnd:
 
 
 @value
-class Record:
+class TurnUpdate:
     """What one write adds to a turn; all of it or nothing."""
 
     events: Sequence[SessionEvent] = ()
@@ -137,10 +137,10 @@ class Record:
     """What was used since the last record."""
     end: TurnEnd | None = None
 
-    def followed_by(self, other: Record) -> Record:
+    def followed_by(self, other: TurnUpdate) -> TurnUpdate:
         """Both as one; this one does not end the turn."""
         later = other.handoff_from is not None
-        return Record(
+        return TurnUpdate(
             events=[*self.events, *other.events],
             checkpoints=[*self.checkpoints, *other.checkpoints],
             shown=[*self.shown, *other.shown],
@@ -156,7 +156,7 @@ class Record:
 
 
 @value
-class Recorded:
+class StoredUpdate:
     """The events as stored, with their seqs; `again` says that the lane has more to do at once."""
 
     events: tuple[SessionEvent, ...]
@@ -181,7 +181,7 @@ class Succession:
 
 
 @value
-class Settled:
+class ExpiryResult:
     """What became of requests whose time had come: what it adds to each thread, the threads that
     can go on, with whose turn it is, and when the next one's time comes (seconds since the epoch).
     """

@@ -15,24 +15,24 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from gateway.access.authority import OperatorsOnly
+from gateway.access.authority import OperatorAccess
 from gateway.conversation import Author, ConversationKey, InboundMessage
 from gateway.delivery.service import delivering
 from gateway.factory.ownership import held_by
 from gateway.gateway import Gateway
 from gateway.outbox import OutboxRow
 from gateway.registry import BuiltTeam, TeamInfo, ToolRule
-from gateway.store.decisions import Accepted
+from gateway.store.decisions import AcceptedMessage
 from gateway.store.sqlite.store import SqliteStore
-from gateway.store.turn_records import Lease, Recorded
-from gateway.store.turn_records import Record as StoreRecord
+from gateway.store.turn_records import Lease, StoredUpdate
+from gateway.store.turn_records import TurnUpdate as StoreRecord
 from teams import DiGraphBuilder, GraphFlow, RoundRobinGroupChat
 from teams.agents import AssistantAgent
 from teams.base import Team, ToolCall
 from teams.conditions import TextMessageTermination
 from teams.models import CreateResult
 from teams.tools import FunctionTool, TeamTool
-from tests.chaos.history import HistoryEvent, Record
+from tests.chaos.history import HistoryEvent, TurnUpdate
 from tests.chaos.wall import BlindWall, Wall
 from tests.fakes.scripted_model import ScriptedModel, calls, says
 
@@ -80,7 +80,7 @@ class Store(SqliteStore):
         super().__init__(folder)
         self._points = points
 
-    async def accept(self, *arguments: Any, **options: Any) -> Accepted:
+    async def accept(self, *arguments: Any, **options: Any) -> AcceptedMessage:
         accepted = await super().accept(*arguments, **options)
         self._points.reach("after accept")
         return accepted
@@ -90,7 +90,7 @@ class Store(SqliteStore):
             self._points.reach("before recording the post")
         await super().put_part(row)
 
-    async def record(self, lease: Lease, record: StoreRecord) -> Recorded:
+    async def record(self, lease: Lease, record: StoreRecord) -> StoredUpdate:
         self._points.reach("before commit")
         recorded = await super().record(lease, record)
         self._points.reach("after commit")
@@ -115,7 +115,7 @@ class Teams:
 
     default = "nested"
 
-    def __init__(self, points: Points, record: Record) -> None:
+    def __init__(self, points: Points, record: TurnUpdate) -> None:
         self._points = points
         self._record = record
 
@@ -215,7 +215,7 @@ def message(conversation: str, n: int, source: str) -> InboundMessage:
     )
 
 
-async def converse(gateway: Gateway, record: Record, conversation: str) -> None:
+async def converse(gateway: Gateway, record: TurnUpdate, conversation: str) -> None:
     """Send all messages, each from both sources at once; what was taken before is sent again."""
     for n in range(1, MESSAGES + 1):
         record.add(HistoryEvent("sent", conversation, n))
@@ -224,7 +224,7 @@ async def converse(gateway: Gateway, record: Record, conversation: str) -> None:
                 group.create_task(hand_in(gateway, record, message(conversation, n, source), n))
 
 
-async def hand_in(gateway: Gateway, record: Record, inbound: InboundMessage, n: int) -> None:
+async def hand_in(gateway: Gateway, record: TurnUpdate, inbound: InboundMessage, n: int) -> None:
     """Hand a message in, and tell that it was acknowledged."""
     await gateway.accept(inbound)
     record.add(HistoryEvent("acknowledged", inbound.key.root, n))
@@ -243,9 +243,9 @@ async def settled(gateway: Gateway) -> None:
 
 
 async def main(folder: Path, points: Points, wall: type[BlindWall]) -> None:
-    record = Record(folder / "history")
+    record = TurnUpdate(folder / "history")
     store = Store(folder / "store", points)
-    gateway = Gateway(store, Teams(points, record), access=OperatorsOnly([PERSON]))
+    gateway = Gateway(store, Teams(points, record), access=OperatorAccess([PERSON]))
     surface = wall(folder / "wall", points.reach)
     async with gateway, delivering(gateway, surface):
         async with asyncio.TaskGroup() as group:

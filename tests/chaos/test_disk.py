@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.access.authority import OperatorsOnly
+from gateway.access.authority import OperatorAccess
 from gateway.conversation import Author, ConversationKey, InboundMessage
 from gateway.delivery.service import delivering
 from gateway.errors import GatewayError
@@ -62,7 +62,7 @@ def disk(tmp_path: Path) -> Iterator[FailingDisk]:
 
 
 def gateway_on(folder: Path, teams: ScriptedTeams) -> Gateway:
-    return Gateway(SqliteStore(folder / "store"), teams, access=OperatorsOnly(["chat:alice"]))
+    return Gateway(SqliteStore(folder / "store"), teams, access=OperatorAccess(["chat:alice"]))
 
 
 def message(n: int) -> InboundMessage:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from gateway.access.authority import Allowed, OperatorsOnly
+from gateway.access.authority import Admission, OperatorAccess
 from gateway.conversation import Author, ConversationKey, InboundMessage
 from gateway.errors import GatewayError, StoreUnwritable
 from gateway.events import MessageJoined, SessionEvent, TurnFinished, TurnStarted
@@ -31,13 +31,13 @@ TEXTS = ["first", "second", "third"]
 COMMITS = range(1, 19)
 
 
-class Everybody(OperatorsOnly):
+class Everybody(OperatorAccess):
     def __init__(self, mode: str) -> None:
         super().__init__()
         self.mode = mode
 
-    def judge(self, message: InboundMessage) -> Allowed:
-        return Allowed(mode=self.mode)
+    def judge(self, message: InboundMessage) -> Admission:
+        return Admission(mode=self.mode)
 
 
 class DyingStore(SqliteStore):

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from gateway.access.authority import Allowed, OperatorsOnly
+from gateway.access.authority import Admission, OperatorAccess
 from gateway.client import Answer
 from gateway.conversation import Author, Click, ConversationKey, InboundMessage
 from gateway.errors import GatewayError
@@ -44,12 +44,12 @@ BOSSES = (Author(id="x:boss1", name="One"), Author(id="x:boss2", name="Two"))
 COMMITS = range(2, 22)
 
 
-class Everybody(OperatorsOnly):
+class Everybody(OperatorAccess):
     def __init__(self) -> None:
         super().__init__([boss.id for boss in BOSSES])
 
-    def judge(self, message: InboundMessage) -> Allowed:
-        return Allowed()
+    def judge(self, message: InboundMessage) -> Admission:
+        return Admission()
 
 
 class Sender(ReplayChatCompletionClient):

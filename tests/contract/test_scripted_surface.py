@@ -5,7 +5,16 @@ from dataclasses import dataclass, field
 import pytest
 
 from gateway.conversation import ConversationKey
-from gateway.surface import Card, Document, Line, Place, RateLimited, Rejected, Unclear, Unreachable
+from gateway.surface import (
+    CallRejected,
+    Card,
+    Document,
+    Line,
+    OutcomeUnknown,
+    Place,
+    PlatformUnreachable,
+    RateLimited,
+)
 from tests.contract.text_surface import TextSurfaceContract, VisibleMessage
 from tests.fakes.scripted_surface import Board, Posted, Surface
 
@@ -35,13 +44,13 @@ class ScriptedHarness:
         self.board.fail("post", RateLimited(3.0))
 
     def lose_answer(self) -> None:
-        self.board.fail("post", Unclear(), "after")
+        self.board.fail("post", OutcomeUnknown(), "after")
 
     def break_down(self) -> None:
-        self.board.fail("post", Unreachable())
+        self.board.fail("post", PlatformUnreachable())
 
     async def archive(self) -> None:
-        self.board.fail("post", Rejected("archived", gone=True))
+        self.board.fail("post", CallRejected("archived", gone=True))
 
     async def remove(self, message: str) -> None:
         self.board.posted = [each for each in self.board.posted if each.id != message]

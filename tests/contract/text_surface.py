@@ -17,7 +17,6 @@ from typing import Protocol
 import pytest
 
 from gateway.events import (
-    HandedOff,
     InputRequested,
     InputResolved,
     MessageFinished,
@@ -28,27 +27,28 @@ from gateway.events import (
     ToolStarted,
     TurnFinished,
     TurnStarted,
+    WorkHandedOff,
 )
 from gateway.surface import (
     Activity,
+    BusySurface,
+    CallRejected,
     Card,
     Content,
     Document,
-    Edits,
-    Finds,
+    EditSurface,
     Line,
+    LookupSurface,
     MessageGone,
-    Paces,
+    OutcomeUnknown,
+    PacedSurface,
     Part,
     Place,
+    PlatformUnreachable,
     RateLimited,
-    Rejected,
-    Renames,
-    ShowsBusy,
+    RenameSurface,
     Speech,
     TextSurface,
-    Unclear,
-    Unreachable,
 )
 from tests.gateway.delivered import Story, served
 
@@ -150,7 +150,7 @@ class _Poster:
 
     async def edit(self, message: str, part: Part, content: Content) -> Part:
         surface = self.harness.surface
-        assert isinstance(surface, Edits)
+        assert isinstance(surface, EditSurface)
         part = replace(part, content=content)
         await surface.edit(self.harness.place, message, part)
         return part
@@ -202,7 +202,7 @@ class TextSurfaceContract:
         assert text.split() == [word for word in _words(await posting.last()) if word in text]
 
     async def test_a_message_is_changed(self, harness: Harness, posting: _Poster) -> None:
-        needs(harness, Edits)
+        needs(harness, EditSurface)
         message, part = await posting.post(speech("One"))
         await posting.edit(message, part, speech("One two."))
         seen = await harness.seen()
@@ -212,7 +212,7 @@ class TextSurfaceContract:
     async def test_a_growing_message_is_one_message(
         self, harness: Harness, posting: _Poster
     ) -> None:
-        needs(harness, Edits)
+        needs(harness, EditSurface)
         message, part = await posting.post(speech("One ", growing=True))
         part = await posting.edit(message, part, speech("One two ", growing=True))
         part = await posting.edit(message, part, speech("One two three."))
@@ -225,7 +225,7 @@ class TextSurfaceContract:
     async def test_what_an_agent_does_is_told_in_its_message(
         self, harness: Harness, posting: _Poster
     ) -> None:
-        needs(harness, Edits)
+        needs(harness, EditSurface)
         running = Activity(id="c1", kind="tool", title="lookup", status="running")
         message, part = await posting.post(speech("", activity=(running,), growing=True))
         assert "lookup" in (await posting.last()).text
@@ -240,7 +240,7 @@ class TextSurfaceContract:
         assert "Found." in seen.text
 
     async def test_an_interrupted_message_says_so(self, harness: Harness, posting: _Poster) -> None:
-        needs(harness, Edits)
+        needs(harness, EditSurface)
         message, part = await posting.post(speech("One two"))
         plain = (await posting.last()).text
         await posting.edit(message, part, speech("One two", resuming=True))
@@ -285,7 +285,7 @@ class TextSurfaceContract:
     async def test_a_question_has_buttons_until_it_is_settled(
         self, harness: Harness, posting: _Poster
     ) -> None:
-        needs(harness, Edits)
+        needs(harness, EditSurface)
         card = Card(request=QUESTION, mentions=(harness.people[0],))
         message, part = await posting.post(card)
         seen = await posting.last()
@@ -343,14 +343,14 @@ class TextSurfaceContract:
     ) -> None:
         _or_skip(harness.lose_answer)
         part = Part(key=posting.numbers.key(), content=Line(text="Hello."))
-        with pytest.raises(Unclear):
+        with pytest.raises(OutcomeUnknown):
             await harness.surface.post(harness.place, part)
         assert len(await harness.seen()) == 1
-        needs(harness, Finds)
-        assert isinstance(harness.surface, Finds)
+        needs(harness, LookupSurface)
+        assert isinstance(harness.surface, LookupSurface)
         try:
             found = await harness.surface.find(harness.place, part.key, 0.0)
-        except Unclear:
+        except OutcomeUnknown:
             return
         if found is None:  # it knows that the same key is not taken twice
             await harness.surface.post(harness.place, part)
@@ -362,7 +362,7 @@ class TextSurfaceContract:
         self, harness: Harness, posting: _Poster
     ) -> None:
         _or_skip(harness.break_down)
-        with pytest.raises((Unreachable, Unclear)):
+        with pytest.raises((PlatformUnreachable, OutcomeUnknown)):
             await posting.post(Line(text="Hello."))
 
     async def test_a_thread_that_is_closed_is_gone(
@@ -372,29 +372,29 @@ class TextSurfaceContract:
             await harness.archive()
         except NotImplementedError:
             pytest.skip("its simulator can't do that")
-        with pytest.raises(Rejected) as rejected:
+        with pytest.raises(CallRejected) as rejected:
             await posting.post(Line(text="Hello."))
         assert rejected.value.gone
 
     async def test_a_message_that_was_removed_is_known_to_be_gone(
         self, harness: Harness, posting: _Poster
     ) -> None:
-        needs(harness, Edits)
+        needs(harness, EditSurface)
         message, part = await posting.post(speech("One"))
         await harness.remove(message)
         with pytest.raises(MessageGone):
             await posting.edit(message, part, speech("Two"))
 
     async def test_the_pace_lets_every_kind_of_call_through(self, harness: Harness) -> None:
-        needs(harness, Paces)
-        assert isinstance(harness.surface, Paces)
+        needs(harness, PacedSurface)
+        assert isinstance(harness.surface, PacedSurface)
         async with asyncio.timeout(PATIENCE):
             for use in ("post", "edit", "final", "card"):
                 await harness.surface.ready(harness.place, use)
 
     async def test_the_team_is_seen_to_work_until_it_rests(self, harness: Harness) -> None:
-        needs(harness, ShowsBusy)
-        assert isinstance(harness.surface, ShowsBusy)
+        needs(harness, BusySurface)
+        assert isinstance(harness.surface, BusySurface)
         await harness.surface.busy(harness.place, "working")
         await eventually(harness.busy)
         await harness.surface.busy(harness.place, "idle")
@@ -405,8 +405,8 @@ class TextSurfaceContract:
         await eventually(rests)
 
     async def test_a_thread_gets_its_title(self, harness: Harness) -> None:
-        needs(harness, Renames)
-        assert isinstance(harness.surface, Renames)
+        needs(harness, RenameSurface)
+        assert isinstance(harness.surface, RenameSurface)
         await harness.surface.rename(harness.place, "About bells")
 
         async def titled() -> bool:
@@ -440,17 +440,17 @@ class TextSurfaceContract:
                 whole = "\n".join(seen.text for seen in await harness.seen())
                 return all(text in whole for text in texts)
 
-            if isinstance(harness.surface, Edits):
+            if isinstance(harness.surface, EditSurface):
                 await eventually(lambda: sees("lookup"))
             await story.tell(
                 ToolFinished(thread="", agent="planner", call="c1", tool="lookup", result=""),
                 TextDelta(thread="", agent="planner", message="m1", text="I found "),
             )
-            if isinstance(harness.surface, Edits):
+            if isinstance(harness.surface, EditSurface):
                 await eventually(lambda: sees("I found"))
             await story.tell(
                 MessageFinished(thread="", agent="planner", message="m1", text="I found it all."),
-                HandedOff(thread="", agent="planner", target="checker"),
+                WorkHandedOff(thread="", agent="planner", target="checker"),
                 SpeakerStarted(thread="", agent="checker"),
                 MessageFinished(thread="", agent="checker", message="m2", text="It is right."),
                 Notice(thread="", text="It rains outside."),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gateway.store.decisions import Decision, Enqueue, Situation
+from gateway.store.decisions import Decision, QueueEntry, Situation
 from gateway.store.rulebook import Fact, MessageMissed, Offer
 from gateway.values import value
 
@@ -11,7 +11,7 @@ from gateway.values import value
 class Decided:
     """Decides the same about every message."""
 
-    decision: Decision = Enqueue()
+    decision: Decision = QueueEntry()
 
     def decide(self, situation: Situation) -> Decision:
         """The decision that was given."""

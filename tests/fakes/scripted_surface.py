@@ -20,11 +20,11 @@ from gateway.surface import (
     Document,
     Line,
     MessageGone,
+    OutcomeUnknown,
     Part,
     Place,
     Speech,
     TextLimits,
-    Unclear,
     Use,
 )
 
@@ -202,7 +202,7 @@ class Surface(EditingSurface):
 
         def take_effect() -> str:
             if self.board.forgets:
-                raise Unclear
+                raise OutcomeUnknown
             nonlocal found
             for posted in self.board.posted:
                 if posted.part.key == key:

@@ -38,7 +38,14 @@ from gateway.inbound.commands import parse_command
 from gateway.inbound.policy import usual_rules
 from gateway.render import outbound
 from gateway.render.sanitize import sanitize, visible
-from gateway.store.decisions import Cancel, Change, Ignore, Refuse, Say, Situation
+from gateway.store.decisions import (
+    CommandReply,
+    MessageEdit,
+    MessageRefusal,
+    MessageWithdrawal,
+    NoAction,
+    Situation,
+)
 from teams import RoundRobinGroupChat
 from teams.agents import AssistantAgent
 from teams.base import Team
@@ -200,12 +207,12 @@ def _decided(message: InboundMessage) -> None:
     found = usual_rules(message, ACCESS, now=1000.0).decide(NOTHING_YET)
     author = message.author
     if message.event in ("edit", "delete"):
-        assert isinstance(found, Change | Cancel | Ignore)
+        assert isinstance(found, MessageEdit | MessageWithdrawal | NoAction)
     elif author.kind == "bot" or (author.kind != "member" and author.id != "chat:T1:ann"):
-        assert isinstance(found, Refuse) or ACCESS.operators.include(author)
+        assert isinstance(found, MessageRefusal) or ACCESS.operators.include(author)
     elif message.click is not None:
-        assert isinstance(found, Refuse | Say)
-    if isinstance(found, Change | Cancel) and found.anybody:
+        assert isinstance(found, MessageRefusal | CommandReply)
+    if isinstance(found, MessageEdit | MessageWithdrawal) and found.anybody:
         assert ACCESS.operators.include(author) or not author.id
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from gateway.access.authority import OperatorsOnly
+from gateway.access.authority import OperatorAccess
 from gateway.conversation import Author, ConversationKey, InboundMessage
 from gateway.delivery.service import delivering
 from gateway.events import SessionEvent
@@ -30,13 +30,13 @@ async def served(
     surface: TextSurface,
     make: Callable[[], Any] | ScriptedTeams = lambda: solo("unused"),
     *,
-    access: OperatorsOnly | None = None,
+    access: OperatorAccess | None = None,
     clock: SteppedClock | None = None,
 ) -> AsyncGenerator[Gateway]:
     """A gateway on the store in a folder, writing to a surface; Ann is its operator."""
     teams = make if isinstance(make, ScriptedTeams) else ScriptedTeams(make)
     async with (
-        Gateway(SqliteStore(folder), teams, access=access or OperatorsOnly([ANN.id])) as gateway,
+        Gateway(SqliteStore(folder), teams, access=access or OperatorAccess([ANN.id])) as gateway,
         delivering(gateway, surface, clock=clock),
     ):
         yield gateway

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from gateway.access.authority import Allowed, Denied, RoutedAccess
+from gateway.access.authority import Admission, Denial, RoutedAccess
 from gateway.adapter import NOT_ALLOWED
 from gateway.app.operator import pair, people_table, unpair
 from gateway.client import Answer
 from gateway.config.routes import Route
-from gateway.config.settings import Limits
+from gateway.config.settings import LimitsConfig
 from gateway.conversation import (
     LOCAL_OPERATOR,
     Attachment,
@@ -63,7 +63,9 @@ STAFF = Author(id="chat:T1:sam", name="Sam", groups=frozenset({"staff"}))
 
 def access(*routes: dict, operators=(OPERATOR.id,), **limits) -> RoutedAccess:
     return RoutedAccess(
-        [Route.model_validate(route) for route in routes or (ROUTE,)], operators, Limits(**limits)
+        [Route.model_validate(route) for route in routes or (ROUTE,)],
+        operators,
+        LimitsConfig(**limits),
     )
 
 
@@ -73,7 +75,7 @@ def message(author: Author, text: str = "hi", *, key=KEY, **more) -> InboundMess
 
 def lets_in(route: dict, author: Author, **more) -> bool:
     found = access({**ROUTE, **route}).judge(message(author, **more))
-    return isinstance(found, Allowed)
+    return isinstance(found, Admission)
 
 
 # --- routes ---
@@ -98,7 +100,7 @@ def test_a_route_is_for_its_place(route, key, direct, there):
     found = access({**ROUTE, **route})
     assert bool(found.at(key, direct=direct)) == there
     judged = found.judge(message(ALLOWED, key=key, direct=direct))
-    assert isinstance(judged, Allowed) == there
+    assert isinstance(judged, Admission) == there
 
 
 @pytest.mark.parametrize(
@@ -132,10 +134,10 @@ def test_the_first_route_for_place_and_person_says_team_mode_and_limits():
         person_parallel_turns=2,
     )
     limits = PersonLimits(parallel=2, turns=5)
-    assert found.judge(message(ALLOWED)) == Allowed(team="second", mode="steer", limits=limits)
-    assert found.judge(message(OPERATOR)) == Allowed(team="first")
-    assert found.judge(message(LOCAL_OPERATOR, key=ConversationKey.local("t"))) == Allowed()
-    assert found.judge(message(ALLOWED, key=ConversationKey.local("t"))) == Denied()
+    assert found.judge(message(ALLOWED)) == Admission(team="second", mode="steer", limits=limits)
+    assert found.judge(message(OPERATOR)) == Admission(team="first")
+    assert found.judge(message(LOCAL_OPERATOR, key=ConversationKey.local("t"))) == Admission()
+    assert found.judge(message(ALLOWED, key=ConversationKey.local("t"))) == Denial()
 
 
 @pytest.mark.parametrize(
@@ -202,7 +204,7 @@ def test_an_answer_is_for_its_approvers_or_for_whoever_asked(asked, may):
 
 def test_a_bot_is_no_operator_even_if_it_is_called_one():
     bot = replace(BOT, id=OPERATOR.id)
-    assert access().judge(message(bot)) == Denied()
+    assert access().judge(message(bot)) == Denial()
 
 
 # --- every kind of event, by everybody ---

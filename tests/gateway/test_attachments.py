@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from gateway.access.authority import Allowed, OperatorsOnly
+from gateway.access.authority import Admission, OperatorAccess
 from gateway.config.settings import Attachments
 from gateway.content.images import MOST_SEGMENTS, ImageHead, image_head
 from gateway.conversation import Attachment, Author, ConversationKey, InboundMessage
@@ -78,9 +78,9 @@ def test_an_image_that_never_comes_to_its_size_costs_little_to_find_out():
     assert time.perf_counter() - begun < MOST_SEGMENTS * 1e-4
 
 
-class Everybody(OperatorsOnly):
+class Everybody(OperatorAccess):
     def judge(self, message):
-        return Allowed()
+        return Admission()
 
 
 def message(*files: Attachment, root: str = "1", text: str = "look", **more) -> InboundMessage:

@@ -5,7 +5,7 @@ import sqlite3
 
 import pytest
 
-from gateway.access.authority import Allowed, OperatorsOnly
+from gateway.access.authority import Admission, OperatorAccess
 from gateway.config.settings import Attachments
 from gateway.content.attachments import MISSING
 from gateway.conversation import (
@@ -20,7 +20,7 @@ from gateway.conversation import (
 from gateway.events import Notice, TurnStarted
 from gateway.gateway import Gateway, Limits
 from gateway.store.sqlite.store import SqliteStore
-from gateway.store.turn_records import Later, Work
+from gateway.store.turn_records import ClaimedTurn, TurnDelay
 from tests.gateway.scripted import ScriptedTeams, calls, ends, model, solo, until
 from tests.gateway.test_attachments import png
 
@@ -30,13 +30,13 @@ PLAN = AwaitedFile(name="plan.txt", media_type="text/plain", size=9, ref="F1")
 PLAN_HERE = Attachment(name="plan.txt", media_type="text/plain", data=b"buy bread")
 
 
-class Everybody(OperatorsOnly):
+class Everybody(OperatorAccess):
     def __init__(self, mode: str = "queue") -> None:
         super().__init__()
         self._mode = mode
 
     def judge(self, message):
-        return Allowed(mode=self._mode)
+        return Admission(mode=self._mode)
 
 
 def said(text: str, *awaited: AwaitedFile, n: str = "1", **more) -> InboundMessage:
@@ -184,11 +184,11 @@ async def test_a_turn_begins_without_files_that_do_not_come_in_time(tmp_path, mo
         receipt = await gateway.accept(said("look", PLAN))
     async with store.own():
         wait = await store.begin(receipt.thread, "boot", words=MISSING)
-        assert isinstance(wait, Later)
+        assert isinstance(wait, TurnDelay)
         assert 0 < wait.seconds <= AWAITED_SECONDS
         now[0] += wait.seconds
         work = await store.begin(receipt.thread, "boot", words=MISSING)
-    assert isinstance(work, Work)
+    assert isinstance(work, ClaimedTurn)
     late = "its platform did not deliver it in time; send it again"
     assert work.messages[0].text == f"look\n(The file 'plan.txt' did not get here: {late}.)"
     assert [each.text for each in work.events if isinstance(each, Notice)] == [

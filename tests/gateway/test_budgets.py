@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from gateway.access.authority import Allowed, OperatorsOnly
+from gateway.access.authority import Admission, OperatorAccess
 from gateway.budgets import ledger as budgets
 from gateway.config.budgets import Budget, Price
 from gateway.conversation import Author, ConversationKey, InboundMessage
 from gateway.events import InputRequested, MessageFinished, Notice, TurnFinished
 from gateway.gateway import Gateway, Limits
 from gateway.registry import ToolRule
-from gateway.store.records import Used
+from gateway.store.records import UsageTotals
 from gateway.store.sqlite.store import SqliteStore
 from teams import DiGraphBuilder, GraphFlow
 from teams.agents import AssistantAgent
@@ -62,9 +62,9 @@ class Counting:
         return len(self.client.create_calls)
 
 
-class Everybody(OperatorsOnly):
+class Everybody(OperatorAccess):
     def judge(self, message):
-        return Allowed()
+        return Admission()
 
 
 class Clock:
@@ -339,7 +339,7 @@ async def test_what_is_deleted_stays_in_the_sums_without_names(tmp_path):
         await here.gateway.delete_thread(first)
         # Who has a thread deleted gets no new budget by that.
         assert outcome(await here.say(root="3")) == "failed"
-        whole = Used(prompt_tokens=120, completion_tokens=80, turns=2)
+        whole = UsageTotals(prompt_tokens=120, completion_tokens=80, turns=2)
         assert await store.spent("workspace", "slack:T1", 0.0) == whole
         await here.gateway.delete_person(ANN.id)
         assert outcome(await here.say(root="4")) == "done"
@@ -553,4 +553,4 @@ async def test_what_is_asked_deep_in_a_team_counts_too(tmp_path, make):
         await here.say()
         (thread,) = here.seen
         used = await here.gateway.store.spent("thread", thread, 0.0)
-    assert used == Used(prompt_tokens=3 * requests, completion_tokens=2 * requests, turns=1)
+    assert used == UsageTotals(prompt_tokens=3 * requests, completion_tokens=2 * requests, turns=1)

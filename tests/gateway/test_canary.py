@@ -18,7 +18,7 @@ from gateway.errors import StoreFull
 from gateway.events import Notice, dump_event
 from gateway.gateway import Gateway, Limits
 from gateway.store.sqlite.store import SqliteStore
-from gateway.surface import Rejected, Unclear, Unreachable
+from gateway.surface import CallRejected, OutcomeUnknown, PlatformUnreachable
 from teams.models import (
     BadCredentials,
     ContextOverflow,
@@ -159,7 +159,7 @@ async def test_a_full_store_says_nothing_of_what_it_does_not_take(tmp_path, log)
     assert TEXT.encode() not in kept
 
 
-@pytest.mark.parametrize("error", [Rejected, Unclear, Unreachable, RuntimeError])
+@pytest.mark.parametrize("error", [CallRejected, OutcomeUnknown, PlatformUnreachable, RuntimeError])
 async def test_a_delivery_that_fails_lets_no_secret_out(tmp_path, log, error):
     board, clock = Board(), SteppedClock()
     board.fail("post", error(f"refused with {SECRET} by the platform"))

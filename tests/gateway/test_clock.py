@@ -10,7 +10,7 @@ import pytest
 
 from gateway.access.authority import RoutedAccess
 from gateway.adapter import NOT_ALLOWED, TELL_AGAIN
-from gateway.base.clock import DOUBT, Trust
+from gateway.base.clock import DOUBT, ClockTrust
 from gateway.config.routes import Route
 from gateway.conversation import Author, ConversationKey, InboundMessage
 from gateway.events import HumanText, InputRequested, InputResolved, MessageFinished, TurnStarted
@@ -20,7 +20,7 @@ from gateway.registry import ToolRule
 from gateway.sessions import expiry as deadlines
 from gateway.sessions.expiry import EXPIRED, EXPIRED_QUESTION
 from gateway.store.sqlite.store import SqliteStore
-from gateway.store.turn_records import Settled
+from gateway.store.turn_records import ExpiryResult
 from teams import RoundRobinGroupChat
 from teams.agents import AssistantAgent, UserProxyAgent
 from teams.conditions import MaxMessageTermination
@@ -65,7 +65,7 @@ async def test_a_conversation_keeps_its_order_whatever_the_clock_says(tmp_path: 
 
 def test_a_clock_that_jumped_ahead_is_not_believed_until_it_went_on_for_hours() -> None:
     clock, steady = Clock(), Clock()
-    trust = Trust(clock, steady)
+    trust = ClockTrust(clock, steady)
 
     def pass_by(seconds: float) -> bool:
         clock.now += seconds
@@ -81,7 +81,7 @@ def test_a_clock_that_jumped_ahead_is_not_believed_until_it_went_on_for_hours() 
 
 def test_a_clock_that_was_put_right_deletes_nothing_that_is_young() -> None:
     clock, steady = Clock(), Clock()
-    trust = Trust(clock, steady)
+    trust = ClockTrust(clock, steady)
     clock.now += YEAR
     assert not trust.holds()
     clock.now -= YEAR
@@ -97,7 +97,7 @@ class WatchedStore(SqliteStore):
         super().__init__(folder, clock=clock)
         self._looked = asyncio.Event()
 
-    async def settle_due(self, *arguments: Any, **options: Any) -> Settled:
+    async def settle_due(self, *arguments: Any, **options: Any) -> ExpiryResult:
         settled = await super().settle_due(*arguments, **options)
         self._looked.set()
         return settled

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from gateway.gateway import Limits
-from gateway.sessions.live_team import ClosingTeams, LiveTeam
+from gateway.sessions.live_team import LiveTeam, TeamCloser
 from teams import RoundRobinGroupChat
 from teams.agents import AssistantAgent, CodeExecutorAgent
 from teams.base import Response
@@ -118,7 +118,7 @@ async def test_what_fails_is_logged_and_the_rest_is_closed(caplog):
 
     team = LiveTeam(RoundRobinGroupChat([AssistantAgent("a", model("one"))]))
     team.closes = (fails, works)
-    closing = ClosingTeams()
+    closing = TeamCloser()
     task = asyncio.ensure_future(closing.run())
     closing.add(team)
     await closed.wait()

@@ -8,7 +8,7 @@ import pytest
 
 from gateway.client import Answer
 from gateway.control.socket_client import NAME, SocketClient
-from gateway.errors import Closing, GatewayError, NotFound, StoreInUse
+from gateway.errors import GatewayClosed, GatewayError, NotFound, StoreInUse
 from gateway.events import InputRequested, ToolFinished
 from gateway.gateway import Gateway
 from gateway.registry import ToolRule
@@ -136,16 +136,16 @@ async def test_errors_arrive_as_what_they_were(tmp_path):
             await client.thread("none")
         with pytest.raises(GatewayError, match="Not a call"):
             await client.call("send", {"wrong": 1})
-    with pytest.raises(Closing, match="No gateway answers"):
+    with pytest.raises(GatewayClosed, match="No gateway answers"):
         await client.threads()
 
 
 async def test_without_an_owner_there_is_nothing_to_connect_to(tmp_path):
-    with pytest.raises(Closing, match="No gateway answers"):
+    with pytest.raises(GatewayClosed, match="No gateway answers"):
         await SocketClient.connect(tmp_path)
     async with opened(tmp_path, lambda: solo("one")):
         await SocketClient.connect(tmp_path)
-    with pytest.raises(Closing):
+    with pytest.raises(GatewayClosed):
         await SocketClient.connect(tmp_path)
     assert not (tmp_path / NAME).exists()
 

@@ -5,13 +5,12 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from gateway.access.authority import OperatorsOnly
+from gateway.access.authority import OperatorAccess
 from gateway.client import Answer
 from gateway.conversation import ConversationKey
-from gateway.delivery.view import View
+from gateway.delivery.view import ThreadView
 from gateway.events import (
     FileMade,
-    HandedOff,
     InputReminded,
     InputRequested,
     InputResolved,
@@ -27,6 +26,7 @@ from gateway.events import (
     ToolStarted,
     TurnFinished,
     TurnStarted,
+    WorkHandedOff,
 )
 from gateway.gateway import Gateway
 from gateway.registry import ToolRule
@@ -61,8 +61,8 @@ def called(agent: str, call: str, tool: str, **more) -> ToolFinished:
     return ToolFinished(thread="", agent=agent, call=call, tool=tool, result="", **more)
 
 
-def handed(agent: str, target: str) -> HandedOff:
-    return HandedOff(thread="", agent=agent, target=target)
+def handed(agent: str, target: str) -> WorkHandedOff:
+    return WorkHandedOff(thread="", agent=agent, target=target)
 
 
 def asked(request: str, agent: str = "a", kind: RequestKind = "text", **more) -> InputRequested:
@@ -340,7 +340,7 @@ async def test_what_happened_before_is_told_at_the_start(tmp_path: Path) -> None
     assert board.texts == ["a: Early."]
 
 
-class WithApprovals(OperatorsOnly):
+class WithApprovals(OperatorAccess):
     @property
     def approval_places(self) -> tuple[ConversationKey, ...]:
         return (ConversationKey(platform="scripted", channel="approvals"),)
@@ -410,7 +410,7 @@ async def test_a_question_does_not_wait_for_growing_text(tmp_path: Path) -> None
 
 
 def test_a_view_forgets_what_is_told() -> None:
-    view = View()
+    view = ThreadView()
     for seq, event in enumerate((BEGIN, said("a", "m", "Hi."), DONE), 1):
         view.take(replace(event, seq=seq))
     assert view.done_before(None) == 3

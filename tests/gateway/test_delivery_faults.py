@@ -14,15 +14,15 @@ from gateway.events import FileMade, HumanText, InputResolved, TurnFinished
 from gateway.gateway import Gateway
 from gateway.store.sqlite.store import SqliteStore
 from gateway.surface import (
+    CallRejected,
     Card,
+    MessageFull,
     MessageGone,
-    NoMoreText,
+    OutcomeUnknown,
+    PlatformUnreachable,
     RateLimited,
-    Rejected,
     Speech,
     TextLimits,
-    Unclear,
-    Unreachable,
 )
 from tests.fakes.scripted_surface import Board, PlainSurface, SteppedClock, Surface
 from tests.gateway.delivered import ANN, Story, all_told, say, served
@@ -53,7 +53,7 @@ async def told(
 @pytest.mark.parametrize("when", ["before", "after"])
 async def test_what_may_have_arrived_is_looked_up_first(tmp_path: Path, when) -> None:
     board = Board()
-    board.fail("post", Unclear(), when)
+    board.fail("post", OutcomeUnknown(), when)
     await told(tmp_path, board, *HELLO)
     assert board.texts == ["a: Hello."]
     assert "find" in [call for call, _ in board.calls]
@@ -62,7 +62,7 @@ async def test_what_may_have_arrived_is_looked_up_first(tmp_path: Path, when) ->
 @pytest.mark.parametrize("when", ["before", "after"])
 async def test_what_can_not_be_looked_up_is_sent_again_and_marked(tmp_path: Path, when) -> None:
     board = Board(forgets=True)
-    board.fail("post", Unclear(), when)
+    board.fail("post", OutcomeUnknown(), when)
     await told(tmp_path, board, *HELLO)
     assert board.texts[-1] == "a: Hello. (perhaps twice)"
     assert len({key for _, key in board.calls}) == 1
@@ -70,7 +70,7 @@ async def test_what_can_not_be_looked_up_is_sent_again_and_marked(tmp_path: Path
 
 async def test_a_surface_that_finds_nothing_marks_what_is_sent_again(tmp_path: Path) -> None:
     board = Board()
-    board.fail("post", Unclear(), "after")
+    board.fail("post", OutcomeUnknown(), "after")
     await told(tmp_path, board, *HELLO, surface=PlainSurface)
     assert board.texts == ["a: Hello.", "a: Hello. (perhaps twice)"]
 
@@ -99,7 +99,7 @@ async def test_a_rate_limited_message_waits_as_long_as_it_is_told_to(tmp_path: P
 async def test_an_unreachable_platform_is_tried_again_in_order(tmp_path: Path) -> None:
     board = Board()
     for _ in range(5):
-        board.fail("post", Unreachable())
+        board.fail("post", PlatformUnreachable())
     events = (BEGIN, said("a", "m1", "One."), said("a", "m2", "Two."), DONE)
     await told(tmp_path, board, *events)
     assert board.texts == ["a: One.", "a: Two."]
@@ -123,7 +123,7 @@ async def test_other_threads_do_not_wait_for_one_that_fails(tmp_path: Path) -> N
 async def test_a_platform_that_stays_away_is_given_up_after_hours(tmp_path: Path) -> None:
     board, clock = Board(), SteppedClock()
     for _ in range(400):
-        board.fail("post", Unreachable())
+        board.fail("post", PlatformUnreachable())
     async with served(tmp_path, Surface(board), clock=clock) as gateway:
         story = await Story.begun(gateway)
         await story.tell(*HELLO)
@@ -134,7 +134,7 @@ async def test_a_platform_that_stays_away_is_given_up_after_hours(tmp_path: Path
 
 async def test_what_the_platform_never_takes_is_counted_and_told(tmp_path: Path) -> None:
     board = Board()
-    board.fail("post", Rejected("msg_blocks_too_long"))
+    board.fail("post", CallRejected("msg_blocks_too_long"))
     clock = SteppedClock()
     async with served(tmp_path, Surface(board), clock=clock) as gateway:
         story = await Story.begun(gateway)
@@ -152,7 +152,7 @@ async def test_a_place_that_is_gone_is_given_up_until_somebody_writes_there(tmp_
     board, clock = Board(), SteppedClock()
     async with served(tmp_path, Surface(board), clock=clock) as gateway:
         story = await Story.begun(gateway)
-        board.fail("post", Rejected("is_archived", gone=True))
+        board.fail("post", CallRejected("is_archived", gone=True))
         await story.tell(BEGIN, said("a", "m1", "One."))
         await board.until(lambda b: b.calls)
         await story.tell(said("a", "m2", "Two."), DONE)
@@ -169,7 +169,7 @@ async def test_a_place_that_is_gone_stays_given_up_after_a_restart(tmp_path: Pat
     board, clock = Board(), SteppedClock()
     async with served(tmp_path, Surface(board), clock=clock) as gateway:
         story = await Story.begun(gateway)
-        board.fail("post", Rejected("is_archived", gone=True))
+        board.fail("post", CallRejected("is_archived", gone=True))
         await story.tell(BEGIN, said("a", "m1", "One."))
         await all_told(gateway, clock)
     async with served(tmp_path, Surface(board), clock=clock) as gateway:
@@ -210,7 +210,7 @@ async def test_a_message_that_takes_no_more_is_gone_on_from(tmp_path: Path, show
         story = await Story.begun(gateway)
         await story.tell(BEGIN, started("a"), delta("a", "m", "One two "))
         await board.until(lambda b: b.posted)
-        board.fail("edit", NoMoreText(shown))
+        board.fail("edit", MessageFull(shown))
         await story.tell(delta("a", "m", "three "))
         await board.until(lambda b: len(b.posted) == 2)
         await story.tell(said("a", "m", "One two three four."), DONE)
@@ -227,7 +227,7 @@ async def test_bounds_that_a_platform_set_hold_after_a_restart(tmp_path: Path) -
         story = await Story.begun(gateway)
         await story.tell(BEGIN, started("a"), delta("a", "m", "One two "))
         await board.until(lambda b: b.posted)
-        board.fail("edit", NoMoreText("One two "))
+        board.fail("edit", MessageFull("One two "))
         await story.tell(delta("a", "m", "three "))
         await board.until(lambda b: len(b.posted) == 2)
     async with served(tmp_path, Surface(board), clock=clock) as gateway:
@@ -265,7 +265,7 @@ async def test_a_question_that_somebody_removed_is_asked_once_more(tmp_path: Pat
 async def test_an_edit_that_may_have_arrived_is_made_again(tmp_path: Path) -> None:
     board = Board()
     for _ in range(3):
-        board.fail("edit", Unclear(), "after")
+        board.fail("edit", OutcomeUnknown(), "after")
     clock = SteppedClock()
     async with served(tmp_path, Surface(board), clock=clock) as gateway:
         story = await Story.begun(gateway)
@@ -499,7 +499,7 @@ async def test_leaving_ends_a_writer_that_fails_meanwhile(tmp_path: Path) -> Non
 )
 async def test_what_is_refused_is_named(tmp_path: Path, event, text: str) -> None:
     board, clock = Board(), SteppedClock()
-    board.fail("post", Rejected("invalid"))
+    board.fail("post", CallRejected("invalid"))
     async with served(tmp_path, Surface(board), clock=clock) as gateway:
         story = await Story.begun(gateway)
         folder = await gateway.store.work_folder(story.thread)
@@ -515,7 +515,7 @@ async def test_a_growing_text_that_is_refused_is_shown_at_its_end(tmp_path: Path
         story = await Story.begun(gateway)
         await story.tell(BEGIN, started("a"), delta("a", "m", "One"))
         await board.until(lambda b: b.posted)
-        board.fail("edit", Rejected("invalid"))
+        board.fail("edit", CallRejected("invalid"))
         await story.tell(delta("a", "m", " two"))
         await board.until(lambda b: not b.faults)
         await story.tell(said("a", "m", "One two."), DONE)
@@ -543,7 +543,7 @@ async def test_a_message_that_people_remove_again_and_again_is_left(tmp_path: Pa
 
 async def test_a_copy_that_can_not_be_posted_leaves_the_thread_alone(tmp_path: Path) -> None:
     board, clock = Board(), SteppedClock()
-    gone = Rejected("channel_not_found", gone=True)
+    gone = CallRejected("channel_not_found", gone=True)
     board.fail("post", gone, matches=lambda part: getattr(part.content, "away", False))
     access = WithApprovals([ANN.id])
     async with served(tmp_path, Surface(board), clock=clock, access=access) as gateway:

@@ -10,7 +10,14 @@ from pathlib import Path
 import pytest
 
 from gateway.conversation import ConversationKey
-from gateway.surface import Line, RateLimited, Speech, TextLimits, Unclear, Unreachable
+from gateway.surface import (
+    Line,
+    OutcomeUnknown,
+    PlatformUnreachable,
+    RateLimited,
+    Speech,
+    TextLimits,
+)
 from tests.fakes.scripted_surface import Board, Call, SteppedClock, Surface, When
 from tests.gateway.delivered import Story, all_told, served
 from tests.gateway.test_delivery import (
@@ -24,7 +31,13 @@ from tests.gateway.test_delivery import (
     started,
 )
 
-TROUBLES = (Unclear, lambda: RateLimited(5.0), Unreachable, asyncio.CancelledError, ValueError)
+TROUBLES = (
+    OutcomeUnknown,
+    lambda: RateLimited(5.0),
+    PlatformUnreachable,
+    asyncio.CancelledError,
+    ValueError,
+)
 LIMITS = TextLimits(message=60, messages=9)
 
 
@@ -61,13 +74,13 @@ def make_trouble(board: Board, chance: random.Random) -> None:
     for _ in range(chance.randint(2, 8)):
         error = chance.choice(TROUBLES)()
         when: When = "after" if chance.random() < 0.5 else "before"
-        if isinstance(error, RateLimited | Unreachable):
+        if isinstance(error, RateLimited | PlatformUnreachable):
             when = "before"
         call: Call = (
             "post" if chance.random() < 0.5 else "edit" if chance.random() < 0.5 else "find"
         )
-        if call == "find" and isinstance(error, Unclear):
-            error = Unreachable()
+        if call == "find" and isinstance(error, OutcomeUnknown):
+            error = PlatformUnreachable()
         board.fail(call, error, "before" if call == "find" else when, nth=chance.randint(1, 6))
 
 

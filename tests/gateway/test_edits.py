@@ -2,7 +2,7 @@
 
 import pytest
 
-from gateway.access.authority import Allowed, OperatorsOnly
+from gateway.access.authority import Admission, OperatorAccess
 from gateway.conversation import Attachment, Author, AwaitedFile, ConversationKey, InboundMessage
 from gateway.events import (
     MessageFinished,
@@ -22,12 +22,12 @@ KEY = ConversationKey(platform="x", workspace="T1", channel="C1", root="1")
 FILE = Attachment(name="a.txt", media_type="text/plain", data=b"one")
 
 
-class Everybody(OperatorsOnly):
+class Everybody(OperatorAccess):
     def __init__(self) -> None:
         super().__init__([BOSS.id])
 
     def judge(self, message):
-        return Allowed()
+        return Admission()
 
 
 class Platform:

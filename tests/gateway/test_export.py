@@ -3,7 +3,6 @@ from typing import Any
 from gateway.app.export import markdown
 from gateway.client import ThreadInfo
 from gateway.events import (
-    HandedOff,
     HumanText,
     InputRequested,
     InputResolved,
@@ -15,6 +14,7 @@ from gateway.events import (
     ToolStarted,
     TurnFinished,
     TurnStarted,
+    WorkHandedOff,
 )
 
 THREAD = ThreadInfo(id="t", title="A\ntitle", team="demo", state="idle", updated_at=0.0)
@@ -78,7 +78,7 @@ def test_a_thread_reads_as_a_document():
         InputSupported(thread="t", request="r", by="Ann", approved=1, quorum=2),
         InputResolved(thread="t", request="r", outcome="denied: no", by="Bob"),
         MessageJoined(thread="t", message=HumanText(inbox=2, author="Bob", text="Not that.")),
-        HandedOff(thread="t", agent="desk", target="clerk"),
+        WorkHandedOff(thread="t", agent="desk", target="clerk"),
         MessageFinished(thread="t", agent="clerk", message="m", text="Here **it** is."),
         MessageFinished(thread="t", agent="clerk", message="n", text=""),
         Notice(thread="t", text="Careful."),

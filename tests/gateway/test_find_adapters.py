@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from gateway.adapter import AdapterHost
-from gateway.app.find_adapters import AdapterError, NoAdapter, adapter_names, find_adapter
+from gateway.app.find_adapters import AdapterError, AdapterNotFound, adapter_names, find_adapter
 from gateway.app.load import load_config
 from gateway.app.serve import run_adapters, served
 from gateway.base.exit_codes import ExitCode
@@ -195,7 +195,7 @@ def test_a_name_that_two_distributions_have_is_refused(site):
 @pytest.mark.parametrize("name", ["", "_hidden", "a-b", "../x", "acne"])
 def test_what_is_no_name_of_an_adapter_is_not_there(site, name):
     install(site, "_hidden = acme_chat\na-b = acme_chat\nacme = acme_chat")
-    with pytest.raises(NoAdapter, match="there is no chat platform"):
+    with pytest.raises(AdapterNotFound, match="there is no chat platform"):
         find_adapter(name)
 
 

@@ -4,7 +4,7 @@ from contextlib import aclosing
 import pytest
 
 from gateway.conversation import Author, ConversationKey, InboundMessage
-from gateway.errors import Closing, NotFound, StoreFull
+from gateway.errors import GatewayClosed, NotFound, StoreFull
 from gateway.events import (
     HumanText,
     MessageFinished,
@@ -402,7 +402,7 @@ async def test_after_the_end_nothing_is_taken_and_watchers_are_let_go(tmp_path):
         await asyncio.sleep(0.01)
     with pytest.raises(AssertionError, match="the events ended"):
         await watching
-    with pytest.raises(Closing):
+    with pytest.raises(GatewayClosed):
         await client.send(thread, "hello")
 
 

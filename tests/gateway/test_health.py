@@ -14,8 +14,8 @@ import pytest
 from gateway.app.load import load_config
 from gateway.app.serve import until_signal
 from gateway.base.exit_codes import ExitCode
-from gateway.base.logging import JsonFormatter, WorkingOn
-from gateway.base.metrics import STALE, Vitals
+from gateway.base.logging import JsonFormatter, LogContext
+from gateway.base.metrics import STALE, Metrics
 from gateway.control.health import METRICS_TYPE, PortTaken, serve_health
 from gateway.gateway import Gateway, Limits
 from gateway.store.sqlite.store import SqliteStore
@@ -72,7 +72,7 @@ async def test_a_store_that_takes_no_writes_is_not_ready(tmp_path):
 
 async def test_a_platform_that_falls_silent_is_told_from_one_that_is_heard():
     now = [0.0]
-    vitals = Vitals(lambda: now[0])
+    vitals = Metrics(lambda: now[0])
     vitals.adapter_began("scripted")
     vitals.frame("scripted")
     assert vitals.ready
@@ -154,7 +154,7 @@ async def test_the_log_has_the_ids_of_a_turn_and_not_its_words(tmp_path, lines):
 
 def test_a_line_of_the_log_is_json_with_the_error_and_without_secrets(lines):
     log = logging.getLogger("gateway")
-    with WorkingOn("t", "u"):
+    with LogContext("t", "u"):
         try:
             raise ValueError("two\nlines, token=xoxb-123456789-abcdef")
         except ValueError:

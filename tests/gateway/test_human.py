@@ -3,11 +3,10 @@ import json
 
 import pytest
 
-from gateway.access.authority import Allowed, OperatorsOnly
+from gateway.access.authority import Admission, OperatorAccess
 from gateway.client import Answer
 from gateway.conversation import Author, Click, ConversationKey, InboundMessage
 from gateway.events import (
-    HandedOff,
     InputRequested,
     InputResolved,
     MessageFinished,
@@ -16,6 +15,7 @@ from gateway.events import (
     ToolStarted,
     TurnFinished,
     TurnStarted,
+    WorkHandedOff,
 )
 from gateway.gateway import Gateway
 from gateway.human_tools import ask_human
@@ -345,7 +345,7 @@ async def test_a_swarm_that_handed_off_to_the_user_gets_the_next_message_as_a_ha
         first = await turn(client, thread, "I want a refund")
         second = await turn(client, thread, "Order 7")
         state = await built[0].save_state()
-    [handed] = of(HandedOff, first)
+    [handed] = of(WorkHandedOff, first)
     assert (handed.agent, handed.target) == ("desk", "user")
     assert of(MessageFinished, second)[-1].text == "Thanks, noted."
     messages = state["agent_states"]["SwarmGroupChatManager"]["message_thread"]
@@ -358,9 +358,9 @@ async def test_only_operators_approve_and_only_they_or_the_asker_answer(tmp_path
     tools = Tools()
     ann, bob = Author(id="x:ann", name="Ann"), Author(id="x:bob", name="Bob")
 
-    class Everybody(OperatorsOnly):
+    class Everybody(OperatorAccess):
         def judge(self, message):
-            return Allowed()
+            return Admission()
 
     key = ConversationKey(platform="x", root="1")
 

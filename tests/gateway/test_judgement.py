@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from gateway.access.authority import Allowed, RoutedAccess
+from gateway.access.authority import Admission, RoutedAccess
 from gateway.access.judgement import Judgement
 from gateway.config.routes import Route
 from gateway.conversation import Author, ConversationKey, InboundMessage
@@ -73,7 +73,9 @@ async def test_a_ruling_ends_with_the_access_that_gave_it(tmp_path):
 
 async def test_a_ruling_that_no_gateway_made_counts_nothing(tmp_path):
     own = RoutedAccess([], [EVE.id])
-    ruling = Judgement(verdict=Allowed(), by=own, key=KEY, author=EVE, direct=False, may_write=True)
+    ruling = Judgement(
+        verdict=Admission(), by=own, key=KEY, author=EVE, direct=False, may_write=True
+    )
     async with opened(tmp_path) as gateway:
         forged = replace(HELLO, author=EVE, ruling=ruling)
         assert not await gateway.may(forged)

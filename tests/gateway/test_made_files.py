@@ -10,7 +10,7 @@ from gateway.config.settings import Attachments
 from gateway.events import FileMade, InputRequested, Notice, TurnFinished
 from gateway.gateway import Limits
 from gateway.registry import ToolRule
-from gateway.sessions.output_files import MOST_SEEN, MadeFiles
+from gateway.sessions.output_files import MOST_SEEN, OutputFiles
 from tests.gateway.scripted import ScriptedTeams, calls, ends, kinds, of, opened, solo, turn, until
 
 
@@ -87,7 +87,7 @@ async def test_links_lead_nowhere(tmp_path):
     folder.mkdir()
     (folder / "link.txt").symlink_to(secret / "secret.txt")
     (folder / "inside").symlink_to(secret)
-    events, at = await MadeFiles(folder, 0, largest=100).look("t", "u")
+    events, at = await OutputFiles(folder, 0, largest=100).look("t", "u")
     assert (events, at) == ([], None)
 
 
@@ -138,12 +138,12 @@ async def test_files_of_a_turn_that_was_cut_short_are_told_of_once_it_goes_on(tm
 async def test_a_file_with_an_old_date_is_new_all_the_same(tmp_path):
     (tmp_path / "old.txt").write_text("old")
     os.utime(tmp_path / "old.txt", (1, 1))
-    events, _ = await MadeFiles(tmp_path, 10**18, largest=100).look("t", "u")
+    events, _ = await OutputFiles(tmp_path, 10**18, largest=100).look("t", "u")
     assert [event.kind for event in events] == ["file_made"]
 
 
 async def test_after_a_clock_that_went_back_files_are_told_of_again(tmp_path):
-    files = MadeFiles(tmp_path, 2**62, largest=100)
+    files = OutputFiles(tmp_path, 2**62, largest=100)
     path = tmp_path / "new.txt"
     while True:  # until the file system's clock, which is coarse, has moved
         path.write_text("new")
@@ -157,7 +157,7 @@ async def test_an_enormous_folder_is_looked_through_only_so_far(tmp_path, monkey
     monkeypatch.setattr("gateway.sessions.output_files.MOST_SEEN", 50)
     for number in range(200):
         (tmp_path / f"{number}.txt").touch()
-    events, _ = await MadeFiles(tmp_path, 0, largest=100).look("t", "u")
+    events, _ = await OutputFiles(tmp_path, 0, largest=100).look("t", "u")
     assert len(of(FileMade, events)) == 10
     assert "40 more" in of(Notice, events)[0].text
     assert MOST_SEEN == 10_000
@@ -168,4 +168,4 @@ async def test_a_thread_without_files_costs_one_look(tmp_path, exists):
     folder = tmp_path / "folder"
     if exists:
         folder.mkdir()
-    assert await MadeFiles(folder, 0, largest=100).look("t", "u") == ([], None)
+    assert await OutputFiles(folder, 0, largest=100).look("t", "u") == ([], None)

@@ -3,7 +3,7 @@
 import gc
 import tracemalloc
 
-from gateway.access.authority import Allowed, OperatorsOnly
+from gateway.access.authority import Admission, OperatorAccess
 from gateway.conversation import Author, ConversationKey, InboundMessage
 from gateway.gateway import Gateway, Limits
 from gateway.store.decisions import PersonLimits
@@ -15,9 +15,9 @@ PER_THREAD = 2000
 """Bytes that may be left of a thread: far below what any of its objects in use takes."""
 
 
-class Everybody(OperatorsOnly):
+class Everybody(OperatorAccess):
     def judge(self, message):
-        return Allowed(limits=PersonLimits(parallel=3, turns=30))
+        return Admission(limits=PersonLimits(parallel=3, turns=30))
 
 
 class Crowd:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.access.authority import Allowed, OperatorsOnly, RoutedAccess
+from gateway.access.authority import Admission, OperatorAccess, RoutedAccess
 from gateway.base.logging import log_to
 from gateway.client import Answer
 from gateway.config.budgets import Budget
@@ -331,9 +331,9 @@ async def test_work_folders_of_threads_that_are_gone_are_removed_at_the_start(tm
 
 
 async def test_a_person_may_forget_a_thread_of_their_own_and_none_that_others_wrote_in(tmp_path):
-    class Everybody(OperatorsOnly):
+    class Everybody(OperatorAccess):
         def judge(self, message):
-            return Allowed()
+            return Admission()
 
     def said(author: Author, text: str) -> InboundMessage:
         key = ConversationKey(platform="slack", workspace="T1", channel="C1", root="1")

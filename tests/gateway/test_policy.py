@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from gateway.access.authority import Allowed, OperatorsOnly
+from gateway.access.authority import Admission, OperatorAccess
 from gateway.adapter import NOT_ALLOWED, TELL_AGAIN
 from gateway.client import Answer
 from gateway.conversation import LOCAL_OPERATOR, Author, Click, ConversationKey, InboundMessage
@@ -20,22 +20,22 @@ from gateway.inbound.policy import (
     usual_rules,
 )
 from gateway.store.decisions import (
-    Again,
-    Begin,
-    Cancel,
-    Change,
-    Drop,
-    Enqueue,
-    First,
-    Ignore,
-    Refuse,
-    Resolve,
-    Revoke,
-    Say,
-    SetMode,
+    CommandReply,
+    GrantRevocation,
+    MessageEdit,
+    MessageRefusal,
+    MessageWithdrawal,
+    ModeChange,
+    NewConversation,
+    NoAction,
+    QueueEntry,
+    QueuePromotion,
+    QueueRemoval,
+    RepeatedTurn,
+    RequestAnswer,
+    RequestSupport,
     Situation,
-    Stop,
-    Support,
+    TurnStop,
 )
 from gateway.store.records import Request, Thread
 
@@ -43,9 +43,9 @@ ASKER, OTHER = Author(id="x:asker", name="Ann"), Author(id="x:other", name="Bob"
 KEY = ConversationKey(platform="x", root="1")
 
 
-class Everybody(OperatorsOnly):
+class Everybody(OperatorAccess):
     def judge(self, message):
-        return Allowed()
+        return Admission()
 
 
 def request(kind: RequestKind = "text", number=1, **more) -> Request:
@@ -88,17 +88,17 @@ CHOICE = request("choice", 3, options=("Small", "Large"))
 @pytest.mark.parametrize(
     ("text", "at", "author", "expected"),
     [
-        ("hi", situation(), ASKER, Enqueue()),
-        ("hi", situation(status="running"), ASKER, Enqueue()),
+        ("hi", situation(), ASKER, QueueEntry()),
+        ("hi", situation(status="running"), ASKER, QueueEntry()),
         ("Berlin", situation(TEXT), ASKER, TEXT),
         ("Berlin", situation(TEXT), LOCAL_OPERATOR, TEXT),
-        ("Berlin", situation(TEXT), OTHER, Enqueue(notice=WAITS_FOR_OTHERS)),
-        ("Berlin", situation(TEXT, CHOICE), ASKER, Enqueue(notice=WAITS_FOR_ANSWERS)),
+        ("Berlin", situation(TEXT), OTHER, QueueEntry(notice=WAITS_FOR_OTHERS)),
+        ("Berlin", situation(TEXT, CHOICE), ASKER, QueueEntry(notice=WAITS_FOR_ANSWERS)),
         ("Berlin", situation(TEXT, CHOICE, named=TEXT), ASKER, TEXT),
         ("Berlin", situation(TEXT, OPEN), ASKER, TEXT),
-        ("yes", situation(OPEN), LOCAL_OPERATOR, Enqueue(notice=WAITS_FOR_APPROVAL)),
-        ("yes", situation(OPEN, named=OPEN), LOCAL_OPERATOR, Enqueue(notice=WAITS_FOR_APPROVAL)),
-        ("", situation(TEXT), ASKER, Enqueue(notice=WAITS_FOR_ANSWERS)),
+        ("yes", situation(OPEN), LOCAL_OPERATOR, QueueEntry(notice=WAITS_FOR_APPROVAL)),
+        ("yes", situation(OPEN, named=OPEN), LOCAL_OPERATOR, QueueEntry(notice=WAITS_FOR_APPROVAL)),
+        ("", situation(TEXT), ASKER, QueueEntry(notice=WAITS_FOR_ANSWERS)),
     ],
     ids=[
         "nothing asked",
@@ -117,7 +117,7 @@ CHOICE = request("choice", 3, options=("Small", "Large"))
 def test_a_text_means(text, at, author, expected):
     found = meaning(text, at, author)
     if isinstance(expected, Request):
-        assert isinstance(found, Resolve)
+        assert isinstance(found, RequestAnswer)
         assert (found.request, found.answer) == (expected.id, Answer(kind="text", text=text))
     else:
         assert found == expected
@@ -129,7 +129,7 @@ def test_a_text_means(text, at, author, expected):
 )
 def test_a_choice_is_made_by_name_or_number_or_in_words_of_ones_own(text, answer):
     found = meaning(text, situation(CHOICE))
-    assert isinstance(found, Resolve)
+    assert isinstance(found, RequestAnswer)
     assert found.answer.text == found.outcome == answer
 
 
@@ -143,22 +143,27 @@ DONE = request("approval", 4, state="answered", outcome="approved")
         (OPEN, APPROVE, LOCAL_OPERATOR, "approved"),
         (OPEN, Answer(kind="approve_always"), LOCAL_OPERATOR, "approved for this thread"),
         (OPEN, DENY, LOCAL_OPERATOR, "denied: no"),
-        (OPEN, APPROVE, ASKER, Say(reply="This is not yours to answer.")),
-        (DONE, DENY, LOCAL_OPERATOR, Say(reply="This was settled already: approved.")),
-        (None, APPROVE, LOCAL_OPERATOR, Say(reply="There is no such request.")),
+        (OPEN, APPROVE, ASKER, CommandReply(reply="This is not yours to answer.")),
+        (DONE, DENY, LOCAL_OPERATOR, CommandReply(reply="This was settled already: approved.")),
+        (None, APPROVE, LOCAL_OPERATOR, CommandReply(reply="There is no such request.")),
         (replace(OPEN, expires_at=10_000.1), APPROVE, LOCAL_OPERATOR, "approved"),
         (
             replace(OPEN, expires_at=10_000.0),
             APPROVE,
             LOCAL_OPERATOR,
-            Say(reply="It is too late: nobody decided in time."),
+            CommandReply(reply="It is too late: nobody decided in time."),
         ),
-        (TEXT, APPROVE, ASKER, Say(reply="This request wants something else: answer it in words.")),
+        (
+            TEXT,
+            APPROVE,
+            ASKER,
+            CommandReply(reply="This request wants something else: answer it in words."),
+        ),
         (
             OPEN,
             Answer(kind="text", text="ok"),
             LOCAL_OPERATOR,
-            Say(reply="This request wants something else: approve or deny."),
+            CommandReply(reply="This request wants something else: approve or deny."),
         ),
         (TEXT, Answer(kind="text", text="Rome"), ASKER, "Rome"),
     ],
@@ -168,7 +173,7 @@ def test_a_click_means(named, answer, author, expected):
     click = Click(request=named.id if named else "gone", answer=answer)
     found = meaning("", at, author, click=click)
     if isinstance(expected, str):
-        assert isinstance(found, Resolve)
+        assert isinstance(found, RequestAnswer)
         assert (found.outcome, found.answer) == (expected, answer)
         assert found.grant == (answer.kind == "approve_always")
     else:
@@ -178,16 +183,16 @@ def test_a_click_means(named, answer, author, expected):
 @pytest.mark.parametrize(
     ("text", "at", "expected"),
     [
-        ("/new", situation(), Begin),
-        ("/stop", situation(), Say),
-        ("/stop", situation(status="running"), Stop),
-        ("/stop", situation(TEXT), Stop),
-        (" /STATUS ", situation(TEXT), Say),
-        ("/help", situation(TEXT), Say),
-        ("/nonsense", situation(TEXT), Say),
-        ("/approve", situation(OPEN), Say),
-        ("/new", situation(thread=None), Begin),
-        ("/status", situation(thread=None), Say),
+        ("/new", situation(), NewConversation),
+        ("/stop", situation(), CommandReply),
+        ("/stop", situation(status="running"), TurnStop),
+        ("/stop", situation(TEXT), TurnStop),
+        (" /STATUS ", situation(TEXT), CommandReply),
+        ("/help", situation(TEXT), CommandReply),
+        ("/nonsense", situation(TEXT), CommandReply),
+        ("/approve", situation(OPEN), CommandReply),
+        ("/new", situation(thread=None), NewConversation),
+        ("/status", situation(thread=None), CommandReply),
     ],
 )
 def test_a_command_never_becomes_an_answer_or_a_task(text, at, expected):
@@ -196,7 +201,7 @@ def test_a_command_never_becomes_an_answer_or_a_task(text, at, expected):
 
 def test_status_says_what_is_asked_and_what_waits():
     found = meaning("/status", situation(TEXT, waiting=2))
-    assert isinstance(found, Say)
+    assert isinstance(found, CommandReply)
     assert "Messages that wait: 2." in found.reply
     assert f"Asked ({TEXT.id}): Well?" in found.reply
 
@@ -206,15 +211,15 @@ def test_only_who_may_answer_a_request_is_told_its_id(command):
     at = situation(OPEN, TEXT)
     for author, told in ((LOCAL_OPERATOR, True), (OTHER, False)):
         found = meaning(command, at, author)
-        assert isinstance(found, Say)
+        assert isinstance(found, CommandReply)
         assert (OPEN.id in found.reply) == told
     as_other = meaning("/approve", at, OTHER)
-    assert as_other == Say(reply="Nothing waits for an approval of yours.")
+    assert as_other == CommandReply(reply="Nothing waits for an approval of yours.")
 
 
 def test_help_names_every_command():
     found = meaning("/help", situation())
-    assert isinstance(found, Say)
+    assert isinstance(found, CommandReply)
     assert all(f"/{info.name}  {info.description}" in found.reply for info in command_infos())
 
 
@@ -244,8 +249,10 @@ def test_a_request_is_named_by_a_click_a_command_or_a_reply():
 @pytest.mark.parametrize("text", ["hi", "/stop", "/new", f"approve {OPEN.id}"])
 def test_without_a_rule_only_operators_are_heard(text, told, reply):
     at = situation(OPEN, named=OPEN, told=told)
-    assert meaning(text, at, ASKER, OperatorsOnly()) == Refuse(reason="not allowed", reply=reply)
-    assert not isinstance(meaning(text, at, LOCAL_OPERATOR, OperatorsOnly()), Refuse)
+    assert meaning(text, at, ASKER, OperatorAccess()) == MessageRefusal(
+        reason="not allowed", reply=reply
+    )
+    assert not isinstance(meaning(text, at, LOCAL_OPERATOR, OperatorAccess()), MessageRefusal)
 
 
 # --- modes, and what is changed afterwards ---
@@ -262,17 +269,17 @@ def in_mode(mode: str, **more) -> Situation:
 )
 def test_a_message_does_what_its_threads_mode_says(mode, quiet):
     at = in_mode(mode, status="running")
-    assert meaning("hi", at) == Enqueue(mode=mode, quiet=quiet)
+    assert meaning("hi", at) == QueueEntry(mode=mode, quiet=quiet)
     approval = replace(at, requests=(OPEN,))
-    assert meaning("hi", approval) == Enqueue(mode=mode, quiet=quiet, notice=WAITS_FOR_APPROVAL)
+    assert meaning("hi", approval) == QueueEntry(mode=mode, quiet=quiet, notice=WAITS_FOR_APPROVAL)
 
 
 def test_a_new_thread_has_the_mode_of_its_route():
-    class Collecting(OperatorsOnly):
+    class Collecting(OperatorAccess):
         def judge(self, message):
-            return Allowed(mode="collect")
+            return Admission(mode="collect")
 
-    assert meaning("hi", situation(thread=None), access=Collecting()) == Enqueue(
+    assert meaning("hi", situation(thread=None), access=Collecting()) == QueueEntry(
         mode="collect", quiet=3.0
     )
 
@@ -281,19 +288,19 @@ def test_a_new_thread_has_the_mode_of_its_route():
 def test_what_comes_on_top_of_too_many_is_refused_and_said_once_an_hour(told):
     at = situation(status="running", waiting=20, told=told)
     reply = "" if told == 9_999.0 else FULL.format(waiting=20)
-    assert meaning("hi", at) == Refuse(reason="too many wait", reply=reply)
-    assert isinstance(meaning("/stop", at), Stop)
+    assert meaning("hi", at) == MessageRefusal(reason="too many wait", reply=reply)
+    assert isinstance(meaning("/stop", at), TurnStop)
     answer = situation(TEXT, waiting=20, told=told)
-    assert isinstance(meaning("Berlin", answer), Resolve)
+    assert isinstance(meaning("Berlin", answer), RequestAnswer)
 
 
 @pytest.mark.parametrize(
     ("author", "access", "edited", "deleted"),
     [
-        (ASKER, Everybody(), Change(anybody=False), Cancel(anybody=False)),
-        (LOCAL_OPERATOR, Everybody(), Change(anybody=True), Cancel(anybody=True)),
-        (OTHER, OperatorsOnly(), Ignore(), Ignore()),
-        (Author(id=""), OperatorsOnly(), Ignore(), Cancel(anybody=True)),
+        (ASKER, Everybody(), MessageEdit(anybody=False), MessageWithdrawal(anybody=False)),
+        (LOCAL_OPERATOR, Everybody(), MessageEdit(anybody=True), MessageWithdrawal(anybody=True)),
+        (OTHER, OperatorAccess(), NoAction(), NoAction()),
+        (Author(id=""), OperatorAccess(), NoAction(), MessageWithdrawal(anybody=True)),
     ],
     ids=["the author", "an operator", "nobody it knows", "whoever the platform does not name"],
 )
@@ -307,7 +314,7 @@ def test_an_edit_or_a_deletion_means(author, access, edited, deleted):
 @pytest.mark.parametrize(
     ("supporters", "always", "answer", "expected"),
     [
-        ((), True, "approve", Support(request=OPEN.id, always=False, approved=1, quorum=3)),
+        ((), True, "approve", RequestSupport(request=OPEN.id, always=False, approved=1, quorum=3)),
         (("x:1",), True, "approve_always", 2),
         (("x:1", "local:operator"), True, "approve", "You have approved this; 2 of 3 have so far."),
         (("x:1", "x:2"), True, "approve_always", "approved for this thread by 3 people"),
@@ -321,13 +328,13 @@ def test_an_approval_that_several_people_give(supporters, always, answer, expect
     click = Click(request=asked.id, answer=Answer(kind=answer))
     found = meaning("", situation(asked, named=asked), LOCAL_OPERATOR, click=click)
     match found:
-        case Support() if isinstance(expected, int):
+        case RequestSupport() if isinstance(expected, int):
             assert (found.approved, found.always) == (expected, True)
-        case Support():
+        case RequestSupport():
             assert found == expected
-        case Say():
+        case CommandReply():
             assert found.reply == expected
-        case Resolve():
+        case RequestAnswer():
             assert found.outcome == expected
             assert found.grant == ("for this thread" in expected)
         case _:
@@ -337,17 +344,17 @@ def test_an_approval_that_several_people_give(supporters, always, answer, expect
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("/queue drop 7", Drop(inbox=7)),
-        ("/queue FIRST #7", First(inbox=7)),
+        ("/queue drop 7", QueueRemoval(inbox=7)),
+        ("/queue FIRST #7", QueuePromotion(inbox=7)),
         ("/queue drop x", HOW),
         ("/queue drop 99999999999999999999", HOW),
         ("/queue mode", "The modes are:"),
         ("/queue mode fast", "The modes are:"),
         ("/queue mode Steer", MODE_NOT_YOURS),
         ("/queue", "Nothing waits.\nMode queue: "),
-        ("/again 7", Again(inbox=7)),
+        ("/again 7", RepeatedTurn(inbox=7)),
         ("/again", "Say which one"),
-        ("/revoke send_mail", Revoke(tool="send_mail")),
+        ("/revoke send_mail", GrantRevocation(tool="send_mail")),
         ("/revoke", "Say which tool"),
         ("/grants", "Nothing was approved"),
     ],
@@ -355,13 +362,13 @@ def test_an_approval_that_several_people_give(supporters, always, answer, expect
 def test_a_command_about_what_waits_means(text, expected):
     found = meaning(text, situation())
     if isinstance(expected, str):
-        assert isinstance(found, Say)
+        assert isinstance(found, CommandReply)
         assert found.reply.startswith(expected)
     else:
         assert found == expected
     as_operator = meaning(text, situation(), LOCAL_OPERATOR)
-    if isinstance(found, Drop | First | Again | Revoke):
+    if isinstance(found, QueueRemoval | QueuePromotion | RepeatedTurn | GrantRevocation):
         assert as_operator == replace(found, anybody=True)
     if text.endswith("Steer"):
-        assert isinstance(as_operator, SetMode)
+        assert isinstance(as_operator, ModeChange)
         assert as_operator.mode == "steer"

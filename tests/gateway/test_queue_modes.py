@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from gateway.access.authority import Allowed, OperatorsOnly
+from gateway.access.authority import Admission, OperatorAccess
 from gateway.client import Answer
 from gateway.conversation import Author, ConversationKey, InboundMessage, Quote
 from gateway.events import (
@@ -44,7 +44,7 @@ KEY = ConversationKey(platform="x", root="1")
 ASK = ToolRule(action="ask")
 
 
-class Everybody(OperatorsOnly):
+class Everybody(OperatorAccess):
     """Everybody may write, in threads of one mode."""
 
     def __init__(self, mode: str = "queue", *, may_set_mode: bool = False) -> None:
@@ -53,7 +53,7 @@ class Everybody(OperatorsOnly):
         self.may_set_mode = may_set_mode
 
     def judge(self, message):
-        return Allowed(mode=self.mode, may_set_mode=self.may_set_mode)
+        return Admission(mode=self.mode, may_set_mode=self.may_set_mode)
 
 
 class Work:

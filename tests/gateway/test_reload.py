@@ -11,13 +11,13 @@ import pytest
 from gateway.app.config_diff import changes
 from gateway.app.load import LoadedConfig, load_config
 from gateway.app.operator import reload
-from gateway.app.serve import NotServable, served, until_signal
+from gateway.app.serve import ServeError, served, until_signal
 from gateway.base.exit_codes import ExitCode
 from gateway.config.problems import ConfigError
 from gateway.config.root import Config
 from gateway.control.socket_client import SocketClient
 from gateway.conversation import Author, ConversationKey, InboundMessage
-from gateway.errors import Closing, GatewayError
+from gateway.errors import GatewayClosed, GatewayError
 from gateway.events import MessageFinished, Notice
 from gateway.sessions.team_change import GOES_ON
 from gateway.store.sqlite.store import SqliteStore
@@ -182,7 +182,7 @@ async def test_a_dry_run_changes_nothing(folder):
         ("colour = 1\n", ConfigError),
         ("[teams.solo]\n", ConfigError),
         ("[adapters.other]\n", ConfigError),
-        (None, NotServable),
+        (None, ServeError),
     ],
     ids=["setting", "toml", "platform", "nothing to serve"],
 )
@@ -203,7 +203,7 @@ async def test_a_process_that_reads_its_config_once_says_so(tmp_path):
         remote = await SocketClient.connect(tmp_path)
         with pytest.raises(GatewayError, match="only when it begins"):
             await remote.reload(dry_run=False)
-    with pytest.raises(Closing):
+    with pytest.raises(GatewayClosed):
         await reload(SqliteStore(tmp_path), dry_run=False)
 
 

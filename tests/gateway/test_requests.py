@@ -6,7 +6,7 @@ from zlib import crc32
 
 import pytest
 
-from gateway.access.authority import Allowed, OperatorsOnly, RoutedAccess
+from gateway.access.authority import Admission, OperatorAccess, RoutedAccess
 from gateway.app.threads import audit_table
 from gateway.client import Answer
 from gateway.control.socket_client import SocketClient
@@ -48,12 +48,12 @@ ANN = Author(id="x:T1:ann", name="Ann")
 BOSSES = [Author(id=f"x:T1:boss{n}", name=f"Boss {n}") for n in range(20)]
 
 
-class Everybody(OperatorsOnly):
+class Everybody(OperatorAccess):
     def __init__(self) -> None:
         super().__init__([boss.id for boss in BOSSES])
 
     def judge(self, message):
-        return Allowed()
+        return Admission()
 
 
 class Office:
@@ -342,7 +342,7 @@ async def test_approvals_are_given_in_a_channel_that_does_not_see_the_thread(tmp
 
     class Open(RoutedAccess):
         def judge(self, message):
-            return Allowed() if message.key == KEY else super().judge(message)
+            return Admission() if message.key == KEY else super().judge(message)
 
     access = Open([], [BOSSES[0].id], approvals=["x:T1:approvals"])
     office = Office(tmp_path, rule=ToolRule(action="ask", approvers=(BOSSES[1].id,)), access=access)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from gateway.content.attachments import MISSING
-from gateway.errors import Fenced, StoreFull
+from gateway.errors import LeaseLost, StoreFull
 from gateway.events import (
     MessageFinished,
     Notice,
@@ -20,7 +20,7 @@ from gateway.gateway import Gateway, Limits
 from gateway.registry import ToolRule
 from gateway.runtime.lifecycle import RECOVERY
 from gateway.store.sqlite.store import SqliteStore
-from gateway.store.turn_records import MAX_RESUMES, Record, Work
+from gateway.store.turn_records import MAX_RESUMES, ClaimedTurn, TurnUpdate
 from teams import RoundRobinGroupChat
 from teams.agents import AssistantAgent
 from tests.gateway.scripted import (
@@ -53,7 +53,7 @@ class Crash:
 
     def kill(self) -> None:
         async def refused(lease, record):
-            raise Fenced(lease.thread)
+            raise LeaseLost(lease.thread)
 
         self.store.record = refused
 
@@ -326,16 +326,16 @@ async def test_a_turn_whose_lease_is_lost_writes_nothing_more(tmp_path):
         await gateway.send(thread, "go")
         await door.reached.wait()
         work = await store.begin(thread, "another boot", words=MISSING)
-        assert isinstance(work, Work)
+        assert isinstance(work, ClaimedTurn)
         door.open()
         while gateway._sessions.running:  # noqa: ASYNC110 (nothing tells of it)
             await asyncio.sleep(0)
         seq = (await gateway.thread(thread)).last_seq
-        await store.record(work.lease, Record())
-        with pytest.raises(Fenced):
+        await store.record(work.lease, TurnUpdate())
+        with pytest.raises(LeaseLost):
             await store.record(
                 type(work.lease)(thread=thread, turn=work.lease.turn, epoch=work.lease.epoch - 1),
-                Record(),
+                TurnUpdate(),
             )
     assert "message_finished" not in kinds(work.events)
     assert seq == work.thread.last_seq

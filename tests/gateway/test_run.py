@@ -14,9 +14,8 @@ from gateway.app.run import Task, run_task
 from gateway.app.run_output import JsonOutput, Output, TextOutput
 from gateway.base.exit_codes import ExitCode
 from gateway.client import Answer, Receipt, ThreadInfo
-from gateway.errors import Closing, GatewayError
+from gateway.errors import GatewayClosed, GatewayError
 from gateway.events import (
-    HandedOff,
     HumanText,
     InputRequested,
     InputResolved,
@@ -29,6 +28,7 @@ from gateway.events import (
     ToolStarted,
     TurnFinished,
     TurnStarted,
+    WorkHandedOff,
 )
 from tests.fakes.scripted_client import ScriptedClient
 
@@ -77,8 +77,8 @@ class Person:
         return self.answers.pop(0)
 
 
-def handed(text: str = "") -> HandedOff:
-    return HandedOff(thread="", agent="front", target="user", text=text, to_people=True)
+def handed(text: str = "") -> WorkHandedOff:
+    return WorkHandedOff(thread="", agent="front", target="user", text=text, to_people=True)
 
 
 def said(text: str, agent: str = "front") -> MessageFinished:
@@ -272,7 +272,7 @@ async def test_a_gateway_that_ends_is_an_error():
         async def events(self, thread: str, *, after: int = 0):
             yield said("Hel")
 
-    with pytest.raises(Closing):
+    with pytest.raises(GatewayClosed):
         await run(Ending([]))
 
 

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from gateway.adapter import AdapterHost
 from gateway.app.load import LoadedConfig, load_config
-from gateway.app.serve import NotServable, check_servable, run_adapters, served
+from gateway.app.serve import ServeError, check_servable, run_adapters, served
 from gateway.base.exit_codes import ExitCode
 from gateway.cli import main
 from gateway.config.problems import ConfigError
@@ -199,7 +199,7 @@ async def test_one_that_shares_nothing_is_served(tmp_path):
 async def test_code_on_this_machine_needs_to_be_allowed_by_name(tmp_path):
     (tmp_path / "mine.py").write_text(SHARING)
     team = "[teams.t]\nfactory = 'mine:local_code'\n"
-    with pytest.raises(NotServable, match=r"'t' executes code on this machine"):
+    with pytest.raises(ServeError, match=r"'t' executes code on this machine"):
         await open_and_close(tmp_path, f"{ADAPTER}{ROUTE}{team}")
     await open_and_close(tmp_path, f"{ADAPTER}{ROUTE}{team}[policies]\nlocal_code = true\n")
 

@@ -3,13 +3,13 @@
 from dataclasses import dataclass
 
 from gateway.events import (
-    HandedOff,
     HumanText,
     InputRequested,
     InputResolved,
     MessageFinished,
     Notice,
     TurnStarted,
+    WorkHandedOff,
 )
 from gateway.gateway import Limits
 from gateway.registry import TeamInfo, ToolRule
@@ -148,7 +148,7 @@ async def test_a_new_swarm_that_hands_off_as_the_earlier_one_did_gets_the_answer
         thread = (await person.create_thread()).id
         await turn(person, thread, "a refund")
     async with opened(tmp_path, defined("2", "expert")) as person:
-        [handed] = of(HandedOff, await turn(person, thread, "order 7"))
+        [handed] = of(WorkHandedOff, await turn(person, thread, "order 7"))
         assert handed.target == "user"
         events = await turn(person, thread, "of May")
     assert [event.text for event in of(MessageFinished, events)] == ["Thanks."]

@@ -3,14 +3,14 @@ from typing import Any
 import pytest
 
 from gateway.events import (
-    HandedOff,
     MessageFinished,
     SpeakerStarted,
     TextDelta,
     Thought,
     Usage,
+    WorkHandedOff,
 )
-from gateway.sessions.event_mapper import Transcript
+from gateway.sessions.event_mapper import EventMapper
 from gateway.store.records import OpenMessage
 from teams.base import Handoff
 from teams.core import FunctionCall
@@ -29,8 +29,8 @@ from teams.models import AssistantMessage, RequestUsage
 USUAL = Handoff(target="user").message
 
 
-def transcript(**more) -> Transcript:
-    return Transcript("t", "u", {"ann": "gpt"}, **more)
+def transcript(**more) -> EventMapper:
+    return EventMapper("t", "u", {"ann": "gpt"}, **more)
 
 
 def chunk(text, source="ann", message="m1"):
@@ -50,7 +50,7 @@ REQUEST = ToolCallRequestEvent(
 )
 
 
-def play(script: Transcript, *items):
+def play(script: EventMapper, *items):
     """What is shown: deltas and messages in short, and the names of the rest."""
     shown = []
     events: list[Any] = [event for item in items for event in script.take(item)]
@@ -144,7 +144,7 @@ def test_a_handoff_is_told_and_ends_the_speakers_turn():
     script = transcript()
     handoff = HandoffMessage(source="ann", target="bob", content="Take it.")
     [_, handed] = script.take(handoff)
-    assert isinstance(handed, HandedOff)
+    assert isinstance(handed, WorkHandedOff)
     assert (handed.agent, handed.target, handed.text) == ("ann", "bob", "Take it.")
     assert play(script, text("I have it.", "bob", "m2"), text("Me again."))[0::2] == [
         ("speaker", "bob", ""),
@@ -167,7 +167,7 @@ def test_what_is_said_when_people_get_the_work_is_a_message_to_them(context, con
     [_, told, handed] = script.take(handoff, to_people=True)
     assert isinstance(told, MessageFinished)
     assert (told.agent, told.text) == ("ann", shown)
-    assert isinstance(handed, HandedOff)
+    assert isinstance(handed, WorkHandedOff)
     assert handed.to_people
     assert handed.text == ""
 

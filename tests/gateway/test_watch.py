@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.events import MessageFinished, Notice, SessionEvent, TextDelta
-from gateway.sessions.event_bus import FEED, Feed, LocalBus, watch
+from gateway.sessions.event_bus import FEED, LocalBus, Subscription, watch
 from gateway.store.protocols import SessionReader
 
 
@@ -115,7 +115,7 @@ async def test_a_reader_that_is_too_slow_catches_up_from_the_store():
 @given(st.lists(st.text(min_size=1), min_size=1))
 def test_text_that_waits_for_its_reader_is_joined(chunks):
     async def run():
-        feed = Feed({})
+        feed = Subscription({})
         for chunk in chunks:
             feed.push([delta(chunk)])
         return await feed.take()

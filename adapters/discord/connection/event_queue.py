@@ -20,8 +20,8 @@ from weakref import WeakValueDictionary
 
 from adapters.discord.connection.values import Payload
 from gateway.adapter import AuthError
-from gateway.errors import Closing, GatewayError, NotFound, StoreFull, StoreUnwritable
-from gateway.surface import Rejected
+from gateway.errors import GatewayClosed, GatewayError, NotFound, StoreFull, StoreUnwritable
+from gateway.surface import CallRejected
 
 LOG = logging.getLogger("adapters.discord")
 
@@ -220,7 +220,7 @@ class Events:
             raise
         except GatewayError as error:
             LOG.error("%s was not taken: %s", event, error)  # noqa: TRY400 (the text says it all)
-            if event in AGAIN and not isinstance(error, NotFound | Rejected):
+            if event in AGAIN and not isinstance(error, NotFound | CallRejected):
                 _lose(shard, event, shard.open[number])
         except Exception:  # whatever Discord sends ends no more than its own event
             LOG.exception("%s can't be read", event)
@@ -234,7 +234,7 @@ class Events:
         while True:
             try:
                 await work()
-            except (AuthError, Closing, NotFound, Rejected):
+            except (AuthError, GatewayClosed, NotFound, CallRejected):
                 raise
             except GatewayError as error:
                 refusing = isinstance(error, StoreFull | StoreUnwritable)

@@ -22,7 +22,7 @@ from pydantic import SecretStr
 
 from adapters.discord.connection.rate_limits import Bucket, Buckets, Rank
 from gateway.adapter import AuthError
-from gateway.surface import RateLimited, Rejected, Unclear, Unreachable
+from gateway.surface import CallRejected, OutcomeUnknown, PlatformUnreachable, RateLimited
 
 LOG = logging.getLogger("adapters.discord")
 
@@ -50,7 +50,7 @@ _MAJOR = re.compile(r"^/(?:(?:channels|guilds)/\d+|webhooks/\d+/[^/]+)(?=/|$)")
 _ID = re.compile(r"/\d{5,20}(?=/|$)")
 
 
-class Refused(Rejected):
+class Refused(CallRejected):
     """Discord answered with an error of the caller's: HTTP status, and Discord's own code."""
 
     def __init__(self, status: int, code: int, message: str) -> None:
@@ -73,8 +73,8 @@ class Rest:
         async with Rest(token, base) as rest:
             message = await rest.call("POST", f"/channels/{channel}/messages", json={...})
 
-    `call` raises RateLimited, Refused, Unreachable (Discord did not take it), Unclear (nobody
-    knows) and AuthError.
+    `call` raises RateLimited, Refused, PlatformUnreachable (Discord did not take it),
+    OutcomeUnknown (nobody knows) and AuthError.
     """
 
     def __init__(self, token: SecretStr, base: str, buckets: Buckets | None = None) -> None:
@@ -140,19 +140,19 @@ class Rest:
     async def fetch(self, url: str, longest: int) -> bytes:
         """A file of at most `longest` bytes from one of Discord's hosts, without the token.
 
-        Raises Rejected if it is not there, or longer, and Unreachable.
+        Raises CallRejected if it is not there, or longer, and PlatformUnreachable.
         """
         try:
             async with self.session.get(url, allow_redirects=False) as answer:
                 if answer.status != HTTPStatus.OK:
-                    raise Rejected(f"The file could not be read ({answer.status}).")
+                    raise CallRejected(f"The file could not be read ({answer.status}).")
                 data = await answer.content.read(longest + 1)
                 while len(data) <= longest and (more := await answer.content.read(longest)):
                     data += more
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
-            raise Unreachable("Discord's file host could not be reached.") from error
+            raise PlatformUnreachable("Discord's file host could not be reached.") from error
         if len(data) > longest:
-            raise Rejected(f"The file is longer than {longest} bytes.")
+            raise CallRejected(f"The file is longer than {longest} bytes.")
         return data
 
     async def _send(
@@ -183,7 +183,7 @@ class Rest:
             ) as answer:
                 found = await _json(answer)
         except aiohttp.ClientConnectorError as error:
-            raise Unreachable("Discord could not be reached.") from error
+            raise PlatformUnreachable("Discord could not be reached.") from error
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
             raise _failed(method, f"{type(error).__name__}") from error
         if bucket is not None and answer.status != HTTPStatus.TOO_MANY_REQUESTS:
@@ -226,11 +226,11 @@ class Rest:
         return RateLimited(seconds)
 
 
-def _failed(method: str, why: str) -> Unclear | Unreachable:
+def _failed(method: str, why: str) -> OutcomeUnknown | PlatformUnreachable:
     """What a call that ended without an answer means: one that may be made twice is not unclear."""
     if method == "POST":
-        return Unclear(f"Discord did not say whether it took it ({why}).")
-    return Unreachable(f"Discord failed ({why}).")
+        return OutcomeUnknown(f"Discord did not say whether it took it ({why}).")
+    return PlatformUnreachable(f"Discord failed ({why}).")
 
 
 def _route(method: str, path: str) -> tuple[str, str]:

@@ -25,7 +25,7 @@ from adapters.discord.conversations.command_threads import MARK, Asked, is_asked
 from adapters.discord.state import PLATFORM, Kept
 from gateway.conversation import ConversationKey
 from gateway.render.outbound import label
-from gateway.surface import Rejected
+from gateway.surface import CallRejected
 
 LOG = logging.getLogger("adapters.discord")
 
@@ -130,7 +130,7 @@ class Spots:
     async def find(self, key: ConversationKey, *, asker: str = "") -> Spot:
         """Where a conversation stands; one that begins in a private thread has this person in it.
 
-        Raises what a call raises, Rejected where nothing can be.
+        Raises what a call raises, CallRejected where nothing can be.
         """
         if not key.workspace or not key.root:
             return Spot(key.channel)
@@ -193,7 +193,7 @@ class Spots:
         path = f"/channels/{key.channel}/messages/{key.root}"
         try:
             message: Mapping[str, Any] = await self._rest.call("GET", path)
-        except Rejected:
+        except CallRejected:
             return ""
         return label(_MENTION.sub("", str(message.get("content", ""))), TITLE)
 

@@ -12,7 +12,7 @@ from adapters.discord.inbound.parse_messages import FileRef
 from gateway.conversation import Attachment
 from gateway.errors import GatewayError
 from gateway.render.outbound import label
-from gateway.surface import Rejected
+from gateway.surface import CallRejected
 
 LOG = logging.getLogger("adapters.discord")
 
@@ -43,7 +43,7 @@ class Files:
         for n, file in enumerate(files):
             try:
                 if n >= MOST_FILES:
-                    raise Rejected(f"only {MOST_FILES} files are taken")
+                    raise CallRejected(f"only {MOST_FILES} files are taken")
                 taken.append(await self._read(file, again))
             except GatewayError as error:
                 LOG.info("a file was not read: %s", error)
@@ -72,7 +72,7 @@ class Files:
 
     def _check(self, url: str) -> None:
         if not self._is_theirs(url):
-            raise Rejected("it does not lie on Discord's own hosts.")
+            raise CallRejected("it does not lie on Discord's own hosts.")
 
     def _is_theirs(self, url: str) -> bool:
         try:

@@ -19,7 +19,7 @@ from adapters.discord.custom_ids import Action
 from gateway.adapter import AuthError
 from gateway.errors import GatewayError
 from gateway.render.outbound import label
-from gateway.surface import RateLimited, Unclear, Unreachable
+from gateway.surface import OutcomeUnknown, PlatformUnreachable, RateLimited
 
 LOG = logging.getLogger("adapters.discord")
 
@@ -137,7 +137,7 @@ class Replies:
             body["data"] = data
         try:
             made = await self._respond(event, body, told=told)
-        except (RateLimited, Refused, Unclear, Unreachable) as error:
+        except (RateLimited, Refused, OutcomeUnknown, PlatformUnreachable) as error:
             LOG.warning("interaction %s: its person is told that it failed: %s", event.id, error)
             return ""
         return str((made.get("interaction") or {}).get("response_message_id") or "")
@@ -149,7 +149,7 @@ class Replies:
             path += "?with_response=true"
         try:
             return await self._rest.respond(path, body) or {}
-        except (Unclear, Unreachable):
+        except (OutcomeUnknown, PlatformUnreachable):
             try:
                 return await self._rest.respond(path, body) or {}
             except Refused as error:

@@ -13,7 +13,7 @@ from adapters.discord.inbound.messages import Hearing
 from adapters.discord.inbound.parse_messages import parse_message
 from adapters.discord.state import PLATFORM
 from gateway.adapter import AdapterHost
-from gateway.conversation import SaidLately
+from gateway.conversation import RecentMessage
 
 LOG = logging.getLogger("adapters.discord")
 
@@ -40,7 +40,7 @@ class Changes:
 
         Raises GatewayError where it can't be taken.
         """
-        places: defaultdict[str, list[SaidLately]] = defaultdict(list)
+        places: defaultdict[str, list[RecentMessage]] = defaultdict(list)
         for said in await self._there(guild, since):
             if channel := _channel_in(said.link):
                 places[channel].append(said)
@@ -51,7 +51,7 @@ class Changes:
         if left <= 0:
             LOG.warning("not all that may have been edited or deleted was looked at")
 
-    async def _there(self, guild: str, since: float) -> list[SaidLately]:
+    async def _there(self, guild: str, since: float) -> list[RecentMessage]:
         """What was said lately, without that of which it is known that it is gone."""
         found = await self._host.said_lately(PLATFORM, guild, since - KNOWN_FOR)
         gone = {said.key.dedupe("delete", said.message_id): said for said in found}
@@ -59,7 +59,7 @@ class Changes:
         return [said for key, said in gone.items() if key not in known]
 
     async def _compare(
-        self, channel: str, guild: str, known: Sequence[SaidLately], me: Me, left: int
+        self, channel: str, guild: str, known: Sequence[RecentMessage], me: Me, left: int
     ) -> int:
         """Look at a channel with that many calls; how many are left."""
         if left <= 0:
@@ -77,7 +77,7 @@ class Changes:
             LOG.info("channel %s can't be compared: %s", channel, error)
         return left
 
-    async def _page(self, channel: str, known: Iterable[SaidLately]) -> dict[str, Payload]:
+    async def _page(self, channel: str, known: Iterable[RecentMessage]) -> dict[str, Payload]:
         """Those of the known messages that stand among the newest up to the last of them."""
         ids = {said.message_id for said in known}
         before = str(max(map(int, ids)) + 1)
@@ -88,7 +88,7 @@ class Changes:
         )
         return {str(each["id"]): each for each in page if str(each["id"]) in ids}
 
-    async def _look_at(self, channel: str, said: SaidLately, guild: str, me: Me) -> None:
+    async def _look_at(self, channel: str, said: RecentMessage, guild: str, me: Me) -> None:
         """One that was not on the page: it is older, or gone, or the bot may not see it."""
         try:
             path = f"/channels/{channel}/messages/{said.message_id}"

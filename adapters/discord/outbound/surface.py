@@ -33,13 +33,13 @@ from gateway.surface import (
     BusyState,
     Card,
     MessageGone,
+    OutcomeUnknown,
     Part,
     Place,
+    PlatformUnreachable,
     RateLimited,
     Speech,
     TextLimits,
-    Unclear,
-    Unreachable,
     Use,
 )
 
@@ -177,7 +177,7 @@ class DiscordSurface:
                 case None:
                     unknown = True
         if unknown:
-            raise Unclear("Discord does not tell any more which of the messages it was.")
+            raise OutcomeUnknown("Discord does not tell any more which of the messages it was.")
         return None
 
     def _wrote(self, message: Mapping[str, Any], key: str, since: float) -> bool | None:
@@ -311,16 +311,16 @@ class DiscordSurface:
     ) -> Mapping[str, Any]:
         """Post, again if need be: within seconds the same nonce makes no second message."""
         path = f"/channels/{spot.channel}/messages"
-        unclear: Unclear | None = None
+        unclear: OutcomeUnknown | None = None
         for wait in (0.0, *TRIES):
             await asyncio.sleep(wait)
             try:
                 return await self._rest.call(
                     "POST", path, json=body, files=message.files, rank=rank
                 )
-            except Unclear as error:
+            except OutcomeUnknown as error:
                 unclear = error
-            except (Unreachable, RateLimited):
+            except (PlatformUnreachable, RateLimited):
                 if unclear is None:
                     raise
         assert unclear is not None

@@ -22,7 +22,7 @@ from gateway.adapter import AuthError
 from gateway.conversation import ConversationKey
 from gateway.errors import GatewayError
 from gateway.render.outbound import label
-from gateway.surface import Unreachable
+from gateway.surface import PlatformUnreachable
 
 LOG = logging.getLogger("adapters.discord")
 
@@ -85,7 +85,10 @@ class Webhooks:
     async def post(
         self, hook: Hook, key: ConversationKey, spot: Spot, part: str, agent: str, message: Message
     ) -> str:
-        """Write as an agent; the id. Raises Unreachable where no webhook can: the bot is to."""
+        """Write as an agent; the id.
+
+        Raises PlatformUnreachable where no webhook can: the bot is to.
+        """
         name = user_name(agent)
         self._sent.put(part, (name, message.content))
         body = {**message.body(), "username": name}
@@ -96,7 +99,7 @@ class Webhooks:
             posted = await self._write(hook, key, spot, body)
         if posted is None:
             self._refused.put(key.channel, monotonic())
-            raise Unreachable("The webhook is gone.")
+            raise PlatformUnreachable("The webhook is gone.")
         return f"{hook.id}/{posted['id']}"
 
     async def _write(

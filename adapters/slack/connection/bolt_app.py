@@ -20,7 +20,7 @@ from adapters.slack.connection.clients import SlackClients
 from adapters.slack.connection.payload import Payload, bot_user_of, enterprise_of, team_of, text_at
 from adapters.slack.connection.workspace import Workspace
 from gateway.errors import GatewayError
-from gateway.surface import Rejected
+from gateway.surface import CallRejected
 
 LOG = logging.getLogger("adapters.slack")
 
@@ -38,7 +38,7 @@ def bolt_app(clients: SlackClients, take: Take) -> AsyncApp:
         team = team_id or enterprise_id or ""
         try:
             client = await clients.of(team, enterprise=enterprise_id or "")
-        except Rejected as error:
+        except CallRejected as error:
             LOG.warning("something arrived from where the bot is not installed: %s", error)
             return None
         me = clients.workspace(team) or Workspace(id=team)
@@ -88,7 +88,7 @@ async def _me(body: Mapping[str, Any], clients: SlackClients) -> Workspace:
     )
     try:
         await clients.of(team, enterprise=enterprise_of(body))
-    except Rejected as error:
+    except CallRejected as error:
         LOG.info("from where the bot is not installed: %s", error)  # such as that it was thrown out
     me = clients.workspace(team) or Workspace(id=team)
     user = bot_user_of(body)

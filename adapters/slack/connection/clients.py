@@ -14,7 +14,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 from adapters.slack.config import Config
 from adapters.slack.connection.workspace import CALL_SECONDS, Workspace, whose
 from gateway.adapter import AuthError
-from gateway.surface import Rejected
+from gateway.surface import CallRejected
 
 LOG = logging.getLogger("adapters.slack")
 SDK_LOG = logging.getLogger("slack_sdk")
@@ -27,7 +27,7 @@ class Installed(Protocol):
     async def current(
         self, team: str, clients: SlackClients, *, enterprise: str = ""
     ) -> tuple[Workspace, str]:
-        """The workspace and the token that serves it now. Raises Rejected and Unreachable."""
+        """The workspace and the token that serves it now. Raises CallRejected and Unreachable."""
         ...
 
 
@@ -97,19 +97,19 @@ class SlackClients:
     async def of(self, team: str, *, enterprise: str = "") -> AsyncWebClient:
         """The client of a workspace; `enterprise` is the organisation that it is known to be of.
 
-        Raises Rejected, with `gone`, for one that the bot is not in (any more), and Unreachable if
-        its token can't be renewed just now.
+        Raises CallRejected, with `gone`, for one that the bot is not in (any more), and
+        PlatformUnreachable if its token can't be renewed just now.
         """
         if self._installs is not None:
             await self._renew(team, enterprise)
         client = self._clients.get(team)
         if client is None:
-            raise Rejected(f"The bot is not installed in the workspace {team}.", gone=True)
+            raise CallRejected(f"The bot is not installed in the workspace {team}.", gone=True)
         if self._is_lost(team):
-            raise Rejected(f"Slack has taken the bot's token for {team} back.", gone=True)
+            raise CallRejected(f"Slack has taken the bot's token for {team} back.", gone=True)
         return client
 
-    def lost(self, team: str, why: str) -> AuthError | Rejected:
+    def lost(self, team: str, why: str) -> AuthError | CallRejected:
         """Note that a workspace's token is worth nothing any more, and what to raise for that: an
         AuthError when there is no workspace left and none can be added.
         """
@@ -118,7 +118,7 @@ class SlackClients:
             self._lost[team] = self._clients[team].token or ""
         if self._installs is None and all(map(self._is_lost, self._clients)):
             return AuthError(f"Slack refused bot_token ({why}).")
-        return Rejected(f"Slack has taken the bot's token for {team} back ({why}).", gone=True)
+        return CallRejected(f"Slack has taken the bot's token for {team} back ({why}).", gone=True)
 
     def _is_lost(self, team: str) -> bool:
         """A token that was given since then counts anew."""

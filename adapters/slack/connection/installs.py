@@ -24,7 +24,7 @@ from adapters.slack.connection.workspace import Workspace, code_of, whose
 from gateway.adapter import Tokens
 from gateway.base.redaction import REDACTION
 from gateway.errors import GatewayError
-from gateway.surface import Rejected, Unreachable
+from gateway.surface import CallRejected, PlatformUnreachable
 
 LOG = logging.getLogger("adapters.slack")
 
@@ -96,25 +96,25 @@ class Installs:
         """A workspace and the token that serves it now; `enterprise` is the organisation that it
         is known to be of.
 
-        Raises Rejected with `gone` where the bot is not installed (any more), Unreachable if the
-        token has to be renewed and can't be.
+        Raises CallRejected with `gone` where the bot is not installed (any more),
+        PlatformUnreachable if the token has to be renewed and can't be.
         """
         install = await self._of(team, enterprise)
         if install is None:
-            raise Rejected(f"The bot is not installed in the workspace {team}.", gone=True)
+            raise CallRejected(f"The bot is not installed in the workspace {team}.", gone=True)
         if self._is_due(install):
             install = await self._renewed(install.id, clients)
         return install.workspace(team), install.token
 
     async def add(self, answer: Payload, clients: SlackClients) -> Install:
-        """Keep what oauth.v2.access has answered. Raises Rejected for a workspace that may not
+        """Keep what oauth.v2.access has answered. Raises CallRejected for a workspace that may not
         install; its token is given back.
         """
         install = self._install_of(answer)
         allowed = set(self._config.allowed_workspaces)
         if not allowed & {install.id, install.enterprise}:
             await self._give_back(install, clients)
-            raise Rejected(
+            raise CallRejected(
                 f"The workspace {install.id} is not among allowed_workspaces in [adapters.slack]."
             )
         install = await self._completed(install, clients)
@@ -185,12 +185,12 @@ class Installs:
                 answer = await self._access(
                     clients, grant_type="refresh_token", refresh_token=install.refresh
                 )
-            except Unreachable as error:
+            except PlatformUnreachable as error:
                 if self._clock() < install.expires_at:
                     LOG.warning("a token is not renewed yet: %s", error)
                     return install
                 raise
-            except Rejected:
+            except CallRejected:
                 if self._clock() < install.expires_at:
                     return install
                 raise
@@ -203,7 +203,7 @@ class Installs:
             return install
 
     async def exchange(self, code: str, redirect: str, clients: SlackClients) -> Install:
-        """Install with the code that Slack has given. Raises Rejected or Unreachable."""
+        """Install with the code of Slack. Raises CallRejected or PlatformUnreachable."""
         answer = await self._access(clients, code=code, redirect_uri=redirect)
         return await self.add(answer, clients)
 
@@ -222,10 +222,12 @@ class Installs:
         except SlackApiError as error:
             why = code_of(error)
             if why in _DEAD:
-                raise Rejected(f"Slack gave no new token ({why}).", gone=True) from error
-            raise Rejected(f"Slack refused the installation ({why}).") from error
+                raise CallRejected(f"Slack gave no new token ({why}).", gone=True) from error
+            raise CallRejected(f"Slack refused the installation ({why}).") from error
         except (aiohttp.ClientError, SlackClientError, OSError, TimeoutError) as error:
-            raise Unreachable(f"Slack could not be reached ({type(error).__name__}).") from error
+            raise PlatformUnreachable(
+                f"Slack could not be reached ({type(error).__name__})."
+            ) from error
         return cast("Payload", answer.data)
 
     async def _give_back(self, install: Install, clients: SlackClients) -> None:

@@ -28,7 +28,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 from adapters.slack.connection.clients import SDK_LOG
 from adapters.slack.connection.workspace import code_of
 from gateway.adapter import AuthError
-from gateway.surface import RateLimited, Unreachable
+from gateway.surface import PlatformUnreachable, RateLimited
 
 LOG = logging.getLogger("adapters.slack")
 
@@ -182,7 +182,7 @@ class Sockets:
             while True:
                 try:
                     fresh = await self._open()
-                except (Unreachable, RateLimited) as error:
+                except (PlatformUnreachable, RateLimited) as error:
                     failures += 1
                     LOG.warning("connection %s: %s", number, error)
                     await asyncio.sleep(_wait(failures, error))
@@ -198,7 +198,10 @@ class Sockets:
             await self._let_go(number)
 
     async def _open(self) -> _Socket:
-        """A new connection that Slack has greeted. Raises AuthError, Unreachable or RateLimited."""
+        """A new connection that Slack has greeted.
+
+        Raises AuthError, PlatformUnreachable or RateLimited.
+        """
         web = self._web()
         url = await _address(web, self._app_token)
         socket = _Socket(self._app_token, web, self._handle, self._heard)
@@ -209,13 +212,15 @@ class Sockets:
                 await _greeting(socket)
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
             await socket.finish()
-            raise Unreachable(f"Slack did not take the connection ({_name(error)}).") from error
+            raise PlatformUnreachable(
+                f"Slack did not take the connection ({_name(error)})."
+            ) from error
         except BaseException:
             await socket.finish()
             raise
         if not socket.greeted.is_set():
             await socket.finish()
-            raise Unreachable(f"Slack ended the connection at once ({socket.reason}).")
+            raise PlatformUnreachable(f"Slack ended the connection at once ({socket.reason}).")
         return socket
 
     async def _take_over(self, number: int, fresh: _Socket) -> None:
@@ -255,9 +260,9 @@ async def _address(web: AsyncWebClient, app_token: str) -> str:
             ) from error
         if why in ("ratelimited", "rate_limited"):
             raise RateLimited(LONGEST_WAIT / 2) from error
-        raise Unreachable(f"Slack opened no connection ({why}).") from error
+        raise PlatformUnreachable(f"Slack opened no connection ({why}).") from error
     except (aiohttp.ClientError, SlackClientError, OSError, TimeoutError) as error:
-        raise Unreachable(f"Slack could not be reached ({_name(error)}).") from error
+        raise PlatformUnreachable(f"Slack could not be reached ({_name(error)}).") from error
     return cast("str", answer["url"])
 
 

@@ -18,7 +18,13 @@ from slack_sdk.web.async_client import AsyncWebClient
 from adapters.slack.connection.clients import SDK_LOG, SlackClients
 from adapters.slack.connection.workspace import REVOKED
 from gateway.errors import GatewayError
-from gateway.surface import MessageGone, RateLimited, Rejected, Unclear, Unreachable
+from gateway.surface import (
+    CallRejected,
+    MessageGone,
+    OutcomeUnknown,
+    PlatformUnreachable,
+    RateLimited,
+)
 
 LOG = logging.getLogger("adapters.slack")
 
@@ -45,7 +51,7 @@ _GONE = {
 _MESSAGE_GONE = frozenset({"message_not_found", "cant_update_message", "edit_window_closed"})
 
 
-class Refusal(Rejected):
+class Refusal(CallRejected):
     """Slack refused with a code that the caller may know what to do about."""
 
     def __init__(self, code: str, why: str) -> None:
@@ -69,8 +75,8 @@ class Calls:
     async def write(self, team: str, method: str, **arguments: Any) -> dict[str, Any]:
         """Change something; arguments that are None are left out.
 
-        Raises Refusal, Rejected, RateLimited, MessageGone, AuthError, Unreachable if it surely did
-        not happen, and Unclear if it may have.
+        Raises Refusal, CallRejected, RateLimited, MessageGone, AuthError, PlatformUnreachable if it
+        surely did not happen, and OutcomeUnknown if it may have.
         """
         return await self._call(team, method, {"json": _given(arguments)}, write=True)
 
@@ -79,13 +85,13 @@ class Calls:
         return await self._call(team, method, {"params": _given(arguments)}, write=True)
 
     async def read(self, team: str, method: str, **arguments: Any) -> dict[str, Any]:
-        """Look something up. Raises as `write` does, but Unreachable where that raises Unclear."""
+        """Look something up. Raises as `write`, but PlatformUnreachable for OutcomeUnknown."""
         return await self._call(team, method, {"params": _given(arguments)}, write=False)
 
     async def send(self, url: str, data: bytes) -> None:
         """Hand in a file's bytes at the address that Slack gave for them.
 
-        Raises Rejected or Unreachable: nobody sees the file yet.
+        Raises CallRejected or PlatformUnreachable: nobody sees the file yet.
         """
         try:
             async with (
@@ -94,11 +100,13 @@ class Calls:
             ):
                 status = answer.status
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            raise Unreachable(f"Slack did not take a file ({type(error).__name__}).") from error
+            raise PlatformUnreachable(
+                f"Slack did not take a file ({type(error).__name__})."
+            ) from error
         if status >= 500:  # noqa: PLR2004 (HTTP)
-            raise Unreachable(f"Slack did not take a file (HTTP {status}).")
+            raise PlatformUnreachable(f"Slack did not take a file (HTTP {status}).")
         if status != 200:  # noqa: PLR2004 (HTTP)
-            raise Rejected(f"Slack refused a file (HTTP {status}).")
+            raise CallRejected(f"Slack refused a file (HTTP {status}).")
 
     async def _call(
         self, team: str, method: str, arguments: Mapping[str, Any], *, write: bool
@@ -110,7 +118,9 @@ class Calls:
         except SlackApiError as error:
             raise self._refused(error, team, method, write=write) from error
         except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as error:
-            raise Unreachable(f"Slack could not be reached ({type(error).__name__}).") from error
+            raise PlatformUnreachable(
+                f"Slack could not be reached ({type(error).__name__})."
+            ) from error
         except (aiohttp.ClientError, SlackClientError, TimeoutError, OSError) as error:
             raise _unanswered(method, type(error).__name__, write=write) from error
         return cast("dict[str, Any]", answer.data)
@@ -151,11 +161,11 @@ class Calls:
 
 def _meaning(code: str, method: str, answer: Mapping[str, Any]) -> GatewayError:
     if code in _DOWN:
-        return Unreachable(f"Slack is not available just now ({code}).")
+        return PlatformUnreachable(f"Slack is not available just now ({code}).")
     if code in _MESSAGE_GONE:
         return MessageGone(f"Slack does not let the message be changed ({code}).")
     if code in _GONE:
-        return Rejected(f"Slack refused {method}: {_GONE[code]} ({code}).", gone=True)
+        return CallRejected(f"Slack refused {method}: {_GONE[code]} ({code}).", gone=True)
     if code == "missing_scope":
         needed = str(answer.get("needed", "")) or "another one"
         return Refusal(
@@ -168,8 +178,8 @@ def _meaning(code: str, method: str, answer: Mapping[str, Any]) -> GatewayError:
 
 def _unanswered(method: str, why: str, *, write: bool) -> GatewayError:
     if write:
-        return Unclear(f"Nobody knows whether Slack took {method} ({why}).")
-    return Unreachable(f"Slack did not answer {method} ({why}).")
+        return OutcomeUnknown(f"Nobody knows whether Slack took {method} ({why}).")
+    return PlatformUnreachable(f"Slack did not answer {method} ({why}).")
 
 
 def _retry_after(headers: Any) -> float:

@@ -11,7 +11,7 @@ from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
 from gateway.adapter import AuthError
-from gateway.surface import Unreachable
+from gateway.surface import PlatformUnreachable
 
 CALL_SECONDS = 20
 REVOKED = frozenset(
@@ -55,7 +55,7 @@ def code_of(error: SlackApiError) -> str:
 
 
 async def whose(client: AsyncWebClient) -> Workspace:
-    """The workspace that a client's token is for. Raises AuthError or Unreachable."""
+    """The workspace that a client's token is for. Raises AuthError or PlatformUnreachable."""
     try:
         async with asyncio.timeout(CALL_SECONDS):
             answer = await client.auth_test()
@@ -63,9 +63,11 @@ async def whose(client: AsyncWebClient) -> Workspace:
         why = code_of(error)
         if why in REVOKED:
             raise AuthError(f"Slack refused bot_token ({why}).") from error
-        raise Unreachable(f"Slack did not answer auth.test ({why}).") from error
+        raise PlatformUnreachable(f"Slack did not answer auth.test ({why}).") from error
     except (aiohttp.ClientError, TimeoutError, OSError) as error:
-        raise Unreachable(f"Slack could not be reached ({type(error).__name__}).") from error
+        raise PlatformUnreachable(
+            f"Slack could not be reached ({type(error).__name__})."
+        ) from error
     said = str(answer.headers.get("x-oauth-scopes", ""))
     return Workspace(
         id=str(answer.get("team_id") or answer.get("enterprise_id") or ""),

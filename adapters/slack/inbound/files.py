@@ -22,7 +22,7 @@ from adapters.slack.connection.web_api import Calls
 from adapters.slack.inbound.parse_events import remote_file
 from adapters.slack.inbound.parsed import RemoteFile
 from gateway.adapter import AdapterHost
-from gateway.conversation import Attachment, AwaitedFile, Awaiting, MissingFile
+from gateway.conversation import Attachment, AwaitedFile, MessageAwaitingFiles, MissingFile
 from gateway.errors import GatewayError, StoreFull, StoreUnwritable
 
 LOG = logging.getLogger("adapters.slack")
@@ -152,7 +152,7 @@ class Fetching:
                 self._begun.add(message.inbox)
                 self._afterwards(self._fetch(message), "slack files")
 
-    async def _fetch(self, message: Awaiting) -> None:
+    async def _fetch(self, message: MessageAwaitingFiles) -> None:
         try:
             async with self._places:
                 files = [remote(file) for file in message.files]

@@ -43,7 +43,7 @@ from gateway.adapter import AdapterHost
 from gateway.client import Answer, Receipt
 from gateway.conversation import Click, InboundMessage
 from gateway.errors import GatewayError, NotFound
-from gateway.surface import Rejected
+from gateway.surface import CallRejected
 
 LOG = logging.getLogger("adapters.slack")
 
@@ -178,7 +178,7 @@ class Intake:
         if message.may_write:
             try:
                 await self._replies.post(draft, PASSED_ON)
-            except Rejected as error:
+            except CallRejected as error:
                 LOG.info("a message was not passed on: %s", error)
                 self._tell(draft, NOT_HERE)
                 return

@@ -13,7 +13,7 @@ from adapters.slack.inbound.text import escaped
 from gateway.adapter import AdapterHost
 from gateway.conversation import InboundMessage
 from gateway.errors import GatewayError
-from gateway.surface import Rejected
+from gateway.surface import CallRejected
 
 LOG = logging.getLogger("adapters.slack")
 
@@ -81,7 +81,7 @@ class SlashCommands:
                 unfurl_links=False,
                 unfurl_media=False,
             )
-        except Rejected as error:
+        except CallRejected as error:
             LOG.info("a thread was not begun: %s", error)
             return NOT_HERE
         except GatewayError as error:

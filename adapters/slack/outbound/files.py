@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 from adapters.slack.outbound.blocks import UNSURE
 from adapters.slack.outbound.paced_calls import Sender
 from gateway.render.outbound import label
-from gateway.surface import Document, Part, Place, Rejected, Unclear, Unreachable
+from gateway.surface import CallRejected, Document, OutcomeUnknown, Part, Place, PlatformUnreachable
 
 PREFIX = "file:"
 """Before the id of a file, where that stands for a message's."""
@@ -47,15 +47,15 @@ class Files:
         return await self.upload(place, part.key, document.name, document.data, said)
 
     async def upload(self, place: Place, key: str, name: str, data: bytes, said: str) -> str:
-        """Show a file with a line of mrkdwn about it. Raises Rejected for an empty one."""
+        """Show a file with a line of mrkdwn about it. Raises CallRejected for an empty one."""
         if not data:
-            raise Rejected("Slack takes no empty file.")
+            raise CallRejected("Slack takes no empty file.")
         try:
             given = await self._sender.write_form(
                 place, UPLOAD, filename=marked(name, key), length=len(data)
             )
-        except Unclear as error:  # nobody sees it yet
-            raise Unreachable(str(error)) from error
+        except OutcomeUnknown as error:  # nobody sees it yet
+            raise PlatformUnreachable(str(error)) from error
         await self._sender.calls.send(str(given["upload_url"]), data)
         ident = str(given["file_id"])
         await self._sender.write_form(

@@ -17,7 +17,7 @@ from adapters.slack.outbound.messages import Messages, Spot
 from adapters.slack.outbound.paced_calls import Sender
 from adapters.slack.outbound.rate_limits import HISTORY, REPLIES
 from adapters.slack.outbound.streaming import Streaming
-from gateway.surface import Place, RateLimited, Rejected, Unclear
+from gateway.surface import CallRejected, OutcomeUnknown, Place, RateLimited
 
 PAGE = 100
 PAGES = 3
@@ -39,7 +39,8 @@ class Lookup:
     async def find(self, place: Place, key: str, since: float) -> str | None:
         """The id of the message with this key.
 
-        Raises Unclear, also where too many wait to look something up, RateLimited and Unreachable.
+        Raises OutcomeUnknown, also where too many wait to look something up, RateLimited and
+        PlatformUnreachable.
         """
         unknown: list[str] = []
         cursor = ""
@@ -56,9 +57,11 @@ class Lookup:
             if not cursor:
                 break
         else:
-            raise Unclear("The thread is too long to be searched.")
+            raise OutcomeUnknown("The thread is too long to be searched.")
         if len(unknown) > 1:
-            raise Unclear("Several messages stand there of which nobody knows what they show.")
+            raise OutcomeUnknown(
+                "Several messages stand there of which nobody knows what they show."
+            )
         return unknown[0] if unknown else None
 
     async def _page(self, place: Place, part: str, since: float, cursor: str) -> dict[str, Any]:
@@ -77,14 +80,14 @@ class Lookup:
             return await self._sender.read(place, HISTORY, **arguments)
         except RateLimited as error:
             if cursor or not self._has_turn(place, part, error.retry_after):
-                raise Unclear("The workspace lets the app read too little.") from error
+                raise OutcomeUnknown("The workspace lets the app read too little.") from error
             raise
         except Refusal as error:
-            raise Unclear(f"The thread can't be read ({error.code}).") from error
-        except Rejected as error:
+            raise OutcomeUnknown(f"The thread can't be read ({error.code}).") from error
+        except CallRejected as error:
             if error.gone:
                 raise
-            raise Unclear("The thread can't be read.") from error
+            raise OutcomeUnknown("The thread can't be read.") from error
 
     def _has_turn(self, place: Place, part: str, seconds: float) -> bool:
         """Whether it may wait for so long until it can be read: of several, one may."""

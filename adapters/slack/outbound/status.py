@@ -16,7 +16,14 @@ from adapters.slack.outbound.paced_calls import Sender
 from gateway.adapter import AuthError
 from gateway.errors import GatewayError
 from gateway.render.outbound import label
-from gateway.surface import BusyState, Place, RateLimited, Rejected, Unclear, Unreachable
+from gateway.surface import (
+    BusyState,
+    CallRejected,
+    OutcomeUnknown,
+    Place,
+    PlatformUnreachable,
+    RateLimited,
+)
 
 LOG = logging.getLogger("adapters.slack")
 
@@ -125,7 +132,7 @@ class Sessions:
                     initiator_user_id=user if place.asker else None,
                     **where,
                 )
-            except Rejected as error:
+            except CallRejected as error:
                 if error.gone:
                     raise
                 LOG.info("workspace %s: no sessions of agents (%s)", key.workspace, error)
@@ -140,7 +147,7 @@ class Sessions:
         if key.workspace not in self._plain:
             try:
                 await self._write(place, RENAME, **where)
-            except Rejected as error:
+            except CallRejected as error:
                 if error.gone:
                     raise
             else:
@@ -157,7 +164,7 @@ class Sessions:
                 await call
         except AuthError:
             raise
-        except (RateLimited, Unreachable, Unclear, TimeoutError) as error:
+        except (RateLimited, PlatformUnreachable, OutcomeUnknown, TimeoutError) as error:
             LOG.info("a status or title was not set: %s", error)
             return False
         except GatewayError as error:

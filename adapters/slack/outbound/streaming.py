@@ -25,13 +25,13 @@ from adapters.slack.outbound.text import fence_end, has_table, opening
 from gateway.adapter import AuthError
 from gateway.errors import GatewayError
 from gateway.surface import (
-    NoMoreText,
+    MessageFull,
+    OutcomeUnknown,
     Part,
     Place,
+    PlatformUnreachable,
     RateLimited,
     Speech,
-    Unclear,
-    Unreachable,
 )
 
 LOG = logging.getLogger("adapters.slack")
@@ -213,7 +213,7 @@ class Streaming:
                 LOG.warning("a stream was broken off: %s", error)
             stream.phase = "stopped" if error.code == ENDED else "broken"
             await self._repair(place, stream, part, speech)
-        except Unclear:
+        except OutcomeUnknown:
             stream.phase = "broken"
             await self._repair(place, stream, part, speech)
         else:
@@ -222,7 +222,7 @@ class Streaming:
     async def _roll(
         self, place: Place, stream: Stream, part: Part, speech: Speech, *, text: str
     ) -> None:
-        """End the message with as much of the text. Raises NoMoreText."""
+        """End the message with as much of the text. Raises MessageFull."""
         rest = replace(speech, text=text, growing=False)
         if stream.extended_by(speech.text):
             await self._finish(place, stream, part, rest, feedback=False)
@@ -230,7 +230,7 @@ class Streaming:
             stream.phase = "broken"
             rest = replace(rest, text=stream.resting(speech.text))
             await self._repair(place, stream, part, rest, feedback=False)
-        raise NoMoreText(rest.text)
+        raise MessageFull(rest.text)
 
     async def _finish(
         self, place: Place, stream: Stream, part: Part, speech: Speech, *, feedback: bool = True
@@ -247,13 +247,13 @@ class Streaming:
         except Refusal as error:
             if error.code in _TOO_LONG and extended and speech.text != stream.shown:
                 if not await self._stop_bare(place, stream):
-                    raise Unreachable("Slack does not end a stream yet.") from error
+                    raise PlatformUnreachable("Slack does not end a stream yet.") from error
                 self._settled(stream)
-                raise NoMoreText(stream.shown) from error
+                raise MessageFull(stream.shown) from error
             if error.code != ENDED:
                 LOG.warning("a stream could not be ended: %s", error)
             stream.phase = "stopped" if error.code == ENDED else "broken"
-        except Unclear:
+        except OutcomeUnknown:
             stream.phase = "broken"
         else:
             if extended and not speech.resuming and not has_table(speech.text):
@@ -267,7 +267,7 @@ class Streaming:
     ) -> None:
         """Let a message whose stream is over, or is to be, say what it should.
 
-        Raises NoMoreText where the text goes on: the next of it is a new stream.
+        Raises MessageFull where the text goes on: the next of it is a new stream.
         """
         whole = stream.is_whole(speech.text)
         if stream.phase == "broken":
@@ -285,10 +285,12 @@ class Streaming:
                 if error.code != CONFLICT:
                     raise
                 stream.phase = "broken"
-                raise Unreachable("Slack still streams a message that was ended.") from error
+                raise PlatformUnreachable(
+                    "Slack still streams a message that was ended."
+                ) from error
         self._settled(stream)
         if speech.growing:
-            raise NoMoreText(text)
+            raise MessageFull(text)
 
     async def _edit_still(self, place: Place, spot: Spot, part: Part, speech: Speech) -> None:
         """Change a message that does not stream, as far as is known."""
@@ -307,7 +309,7 @@ class Streaming:
             return
         try:
             await self._sender.write(place, STOP, urgent=True, channel=spot.channel, ts=spot.ts)
-        except (Refusal, Unclear) as error:
+        except (Refusal, OutcomeUnknown) as error:
             LOG.debug("a message of an earlier run does not stream: %s", error)
 
     async def _stop(self, place: Place, stream: Stream, **arguments: Any) -> None:
@@ -343,7 +345,7 @@ class Streaming:
             place = self._messages.place_of(stream.thread)
             try:
                 await self._stop_bare(place, stream, chunks=fence_chunks(stream.shown) or None)
-            except (RateLimited, Unreachable):
+            except (RateLimited, PlatformUnreachable):
                 return  # there will be another time
             except AuthError:
                 raise

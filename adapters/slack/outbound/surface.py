@@ -37,17 +37,17 @@ from adapters.slack.outbound.text import length, neutral
 from gateway.events import InputRequested
 from gateway.surface import (
     BusyState,
+    CallRejected,
     Card,
     Document,
     Line,
+    OutcomeUnknown,
     Part,
     Place,
+    PlatformUnreachable,
     RateLimited,
-    Rejected,
     Speech,
     TextLimits,
-    Unclear,
-    Unreachable,
     Use,
 )
 
@@ -160,7 +160,7 @@ class SlackSurface:
     async def edit(self, place: Place, message: str, part: Part) -> None:
         """Let a message that `post` made say this instead."""
         if message.startswith(PREFIX):
-            raise Rejected("A file in Slack can't be changed.")
+            raise CallRejected("A file in Slack can't be changed.")
         spot = self._messages.spot(place, message)
         match part.content:
             case Speech() as speech:
@@ -173,7 +173,7 @@ class SlackSurface:
             case Line() as line:
                 blocks = line_blocks(part, line, self._sender.own)
             case Document():
-                raise Rejected("A message in Slack can't become a file.")
+                raise CallRejected("A message in Slack can't become a file.")
         text = summary(part, self._sender.own)
         await self._messages.update(place, spot, part.key, blocks=blocks, text=text)
 
@@ -272,7 +272,7 @@ class SlackSurface:
             return False
         try:
             found = await self._lookup.find(place, request, self._started - EARLIER)
-        except (RateLimited, Unclear, Unreachable) as error:
+        except (RateLimited, OutcomeUnknown, PlatformUnreachable) as error:
             LOG.info("whether a file stands there can't be known: %s", error)
             return False
         return found is not None and found.startswith(PREFIX)

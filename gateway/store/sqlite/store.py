@@ -20,7 +20,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
 
-from gateway.errors import Closing, StoreFull, StoreUnwritable
+from gateway.errors import GatewayClosed, StoreFull, StoreUnwritable
 from gateway.store.connection import Connection
 from gateway.store.operations import WriteOperations
 from gateway.store.sqlite.backup import kept, put_staged, stage, write_backup
@@ -99,7 +99,7 @@ class SqliteStore(SqliteReader, WriteOperations):
     ) -> T:
         """Run a unit of work as one transaction; see `Writer.write`."""
         if self._writer is None:
-            raise Closing
+            raise GatewayClosed
         return await self._writer.write(unit, then)
 
     async def clear(self, threads: Collection[str]) -> None:

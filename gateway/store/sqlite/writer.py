@@ -17,7 +17,7 @@ from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
-from gateway.errors import Closing, GatewayError, StoreCorrupt, StoreFull, StoreUnwritable
+from gateway.errors import GatewayClosed, GatewayError, StoreCorrupt, StoreFull, StoreUnwritable
 from gateway.store.sqlite.connection import SqliteConnection
 
 LOG = logging.getLogger("gateway.store")
@@ -73,7 +73,7 @@ class Writer:
         its result on the event loop. Raises StoreFull where there is no space.
         """
         if self._ended is None or self._ended.done():
-            raise Closing
+            raise GatewayClosed
         future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         self._jobs.put(_Job(unit, future, then))
         return await future
@@ -84,7 +84,7 @@ class Writer:
         What was deleted is then in neither. False if a reader is in the way of it.
         """
         if self._ended is None or self._ended.done():
-            raise Closing
+            raise GatewayClosed
         future: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         self._jobs.put(_Job(_checkpoint, future, None, alone=True))
         return await future

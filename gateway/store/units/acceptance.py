@@ -9,7 +9,7 @@ from typing import Any
 from gateway.conversation import AWAITED_SECONDS, InboundMessage
 from gateway.events import HumanText, MessageQueued, Notice, SessionEvent, ThreadRenamed
 from gateway.store.connection import Connection
-from gateway.store.decisions import Accepted, Enqueue, NewThread, Situation
+from gateway.store.decisions import AcceptedMessage, NewThread, QueueEntry, Situation
 from gateway.store.records import InboxKind, InboxOutcome, crowds_of
 from gateway.store.rulebook import Fact, Rulebook
 from gateway.store.units.attachments import attach
@@ -62,7 +62,7 @@ class Acceptance:
         self.kind = kind
         self.now = now
 
-    def enqueue(self, decision: Enqueue) -> Accepted:
+    def enqueue(self, decision: QueueEntry) -> AcceptedMessage:
         """Let the message wait, or do what the thread's mode says."""
         message, thread = self.message, self.met.thread
         title = "" if thread and thread.title else _title(message.text)
@@ -103,14 +103,14 @@ class Acceptance:
 
     def closed(
         self, outcome: InboxOutcome, *, reply: str, reason: str = "", secret: bool = False
-    ) -> Accepted:
+    ) -> AcceptedMessage:
         """The message is done with at once; a `secret` reply is not kept."""
         thread = self.met.thread
         kept = "" if secret else reply
         inbox = self.insert(thread.id if thread else None, outcome, kept, reason)
         return self.accepted(inbox, thread.id if thread else "", outcome, reply)
 
-    def told(self, fact: Fact) -> Accepted:
+    def told(self, fact: Fact) -> AcceptedMessage:
         """The message is done with once its sender is told a fact."""
         return self.closed("command", reply=self.rulebook.reply(fact))
 
@@ -136,10 +136,10 @@ class Acceptance:
         wake: bool = False,
         stop: str = "",
         delay: float = 0.0,
-    ) -> Accepted:
+    ) -> AcceptedMessage:
         """The message's outcome, and what follows from it."""
         found = self.met.thread
-        return Accepted(
+        return AcceptedMessage(
             inbox=inbox,
             thread=thread,
             lane=thread,

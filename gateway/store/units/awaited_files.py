@@ -11,13 +11,13 @@ from dataclasses import asdict
 from gateway.conversation import (
     AWAITED_SECONDS,
     AwaitedFile,
-    Awaiting,
     ConversationKey,
+    MessageAwaitingFiles,
     MissingFile,
 )
 from gateway.events import Notice, SessionEvent
 from gateway.store.connection import Connection, Row, first, scalar
-from gateway.store.decisions import Brought
+from gateway.store.decisions import FileArrival
 from gateway.store.records import Thread
 from gateway.store.rulebook import FileRules, MissingFileWords
 from gateway.store.units.attachments import attach
@@ -46,14 +46,16 @@ def expect_anew(connection: Connection, now: float) -> None:
     )
 
 
-def awaiting(connection: Connection, platform: str) -> list[Awaiting]:
+def awaiting(connection: Connection, platform: str) -> list[MessageAwaitingFiles]:
     """The messages from a platform that wait for their files."""
     rows = connection.fetch(
         "SELECT id, conversation, awaits FROM inbox"
         " WHERE awaits IS NOT NULL AND outcome = 'queued' ORDER BY id"
     )
     found = [
-        Awaiting(inbox=row["id"], key=ConversationKey.parse(row["conversation"]), files=_files(row))
+        MessageAwaitingFiles(
+            inbox=row["id"], key=ConversationKey.parse(row["conversation"]), files=_files(row)
+        )
         for row in rows
     ]
     return [each for each in found if each.key.platform == platform]
@@ -73,7 +75,7 @@ def wait(connection: Connection, first_of_all: MessageRow, thread: Thread, now: 
     return 0.0 if until is None else min(AWAITED_SECONDS, until - now)
 
 
-def bring(connection: Connection, now: float, inbox: int, files: FileRules) -> Brought | None:
+def bring(connection: Connection, now: float, inbox: int, files: FileRules) -> FileArrival | None:
     """Give a message its files; None if it waits for none, or does not wait any more."""
     row = first(
         connection,
@@ -87,7 +89,7 @@ def bring(connection: Connection, now: float, inbox: int, files: FileRules) -> B
     attach(connection, inbox, taken)
     events = _complete(connection, row, missing, files.words, now)
     steer = open_turn(connection, thread.id) if thread.mode == "steer" else ""
-    return Brought(thread=thread.id, events=events, steer=steer)
+    return FileArrival(thread=thread.id, events=events, steer=steer)
 
 
 def give_up(

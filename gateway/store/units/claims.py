@@ -10,7 +10,7 @@ from gateway.store.connection import Connection, first, scalar
 from gateway.store.ids import next_id
 from gateway.store.records import NOTHING_USED, Thread, TurnStatus
 from gateway.store.rulebook import MissingFileWords
-from gateway.store.turn_records import Later, Lease, QueuedMessage, Work
+from gateway.store.turn_records import ClaimedTurn, Lease, QueuedMessage, TurnDelay
 from gateway.store.units import awaited_files as awaited
 from gateway.store.units import usage, work
 from gateway.store.units.events import add_events
@@ -28,7 +28,7 @@ from gateway.store.units.rows import (
 OPEN = ("running", "paused", "waiting")
 
 
-class _Stands(NamedTuple):
+class _ThreadStatus(NamedTuple):
     """How a thread stands: its newest turn (no other one can be open), and what is in it."""
 
     turn: str | None
@@ -62,13 +62,13 @@ _STANDS = f"""
      WHERE thread = t.id AND outcome = 'queued' {IN_ORDER} LIMIT 1)
     WHERE t.id = :thread
 """
-"""A thread, a _Stands, and the message that waits first."""
+"""A thread, a _ThreadStatus, and the message that waits first."""
 
-_FIRST = THREAD_WIDTH + len(_Stands._fields)
+_FIRST = THREAD_WIDTH + len(_ThreadStatus._fields)
 
 
 @dataclass(frozen=True, slots=True)
-class _Turn:
+class _TurnRow:
     id: str
     author: str
     resumed: bool = False
@@ -84,12 +84,12 @@ def begin(
     *,
     words: MissingFileWords,
     quiet: float = 0.0,
-) -> Work | Later | None:
+) -> ClaimedTurn | TurnDelay | None:
     """Claim the thread's next turn: the open one if it can go on, else the first message's."""
     row = first(connection, _STANDS, {"thread": thread})
     if row is None:
         return None
-    stands = _Stands._make(row[THREAD_WIDTH:_FIRST])
+    stands = _ThreadStatus._make(row[THREAD_WIDTH:_FIRST])
     begun = thread_of(row, begun=True)
     if stands.status in OPEN:
         goes_on = stands.status != "waiting" or stands.ready
@@ -100,13 +100,15 @@ def begin(
     wait = _still_collecting(connection, begun, now, quiet)
     wait = max(wait, awaited.wait(connection, message, begun, now))
     if wait > 0:
-        return Later(seconds=wait)
+        return TurnDelay(seconds=wait)
     return _start(connection, begun, stands, message, boot, words, now)
 
 
-def _resume(connection: Connection, thread: Thread, stands: _Stands, boot: str, now: float) -> Work:
+def _resume(
+    connection: Connection, thread: Thread, stands: _ThreadStatus, boot: str, now: float
+) -> ClaimedTurn:
     assert stands.turn is not None  # it is open
-    turn = _Turn(stands.turn, stands.author, resumed=True)
+    turn = _TurnRow(stands.turn, stands.author, resumed=True)
     of_turn = {"turn": turn.id}
     connection.execute(
         "UPDATE turns SET status = 'running', ready = FALSE WHERE id = :turn", of_turn
@@ -137,12 +139,12 @@ def _resume(connection: Connection, thread: Thread, stands: _Stands, boot: str, 
 def _start(
     connection: Connection,
     thread: Thread,
-    stands: _Stands,
+    stands: _ThreadStatus,
     message: MessageRow,
     boot: str,
     words: MissingFileWords,
     now: float,
-) -> Work:
+) -> ClaimedTurn:
     turn = _open(connection, thread, stands, message, now)
     late: tuple[SessionEvent, ...] = ()
     if turn.alone:
@@ -173,8 +175,8 @@ def _tell_of(
 
 
 def _open(
-    connection: Connection, thread: Thread, stands: _Stands, message: MessageRow, now: float
-) -> _Turn:
+    connection: Connection, thread: Thread, stands: _ThreadStatus, message: MessageRow, now: float
+) -> _TurnRow:
     turn = next_id()
     connection.execute(
         "INSERT INTO turns (id, thread, n, status, author, destination, started_at)"
@@ -200,7 +202,7 @@ def _open(
         )
     here = message.awaits is None
     alone = here and not thread.takes_all and stands.status in (None, "done")
-    return _Turn(turn, message.author, alone=alone)
+    return _TurnRow(turn, message.author, alone=alone)
 
 
 def _still_collecting(connection: Connection, thread: Thread, now: float, quiet: float) -> float:
@@ -218,17 +220,17 @@ def _still_collecting(connection: Connection, thread: Thread, now: float, quiet:
 
 def _work(
     connection: Connection,
-    turn: _Turn,
+    turn: _TurnRow,
     thread: Thread,
-    stands: _Stands,
+    stands: _ThreadStatus,
     messages: tuple[QueuedMessage, ...],
     events: tuple[SessionEvent, ...],
-) -> Work:
+) -> ClaimedTurn:
     untrusted = stands.untrusted_at
     if not turn.alone or messages[0].untrusted:
         untrusted = work.untrusted_at(connection, thread.id)
     asker, others = work.people_of(messages, turn.author)
-    return Work(
+    return ClaimedTurn(
         lease=Lease(thread=thread.id, turn=turn.id, epoch=thread.epoch),
         thread=thread,
         messages=messages,

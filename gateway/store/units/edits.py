@@ -9,36 +9,53 @@ from typing import TypeAlias
 
 from gateway.conversation import Author
 from gateway.events import SessionEvent
-from gateway.store.decisions import Accepted, Again, Cancel, Change, Drop, First, Revoke, SetMode
+from gateway.store.decisions import (
+    AcceptedMessage,
+    GrantRevocation,
+    MessageEdit,
+    MessageWithdrawal,
+    ModeChange,
+    QueuePromotion,
+    QueueRemoval,
+    RepeatedTurn,
+)
 from gateway.store.rulebook import GrantRevoked, MessageFound, MessageMissed
 from gateway.store.units import grants, queue, targets
 from gateway.store.units.acceptance import Acceptance, is_untrusted, quotes_as_json
 from gateway.store.units.attachments import attach
 from gateway.store.units.rows import author_of, quotes_of
 
-IGNORED = Accepted(inbox=0, thread="", lane="", outcome="refused", reply="", decision=None)
+IGNORED = AcceptedMessage(inbox=0, thread="", lane="", outcome="refused", reply="", decision=None)
 
-Amendment: TypeAlias = Change | Cancel | Again | Drop | First | SetMode | Revoke
+Amendment: TypeAlias = (
+    MessageEdit
+    | MessageWithdrawal
+    | RepeatedTurn
+    | QueueRemoval
+    | QueuePromotion
+    | ModeChange
+    | GrantRevocation
+)
 
 
-def amend(acceptance: Acceptance, decision: Amendment) -> Accepted:
+def amend(acceptance: Acceptance, decision: Amendment) -> AcceptedMessage:
     """Change what was accepted before."""
     match decision:
-        case Change():
+        case MessageEdit():
             return _change(acceptance, decision)
-        case Cancel():
+        case MessageWithdrawal():
             return _cancel(acceptance, decision)
-        case Again():
+        case RepeatedTurn():
             return _again(acceptance, decision)
-        case Drop() | First():
+        case QueueRemoval() | QueuePromotion():
             return _rearrange(acceptance, decision)
-        case SetMode():
+        case ModeChange():
             return _set_mode(acceptance, decision)
-        case Revoke():
+        case GrantRevocation():
             return _revoke(acceptance, decision)
 
 
-def _change(acceptance: Acceptance, decision: Change) -> Accepted:
+def _change(acceptance: Acceptance, decision: MessageEdit) -> AcceptedMessage:
     target = _target(acceptance, anybody=decision.anybody)
     message = acceptance.message
     if target is None or not targets.is_new(acceptance.connection, target, message):
@@ -72,7 +89,7 @@ def _change(acceptance: Acceptance, decision: Change) -> Accepted:
     return replace(acceptance.accepted(inbox, target.thread, "merged"), events=events)
 
 
-def _cancel(acceptance: Acceptance, decision: Cancel) -> Accepted:
+def _cancel(acceptance: Acceptance, decision: MessageWithdrawal) -> AcceptedMessage:
     target = _target(acceptance, anybody=decision.anybody)
     if target is None:
         return IGNORED
@@ -99,7 +116,7 @@ def _target(acceptance: Acceptance, *, anybody: bool) -> targets.Target | None:
     return target if target.kind == "message" else None
 
 
-def _again(acceptance: Acceptance, decision: Again) -> Accepted:
+def _again(acceptance: Acceptance, decision: RepeatedTurn) -> AcceptedMessage:
     thread = acceptance.met.thread
     edit = targets.newest_edit(acceptance.connection, decision.inbox)
     if edit is None or thread is None or edit["thread"] != thread.id:
@@ -123,14 +140,14 @@ def _again(acceptance: Acceptance, decision: Again) -> Accepted:
     return accepted
 
 
-def _rearrange(acceptance: Acceptance, decision: Drop | First) -> Accepted:
+def _rearrange(acceptance: Acceptance, decision: QueueRemoval | QueuePromotion) -> AcceptedMessage:
     thread = acceptance.met.thread
     author = thread and queue.author_of_waiting(acceptance.connection, thread.id, decision.inbox)
     if thread is None or author is None:
         return acceptance.told(MessageFound(outcome="not waiting", inbox=decision.inbox))
     if not decision.anybody and author != acceptance.message.author.id:
         return acceptance.told(MessageFound(outcome="not yours", inbox=decision.inbox))
-    if isinstance(decision, First):
+    if isinstance(decision, QueuePromotion):
         queue.put_first(acceptance.connection, thread.id, decision.inbox)
         return acceptance.told(MessageFound(outcome="comes first", inbox=decision.inbox))
     taken = queue.withdraw(acceptance.connection, acceptance.now, thread.id, decision.inbox)
@@ -138,7 +155,7 @@ def _rearrange(acceptance: Acceptance, decision: Drop | First) -> Accepted:
     return replace(accepted, events=tuple(taken[1]) if taken else ())
 
 
-def _set_mode(acceptance: Acceptance, decision: SetMode) -> Accepted:
+def _set_mode(acceptance: Acceptance, decision: ModeChange) -> AcceptedMessage:
     assert acceptance.met.thread is not None  # the judge gives a mode to what is there
     thread = acceptance.met.thread.id
     acceptance.connection.execute(
@@ -154,7 +171,7 @@ def _set_mode(acceptance: Acceptance, decision: SetMode) -> Accepted:
     )
 
 
-def _revoke(acceptance: Acceptance, decision: Revoke) -> Accepted:
+def _revoke(acceptance: Acceptance, decision: GrantRevocation) -> AcceptedMessage:
     thread, message = acceptance.met.thread, acceptance.message
     revoked = thread is not None and grants.revoke(
         acceptance.connection,

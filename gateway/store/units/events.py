@@ -9,7 +9,7 @@ from operator import attrgetter
 from typing import Any
 
 from gateway.client import ThreadState
-from gateway.errors import Fenced
+from gateway.errors import LeaseLost
 from gateway.events import (
     MessageFinished,
     MessageJoined,
@@ -44,7 +44,7 @@ def add_events(
     owner: str | None = None,
 ) -> tuple[SessionEvent, ...]:
     """Give the events their place in the thread, which is in this `state` with them, and claimed by
-    an `owner`. Raises Fenced unless the thread is there; without events nothing is looked at.
+    an `owner`. Raises LeaseLost unless the thread is there; without events nothing is looked at.
 
     `after`: the thread's last seq, where it was read in the same unit of work.
     """
@@ -66,7 +66,7 @@ def add_events(
         },
     )
     if not counted:
-        raise Fenced(thread)
+        raise LeaseLost(thread)
     for begin in range(0, len(placed), TOGETHER):
         _insert(connection, thread, placed[begin : begin + TOGETHER])
     return placed
@@ -75,7 +75,7 @@ def add_events(
 def _last_seq(connection: Connection, thread: str) -> int:
     last = scalar(connection, "SELECT last_seq FROM threads WHERE id = :thread", {"thread": thread})
     if last is None:
-        raise Fenced(thread)
+        raise LeaseLost(thread)
     return last
 
 

@@ -8,7 +8,7 @@ from gateway.events import InputReminded, SessionEvent
 from gateway.store.connection import Connection, scalar
 from gateway.store.records import Request
 from gateway.store.rulebook import RequestRules
-from gateway.store.turn_records import Settled
+from gateway.store.turn_records import ExpiryResult
 from gateway.store.units.events import add_events
 from gateway.store.units.requests import (
     REMIND_AFTER,
@@ -31,7 +31,7 @@ def settle_due(
     by: float,
     *,
     jumped: float = 0.0,
-) -> Settled:
+) -> ExpiryResult:
     """Let requests expire whose time is over, and remind of those that are open for long.
 
     They are dated as if no clock had been set since this boot: `by` is the time in their terms, and
@@ -58,7 +58,7 @@ def settle_due(
         connection,
         "SELECT MIN(due_at) FROM requests WHERE state = 'open' AND due_at IS NOT NULL",
     )
-    return Settled(events=events, ready=[*ready.items()], next_at=next_at)
+    return ExpiryResult(events=events, ready=[*ready.items()], next_at=next_at)
 
 
 def _remind(

@@ -7,26 +7,26 @@ from dataclasses import replace
 from gateway.conversation import ConversationKey, InboundMessage
 from gateway.store.connection import Connection
 from gateway.store.decisions import (
-    Accepted,
-    Again,
-    Begin,
-    Cancel,
-    Change,
-    Drop,
-    Enqueue,
-    First,
-    Forget,
-    Ignore,
+    AcceptedMessage,
+    CommandReply,
+    GrantRevocation,
+    MessageEdit,
+    MessageRefusal,
+    MessageWithdrawal,
+    ModeChange,
+    NewConversation,
     NewThread,
-    Refuse,
-    Resolve,
-    Retry,
-    Revoke,
-    Say,
-    SetMode,
-    Stop,
-    Support,
-    TellUsage,
+    NoAction,
+    QueueEntry,
+    QueuePromotion,
+    QueueRemoval,
+    RepeatedTurn,
+    RequestAnswer,
+    RequestSupport,
+    ThreadDeletion,
+    TurnRetry,
+    TurnStop,
+    UsageReply,
 )
 from gateway.store.records import InboxKind
 from gateway.store.rulebook import Rulebook, UsageFound
@@ -51,7 +51,7 @@ def accept(
     kind: InboxKind,
     named: str = "",
     counted: bool = True,
-) -> Accepted:
+) -> AcceptedMessage:
     """Decide about a message and do what was decided, unless one of its keys was taken before."""
     lists = kind == "command"
     met = situation(connection, message, named, now, counted=counted, lists=lists)
@@ -60,13 +60,13 @@ def accept(
     return _carry_out(Acceptance(connection, message, met, rulebook, new, kind, now))
 
 
-def _taken(connection: Connection, message: InboundMessage, inbox: int) -> Accepted:
+def _taken(connection: Connection, message: InboundMessage, inbox: int) -> AcceptedMessage:
     """What had become of a message. Whatever other keys it carries now belong to the same one."""
     spend(connection, message, inbox)
     (row,) = connection.fetch(
         "SELECT thread, outcome, reply FROM inbox WHERE id = :inbox", {"inbox": inbox}
     )
-    return Accepted(
+    return AcceptedMessage(
         inbox=inbox,
         thread=row["thread"] or "",
         lane=row["thread"] or "",
@@ -77,35 +77,43 @@ def _taken(connection: Connection, message: InboundMessage, inbox: int) -> Accep
     )
 
 
-def _carry_out(acceptance: Acceptance) -> Accepted:
+def _carry_out(acceptance: Acceptance) -> AcceptedMessage:
     """Do what was decided."""
     match decision := acceptance.decision:
-        case Enqueue():
+        case QueueEntry():
             accepted = acceptance.enqueue(decision)
-        case Resolve() | Support():
+        case RequestAnswer() | RequestSupport():
             accepted = _resolve(acceptance, decision)
-        case Change() | Cancel() | Again() | Drop() | First() | SetMode() | Revoke():
+        case (
+            MessageEdit()
+            | MessageWithdrawal()
+            | RepeatedTurn()
+            | QueueRemoval()
+            | QueuePromotion()
+            | ModeChange()
+            | GrantRevocation()
+        ):
             accepted = amend(acceptance, decision)
-        case Ignore():
+        case NoAction():
             accepted = replace(IGNORED, decision=decision)
-        case Begin():
+        case NewConversation():
             accepted = _begin(acceptance, decision)
-        case Stop():
+        case TurnStop():
             accepted = _stop(acceptance, decision)
-        case Retry():
+        case TurnRetry():
             accepted = _retry(acceptance, decision)
-        case Forget():
+        case ThreadDeletion():
             accepted = _forget(acceptance, decision)
-        case Say():
+        case CommandReply():
             accepted = acceptance.closed("command", reply=decision.reply)
-        case TellUsage():
+        case UsageReply():
             accepted = _tell_usage(acceptance, decision)
-        case Refuse():
+        case MessageRefusal():
             accepted = _refuse(acceptance, decision)
     return accepted
 
 
-def _tell_usage(acceptance: Acceptance, decision: TellUsage) -> Accepted:
+def _tell_usage(acceptance: Acceptance, decision: UsageReply) -> AcceptedMessage:
     used = {
         each: spent(acceptance.connection, each.scope, each.name, each.since)
         for each in decision.queries
@@ -113,7 +121,7 @@ def _tell_usage(acceptance: Acceptance, decision: TellUsage) -> Accepted:
     return acceptance.told(UsageFound(thread=acceptance.met.thread, used=used))
 
 
-def _refuse(acceptance: Acceptance, decision: Refuse) -> Accepted:
+def _refuse(acceptance: Acceptance, decision: MessageRefusal) -> AcceptedMessage:
     accepted = acceptance.closed(
         "refused",
         reply=decision.reply,
@@ -125,20 +133,20 @@ def _refuse(acceptance: Acceptance, decision: Refuse) -> Accepted:
     return accepted
 
 
-def _resolve(acceptance: Acceptance, decision: Resolve | Support) -> Accepted:
+def _resolve(acceptance: Acceptance, decision: RequestAnswer | RequestSupport) -> AcceptedMessage:
     connection, now = acceptance.connection, acceptance.now
     by, at = acceptance.message.author, acceptance.message.key
     match decision:
-        case Resolve():
+        case RequestAnswer():
             request, events = asked.resolve(connection, decision, by, at, now)
-        case Support():
+        case RequestSupport():
             request, events = asked.support(connection, decision, by, at, now)
     inbox = acceptance.insert(request.thread, "answer", turn=request.turn)
     ready = asked.mark_ready(connection, request.turn)
     return acceptance.accepted(inbox, request.thread, "answer", events=events, wake=ready)
 
 
-def _begin(acceptance: Acceptance, decision: Begin) -> Accepted:
+def _begin(acceptance: Acceptance, decision: NewConversation) -> AcceptedMessage:
     old, key = acceptance.met.thread, acceptance.message.key
     stop = ""
     if key.is_local:
@@ -170,7 +178,7 @@ def _leave(connection: Connection, thread: str) -> None:
     )
 
 
-def _stop(acceptance: Acceptance, decision: Stop) -> Accepted:
+def _stop(acceptance: Acceptance, decision: TurnStop) -> AcceptedMessage:
     assert acceptance.met.thread is not None  # the judge stops what is there
     thread = acceptance.met.thread.id
     stop = acceptance.request_stop(thread)
@@ -178,7 +186,7 @@ def _stop(acceptance: Acceptance, decision: Stop) -> Accepted:
     return acceptance.accepted(inbox, thread, "command", decision.reply, stop=stop, wake=bool(stop))
 
 
-def _retry(acceptance: Acceptance, decision: Retry) -> Accepted:
+def _retry(acceptance: Acceptance, decision: TurnRetry) -> AcceptedMessage:
     assert acceptance.met.thread is not None  # the judge tries again what has failed
     thread = acceptance.met.thread.id
     retry(acceptance.connection, thread)
@@ -186,7 +194,7 @@ def _retry(acceptance: Acceptance, decision: Retry) -> Accepted:
     return acceptance.accepted(inbox, thread, "command", decision.reply, wake=True)
 
 
-def _forget(acceptance: Acceptance, decision: Forget) -> Accepted:
+def _forget(acceptance: Acceptance, decision: ThreadDeletion) -> AcceptedMessage:
     old, key = acceptance.met.thread, acceptance.message.key
     assert old is not None  # the judge forgets what is there
     delete_thread(acceptance.connection, old.id, goes_on=True)

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from itertools import takewhile
 
-from gateway.errors import Fenced
+from gateway.errors import LeaseLost
 from gateway.events import MessageJoined
 from gateway.store.connection import Connection, first
-from gateway.store.turn_records import Joined, Lease
+from gateway.store.turn_records import JoinedMessages, Lease
 from gateway.store.units.events import add_events
 from gateway.store.units.queue import IN_ORDER
 from gateway.store.units.rows import MESSAGE_COLUMNS, MessageRow
 from gateway.store.units.work import human_text, queued
 
 
-def join(connection: Connection, now: float, lease: Lease) -> Joined:
-    """Take what waits into the turn, where messages join the turn that runs. Raises Fenced.
+def join(connection: Connection, now: float, lease: Lease) -> JoinedMessages:
+    """Take what waits into the turn, where messages join the turn that runs. Raises LeaseLost.
 
     What is to be run again on its own stays.
     """
@@ -25,9 +25,9 @@ def join(connection: Connection, now: float, lease: Lease) -> Joined:
         {"thread": lease.thread, "epoch": lease.epoch},
     )
     if row is None:
-        raise Fenced(lease.thread)
+        raise LeaseLost(lease.thread)
     if row["mode"] != "steer":
-        return Joined(messages=(), events=())
+        return JoinedMessages(messages=(), events=())
     rows = connection.fetch(
         f"SELECT {MESSAGE_COLUMNS} FROM inbox i WHERE i.thread = :thread"
         f" AND i.outcome = 'queued' AND i.edits IS NULL {IN_ORDER}",
@@ -44,4 +44,6 @@ def join(connection: Connection, now: float, lease: Lease) -> Joined:
         MessageJoined(thread=lease.thread, turn=lease.turn, message=human_text(message))
         for message in messages
     ]
-    return Joined(messages=messages, events=add_events(connection, lease.thread, shown, now))
+    return JoinedMessages(
+        messages=messages, events=add_events(connection, lease.thread, shown, now)
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from gateway.conversation import ConversationKey, SaidLately
+from gateway.conversation import ConversationKey, RecentMessage
 from gateway.store.connection import Connection, listed, scalar
 
 _SAID_LATELY = """
@@ -45,7 +45,7 @@ def said_lately(
     *,
     threads: int = 20,
     each: int = 50,
-) -> list[SaidLately]:
+) -> list[RecentMessage]:
     """The newest messages of a workspace's threads that were used last; see SessionReader."""
     rows = connection.fetch(
         _SAID_LATELY,
@@ -58,7 +58,7 @@ def said_lately(
         },
     )
     return [
-        SaidLately(
+        RecentMessage(
             key=ConversationKey.parse(row["conversation"]),
             message_id=row["message_id"],
             link=row["link"],

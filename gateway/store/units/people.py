@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from gateway.conversation import Author
 from gateway.store.connection import Connection
 from gateway.store.decisions import PairingCode
-from gateway.store.records import Person
+from gateway.store.records import PairedPerson
 from gateway.store.rulebook import CodeCheck
 from gateway.store.units.rows import find_thread
 
@@ -24,10 +24,12 @@ COUNT_FEEDBACK = """
 """What people said of the answers of a thread, or of all."""
 
 
-def people(connection: Connection) -> list[Person]:
+def people(connection: Connection) -> list[PairedPerson]:
     """Who was let in with a code, the first ones first."""
     rows = connection.fetch("SELECT * FROM people ORDER BY paired_at, person")
-    return [Person(id=row["person"], name=row["name"], paired_at=row["paired_at"]) for row in rows]
+    return [
+        PairedPerson(id=row["person"], name=row["name"], paired_at=row["paired_at"]) for row in rows
+    ]
 
 
 def add_code(connection: Connection, person: Author, code: PairingCode) -> None:
@@ -47,7 +49,7 @@ def add_code(connection: Connection, person: Author, code: PairingCode) -> None:
     )
 
 
-def redeem(connection: Connection, now: float, code: CodeCheck) -> Person | None:
+def redeem(connection: Connection, now: float, code: CodeCheck) -> PairedPerson | None:
     """Let in the person whose code it is; None for a wrong, used or late one.
 
     A wrong code is counted against each that waits.
@@ -62,7 +64,7 @@ def redeem(connection: Connection, now: float, code: CodeCheck) -> Person | None
     else:
         connection.execute("UPDATE pairing_codes SET tries = tries + 1")
         return None
-    person = Person(id=row["person"], name=row["name"], paired_at=now)
+    person = PairedPerson(id=row["person"], name=row["name"], paired_at=now)
     connection.execute("DELETE FROM pairing_codes WHERE person = :person", {"person": person.id})
     connection.execute(
         "INSERT INTO people (person, name, paired_at) VALUES (:person, :name, :now)"

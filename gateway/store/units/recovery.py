@@ -7,7 +7,7 @@ from gateway.events import MessageFinished, Notice, SessionEvent, TurnFinished
 from gateway.store.connection import Connection
 from gateway.store.records import crowds_of
 from gateway.store.rulebook import RecoveryWords
-from gateway.store.turn_records import MAX_RESUMES, Lease, Recovered
+from gateway.store.turn_records import MAX_RESUMES, Lease, RecoveredThread
 from gateway.store.units.awaited_files import expect_anew
 from gateway.store.units.events import add_events
 from gateway.store.units.expiry import date_anew
@@ -15,7 +15,9 @@ from gateway.store.units.rows import OPEN_STATUSES, find_thread, open_messages
 from gateway.store.units.turns import close_requests
 
 
-def recover(connection: Connection, now: float, boot: str, words: RecoveryWords) -> list[Recovered]:
+def recover(
+    connection: Connection, now: float, boot: str, words: RecoveryWords
+) -> list[RecoveredThread]:
     """Count the attempt of each turn that an earlier boot left running, and park what failed too
     often.
     """
@@ -38,7 +40,7 @@ def recover(connection: Connection, now: float, boot: str, words: RecoveryWords)
     return _to_do(connection)
 
 
-def _to_do(connection: Connection) -> list[Recovered]:
+def _to_do(connection: Connection) -> list[RecoveredThread]:
     rows = connection.fetch(
         "SELECT w.thread, w.author, t.team, t.key FROM ("
         "SELECT thread, author FROM turns WHERE status IN ('running', 'paused')"
@@ -48,7 +50,7 @@ def _to_do(connection: Connection) -> list[Recovered]:
         ") AS w JOIN threads t ON t.id = w.thread"
     )
     return [
-        Recovered(
+        RecoveredThread(
             thread=row["thread"],
             person=row["author"],
             crowds=crowds_of(row["team"], ConversationKey.parse(row["key"])),

@@ -12,7 +12,7 @@ from gateway.conversation import Author, ConversationKey
 from gateway.errors import NotFound
 from gateway.events import InputResolved, InputSupported, SessionEvent
 from gateway.store.connection import Connection, first
-from gateway.store.decisions import Resolve, Support
+from gateway.store.decisions import RequestAnswer, RequestSupport
 from gateway.store.records import Request, RequestState
 from gateway.store.units.events import add_events
 from gateway.store.units.grants import grant
@@ -64,7 +64,7 @@ def ask(connection: Connection, request: Request, now: float) -> None:
 
 def resolve(
     connection: Connection,
-    decision: Resolve,
+    decision: RequestAnswer,
     author: Author,
     place: ConversationKey,
     now: float,
@@ -82,7 +82,7 @@ def resolve(
 
 def support(
     connection: Connection,
-    decision: Support,
+    decision: RequestSupport,
     author: Author,
     place: ConversationKey,
     now: float,

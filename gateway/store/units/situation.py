@@ -10,7 +10,7 @@ from typing import NamedTuple
 from gateway.conversation import InboundMessage
 from gateway.errors import NotFound
 from gateway.store.connection import Connection
-from gateway.store.decisions import Load, Situation
+from gateway.store.decisions import PersonLoad, Situation
 from gateway.store.records import Request, TurnStatus
 from gateway.store.units.grants import grants
 from gateway.store.units.queue import waiting
@@ -35,7 +35,7 @@ are.
 """
 
 
-class _Met(NamedTuple):
+class _SituationRow(NamedTuple):
     """What a message meets besides its thread, in the order of `_query`."""
 
     told: float | None
@@ -142,7 +142,7 @@ def situation(
         lists=lists,
     )
     (row,) = connection.fetch(query, facts)
-    met = _Met._make(row[THREAD_WIDTH:])
+    met = _SituationRow._make(row[THREAD_WIDTH:])
     if met.taken is not None:
         return met.taken
     thread = None if row[0] is None else thread_of(row)
@@ -158,7 +158,7 @@ def situation(
         told=met.told,
         paired=bool(met.paired),
         bots=met.bots,
-        load=Load(running=met.running, begun=met.begun, waiting=met.waits),
+        load=PersonLoad(running=met.running, begun=met.begun, waiting=met.waits),
         last=met.last,
         others=bool({met.first_author, met.last_author} - {None, person.id}),
         queue=waiting(connection, thread.id) if thread and lists else (),

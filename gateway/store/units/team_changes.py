@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Mapping
 
-from gateway.errors import Fenced
+from gateway.errors import LeaseLost
 from gateway.events import Notice, SessionEvent, TurnFinished
 from gateway.store.connection import Connection, first
 from gateway.store.turn_records import Lease, Succession
@@ -21,7 +21,7 @@ def succeed(
 ) -> tuple[SessionEvent, ...]:
     """Note under which definition the thread's team goes on, or that a new one begins.
 
-    Raises Fenced.
+    Raises LeaseLost.
     """
     changed = connection.execute(
         "UPDATE threads SET definition = :definition, participants = :participants"
@@ -34,7 +34,7 @@ def succeed(
         },
     )
     if not changed:
-        raise Fenced(lease.thread)
+        raise LeaseLost(lease.thread)
     events: list[SessionEvent] = []
     if succession.replaces:
         _put_away(connection, lease.thread, succession.replaces, now)

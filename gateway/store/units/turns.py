@@ -7,17 +7,17 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from gateway.client import ThreadState
-from gateway.errors import Fenced
+from gateway.errors import LeaseLost
 from gateway.events import SessionEvent, TurnFinished
 from gateway.store.connection import Connection, first
 from gateway.store.records import CallRow, Checkpoint, OpenMessage
-from gateway.store.turn_records import Lease, Record, Recorded, TurnEnd
+from gateway.store.turn_records import Lease, StoredUpdate, TurnEnd, TurnUpdate
 from gateway.store.units import requests as asked
 from gateway.store.units import usage
 from gateway.store.units.events import add_events
 
 
-class _Stands(NamedTuple):
+class _TurnStatus(NamedTuple):
     """How a turn stands, and what is in its thread."""
 
     delivered: int
@@ -49,16 +49,16 @@ _WRITE_CALL = """
 """
 
 
-def record(connection: Connection, now: float, lease: Lease, record: Record) -> Recorded:
-    """Add to a turn that runs, all of it or nothing. Raises Fenced."""
+def record(connection: Connection, now: float, lease: Lease, record: TurnUpdate) -> StoredUpdate:
+    """Add to a turn that runs, all of it or nothing. Raises LeaseLost."""
     row = first(
         connection,
         _STANDS,
         {"turn": lease.turn, "thread": lease.thread, "epoch": lease.epoch},
     )
     if row is None:
-        raise Fenced(lease.thread)
-    stands = _Stands._make(row)
+        raise LeaseLost(lease.thread)
+    stands = _TurnStatus._make(row)
     _save_state(connection, lease, record, stands)
     _keep_shown(connection, lease.thread, record, stands)
     for call in record.calls:
@@ -78,11 +78,13 @@ def record(connection: Connection, now: float, lease: Lease, record: Record) -> 
             {"agent": record.handoff_from, "thread": lease.thread},
         )
     if record.end is None:
-        return Recorded(events=_add(connection, lease, record.events, stands, now))
+        return StoredUpdate(events=_add(connection, lease, record.events, stands, now))
     return _end(connection, lease, record, record.end, stands, now)
 
 
-def _save_state(connection: Connection, lease: Lease, record: Record, stands: _Stands) -> None:
+def _save_state(
+    connection: Connection, lease: Lease, record: TurnUpdate, stands: _TurnStatus
+) -> None:
     """Keep the team's state, and which messages it holds by now."""
     for checkpoint in record.checkpoints:
         add_checkpoint(connection, lease, checkpoint)
@@ -94,7 +96,9 @@ def _save_state(connection: Connection, lease: Lease, record: Record, stands: _S
         connection.execute("UPDATE inbox SET joined = TRUE WHERE id = :inbox", {"inbox": inbox})
 
 
-def _keep_shown(connection: Connection, thread: str, record: Record, stands: _Stands) -> None:
+def _keep_shown(
+    connection: Connection, thread: str, record: TurnUpdate, stands: _TurnStatus
+) -> None:
     """Keep the text of messages that still grow, and drop those that are finished."""
     for message in record.shown:
         _show(connection, thread, message)
@@ -109,7 +113,7 @@ def _add(
     connection: Connection,
     lease: Lease,
     events: Sequence[SessionEvent],
-    stands: _Stands,
+    stands: _TurnStatus,
     now: float,
     *,
     state: ThreadState | None = None,
@@ -169,11 +173,11 @@ def _write_call(connection: Connection, lease: Lease, call: CallRow, now: float)
 def _end(
     connection: Connection,
     lease: Lease,
-    record: Record,
+    record: TurnUpdate,
     end: TurnEnd,
-    stands: _Stands,
+    stands: _TurnStatus,
     now: float,
-) -> Recorded:
+) -> StoredUpdate:
     """Take the turn off its lane; says whether the lane has something to do next."""
     over = end.status not in ("paused", "waiting")
     reason = end.reason
@@ -193,7 +197,7 @@ def _end(
         },
     )
     if end.status == "paused":
-        return Recorded(events=_add(connection, lease, record.events, stands, now))
+        return StoredUpdate(events=_add(connection, lease, record.events, stands, now))
     asks = bool(stands.asks or record.requests)
     closed = close_requests(connection, lease, reason, now) if over and asks else []
     outcome = "waiting" if end.status == "waiting" else end.status
@@ -202,7 +206,7 @@ def _end(
     state = "idle" if over else "waiting"
     events = _add(connection, lease, added, stands, now, state=state)
     again = bool(stands.waits) if over else asked.mark_ready(connection, lease.turn)
-    return Recorded(events=events, again=again)
+    return StoredUpdate(events=events, again=again)
 
 
 def close_requests(

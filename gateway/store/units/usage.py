@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 
 from gateway.base.calendar import Scope
 from gateway.store.connection import Connection, Row, first
-from gateway.store.records import NOTHING_USED, ModelUse, Used
+from gateway.store.records import NOTHING_USED, ModelUse, UsageTotals
 from gateway.store.turn_records import Lease
 
 DAY = 86400
@@ -60,23 +60,23 @@ def add(connection: Connection, lease: Lease, uses: Collection[ModelUse], at: fl
         )
 
 
-def of_turn(connection: Connection, thread: str, turn: str) -> Used:
+def of_turn(connection: Connection, thread: str, turn: str) -> UsageTotals:
     """The sums of a turn so far."""
     query = f"SELECT {_SUMS} FROM usage WHERE thread = :thread AND turn = :turn"
     return _used_of(first(connection, query, {"thread": thread, "turn": turn}))
 
 
-def spent(connection: Connection, scope: Scope | None, name: str, since: float) -> Used:
+def spent(connection: Connection, scope: Scope | None, name: str, since: float) -> UsageTotals:
     """The sums since a time, in the scope of this name or over everybody."""
     of_scope = "" if scope is None else f" AND {_COLUMNS[scope]} = :name"
     query = f"SELECT {_SUMS} FROM usage WHERE at >= :since{of_scope}"
     return _used_of(first(connection, query, {"name": name, "since": since}))
 
 
-def _used_of(row: Row | None) -> Used:
+def _used_of(row: Row | None) -> UsageTotals:
     if row is None:
         return NOTHING_USED
-    return Used(
+    return UsageTotals(
         prompt_tokens=row["prompt_tokens"],
         completion_tokens=row["completion_tokens"],
         cost=row["cost"],

@@ -21,7 +21,7 @@ from adapters.discord.testing import (
     ServerError,
     TooManyRequests,
 )
-from gateway.access.authority import OperatorsOnly
+from gateway.access.authority import OperatorAccess
 from gateway.conversation import Author, ConversationKey, InboundMessage
 from gateway.delivery.service import delivering
 from gateway.events import InputRequested
@@ -251,7 +251,7 @@ async def test_what_may_stand_there_twice_says_so_once_discord_knows_the_nonce_n
         harness.rest, harness.spots, str(discord.bot.id), lambda: (), clock=clock.time
     )
     teams = ScriptedTeams(lambda: solo("All is well."))
-    access = OperatorsOnly(harness.people)
+    access = OperatorAccess(harness.people)
     asked = InboundMessage(
         key=harness.place.key,
         author=Author(id=harness.people[0], name="alice"),

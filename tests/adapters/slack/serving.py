@@ -14,7 +14,7 @@ from adapters.slack.adapter import SlackAdapter
 from adapters.slack.testing import SlackSimulator
 from gateway.access.authority import RoutedAccess
 from gateway.config.routes import Route
-from gateway.config.settings import Limits
+from gateway.config.settings import LimitsConfig
 from gateway.control.socket_server import serve_control
 from gateway.gateway import Gateway
 from gateway.gateway import Limits as Bounds
@@ -110,7 +110,9 @@ async def served(
     client = model(*answers)
     teams = ScriptedTeams(lambda: make(client) if make else solo(client), rules=rules or {})
     store = SqliteStore(folder)
-    access = RoutedAccess([Route.model_validate(route) for route in routes], [OPERATOR], Limits())
+    access = RoutedAccess(
+        [Route.model_validate(route) for route in routes], [OPERATOR], LimitsConfig()
+    )
     config = config_of(slack, **(settings or {}))
     tokens = TokenStore(store, keys or {})
     bounds = Bounds(parallel_turns=parallel)

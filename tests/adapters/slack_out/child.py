@@ -17,7 +17,7 @@ from adapters.slack.config import Config
 from adapters.slack.connection.clients import SlackClients
 from adapters.slack.outbound.surface import SlackSurface
 from adapters.slack.testing import HOME
-from gateway.access.authority import OperatorsOnly
+from gateway.access.authority import OperatorAccess
 from gateway.conversation import Author, ConversationKey, InboundMessage
 from gateway.delivery.service import delivering
 from gateway.gateway import Gateway, Limits
@@ -78,7 +78,7 @@ async def main(url: str, token: str, folder: str, key: str, user: str) -> None:
         Gateway(
             SqliteStore(Path(folder)),
             teams,
-            access=OperatorsOnly([author.id]),
+            access=OperatorAccess([author.id]),
             limits=Limits(shutdown=0.1),
         ) as gateway,
     ):

@@ -13,7 +13,7 @@ from adapters.slack.connection.clock import Clock, sleep
 from adapters.slack.outbound.surface import SlackSurface
 from adapters.slack.simulator.state import Message
 from adapters.slack.testing import HOME, Person, RenderedMessage, SlackSimulator, VirtualClock
-from gateway.access.authority import OperatorsOnly
+from gateway.access.authority import OperatorAccess
 from gateway.conversation import Author, ConversationKey, InboundMessage
 from gateway.delivery.service import delivering
 from gateway.gateway import Gateway, Limits
@@ -114,7 +114,7 @@ async def running(
         Gateway(
             SqliteStore(folder, clock=slack.clock.time),
             teams,
-            access=OperatorsOnly(operators),
+            access=OperatorAccess(operators),
             limits=Limits(parallel_turns=parallel, shutdown=0.1),
             clock=slack.clock.time,
         ) as gateway,

@@ -9,7 +9,7 @@ from slack_sdk.models.blocks import Block
 from adapters.slack.action_ids import Action, parse_action
 from adapters.slack.testing import ConnectionReset, Refusal
 from gateway.events import InputRequested
-from gateway.surface import Card, Document, Line, Rejected, Unclear, Unreachable
+from gateway.surface import CallRejected, Card, Document, Line, OutcomeUnknown, PlatformUnreachable
 from tests.adapters.slack_out.desk import Desk, part, says, tool
 
 APPROVAL = InputRequested(
@@ -103,7 +103,7 @@ async def test_a_file_before_a_card_is_sent_once_however_often_the_card_is_tried
 ) -> None:
     request = replace(APPROVAL, arguments=json.dumps({"text": "x" * 9000}))
     desk.slack.fail("chat.postMessage", Refusal("fatal_error"))
-    with pytest.raises(Unclear):
+    with pytest.raises(OutcomeUnknown):
         await desk.surface.post(desk.place, part(Card(request=request)))
     await desk.surface.post(desk.place, part(Card(request=request)))
     assert [bool(each.files) for each in desk.shown()] == [True, False]
@@ -115,7 +115,7 @@ async def test_a_file_whose_card_was_lost_with_the_process_is_not_sent_twice_sil
 ) -> None:
     request = replace(APPROVAL, arguments=json.dumps({"text": "x" * 9000}))
     desk.slack.fail("chat.postMessage", Refusal("fatal_error"))
-    with pytest.raises(Unclear):
+    with pytest.raises(OutcomeUnknown):
         await desk.surface.post(desk.place, part(Card(request=request)))
     if not readable:
         desk.slack.fail("conversations.replies", Refusal("missing_scope"), times=9)
@@ -226,17 +226,17 @@ async def test_a_file_stands_in_the_thread_and_is_found_again(desk: Desk) -> Non
 async def test_a_file_without_an_answer_is_found_or_surely_not_there(desk: Desk) -> None:
     document = Document(name="plan.md", data=b"# Plan")
     desk.slack.fail("files.completeUploadExternal", ConnectionReset(applied=True))
-    with pytest.raises(Unclear):
+    with pytest.raises(OutcomeUnknown):
         await desk.surface.post(desk.place, part(document))
     assert await desk.surface.find(desk.place, "k1", 0.0)
     desk.slack.fail("files.completeUploadExternal", ConnectionReset())
-    with pytest.raises(Unclear):
+    with pytest.raises(OutcomeUnknown):
         await desk.surface.post(desk.place, part(document, key="k2"))
     assert await desk.surface.find(desk.place, "k2", 0.0) is None
 
 
 async def test_an_empty_file_is_refused_in_words(desk: Desk) -> None:
-    with pytest.raises(Rejected, match="empty"):
+    with pytest.raises(CallRejected, match="empty"):
         await desk.surface.post(desk.place, part(Document(name="plan.md", data=b"")))
 
 
@@ -259,10 +259,10 @@ async def test_bytes_that_slack_does_not_take_leave_nothing_there(
 ) -> None:
     document = Document(name="plan.md", data=b"# Plan")
     desk.slack.fail("files.getUploadURLExternal", ConnectionReset())
-    with pytest.raises(Unreachable):
+    with pytest.raises(PlatformUnreachable):
         await desk.surface.post(desk.place, part(document))
     monkeypatch.setattr(desk.slack.world, "base", f"{desk.slack.url}/nowhere")
-    with pytest.raises(Rejected, match="404"):
+    with pytest.raises(CallRejected, match="404"):
         await desk.surface.post(desk.place, part(document))
     assert desk.shown() == []
 
@@ -270,10 +270,10 @@ async def test_bytes_that_slack_does_not_take_leave_nothing_there(
 async def test_a_file_can_not_be_changed_nor_a_message_become_one(desk: Desk) -> None:
     document = Document(name="plan.md", data=b"# Plan")
     message = await desk.surface.post(desk.place, part(document))
-    with pytest.raises(Rejected):
+    with pytest.raises(CallRejected):
         await desk.surface.edit(desk.place, message, part(document))
     line = await desk.surface.post(desk.place, part(Line(text="Hm."), key="k2"))
-    with pytest.raises(Rejected):
+    with pytest.raises(CallRejected):
         await desk.surface.edit(desk.place, line, part(document, key="k2"))
 
 

@@ -16,12 +16,12 @@ from adapters.slack.testing import (
 from gateway.adapter import AuthError
 from gateway.surface import (
     BusyState,
+    CallRejected,
     Line,
     MessageGone,
+    OutcomeUnknown,
+    PlatformUnreachable,
     RateLimited,
-    Rejected,
-    Unclear,
-    Unreachable,
 )
 from tests.adapters.slack_out.desk import Desk, part, passing, says
 
@@ -46,7 +46,7 @@ HELLO = part(Line(text="Hello"))
 async def test_a_post_without_an_answer_is_made_once_and_looked_up(desk: Desk, fault) -> None:
     desk.surface = desk.restarted()
     desk.slack.fail("chat.postMessage", fault)
-    with pytest.raises(Unclear):
+    with pytest.raises(OutcomeUnknown):
         await desk.surface.post(desk.place, HELLO)
     assert len(desk.slack.calls("chat.postMessage")) == 1
     stands = bool(desk.shown())
@@ -69,14 +69,14 @@ async def test_a_rate_limit_says_for_how_long(desk: Desk, limit: TooManyRequests
 async def test_a_place_that_is_closed_is_gone(desk: Desk, code: str, words: str) -> None:
     desk.slack.fail("*", Refusal(code), times=2)
     for text in (HELLO, says("Hello ")):
-        with pytest.raises(Rejected, match=words) as refused:
+        with pytest.raises(CallRejected, match=words) as refused:
             await desk.surface.post(desk.place, text)
         assert refused.value.gone
 
 
 async def test_a_scope_that_is_missing_is_named(desk: Desk) -> None:
     desk.slack.fail("chat.postMessage", Refusal("missing_scope", {"needed": "chat:write"}))
-    with pytest.raises(Rejected, match="lacks the scope chat:write") as refused:
+    with pytest.raises(CallRejected, match="lacks the scope chat:write") as refused:
         await desk.surface.post(desk.place, HELLO)
     assert not refused.value.gone
 
@@ -97,13 +97,13 @@ async def test_a_message_that_was_removed_can_not_be_changed(desk: Desk) -> None
 
 async def test_slack_that_can_not_be_reached_has_taken_nothing(desk: Desk) -> None:
     await desk.slack.__aexit__(None, None, None)
-    with pytest.raises(Unreachable):
+    with pytest.raises(PlatformUnreachable):
         await desk.surface.post(desk.place, HELLO)
 
 
 async def test_a_thread_that_can_not_be_read_leaves_it_unclear(desk: Desk) -> None:
     desk.slack.fail("conversations.replies", Refusal("missing_scope"))
-    with pytest.raises(Unclear):
+    with pytest.raises(OutcomeUnknown):
         await desk.surface.find(desk.place, "k1", 0.0)
 
 
@@ -112,7 +112,7 @@ async def test_where_reading_is_scarce_one_waits_and_the_others_are_told_so(desk
     desk.slack.fail("conversations.replies", TooManyRequests(60))
     with pytest.raises(RateLimited):
         await desk.surface.find(desk.place, "k1", 0.0)
-    with pytest.raises(Unclear):
+    with pytest.raises(OutcomeUnknown):
         await desk.surface.find(other, "k2", 0.0)
     desk.slack.clock.advance(61)
     assert await desk.surface.find(desk.place, "k1", 0.0) is None
@@ -121,7 +121,7 @@ async def test_where_reading_is_scarce_one_waits_and_the_others_are_told_so(desk
 async def test_of_two_streams_that_nobody_knows_none_is_taken(desk: Desk) -> None:
     await desk.surface.post(desk.place, says("A ", key="k1"))
     await desk.surface.post(desk.place, says("B ", key="k2"))
-    with pytest.raises(Unclear):
+    with pytest.raises(OutcomeUnknown):
         await desk.restarted().find(desk.place, "k2", 0.0)
 
 

@@ -3,7 +3,7 @@
 from typing import cast
 
 from gateway.delivery.clock import SystemClock
-from gateway.delivery.sender import Later, Sender, Sent
+from gateway.delivery.sender import Sender, SendRetry, SendSuccess
 from gateway.outbox import OutboxRow
 from gateway.store.protocols import SessionStore
 from tests.adapters.slack_out.desk import Desk, says
@@ -40,7 +40,7 @@ async def test_after_a_restart_a_stream_that_is_known_to_be_anothers_is_not_take
     message = await desk.surface.post(desk.place, says("A ", key="k1"))
     sender = Sender(cast("SessionStore", Rows()), desk.restarted(), SystemClock())
     outcome = await sender.look_up(desk.place, attempted(desk), others={message})
-    assert isinstance(outcome, Later)
+    assert isinstance(outcome, SendRetry)
     assert outcome.row.status == "pending"
     assert not outcome.row.unsure
 
@@ -49,5 +49,5 @@ async def test_after_a_restart_the_one_stream_that_nobody_knows_is_taken(desk: D
     message = await desk.surface.post(desk.place, says("A ", key="k2"))
     sender = Sender(cast("SessionStore", Rows()), desk.restarted(), SystemClock())
     outcome = await sender.look_up(desk.place, attempted(desk))
-    assert isinstance(outcome, Sent)
+    assert isinstance(outcome, SendSuccess)
     assert outcome.row.message == message

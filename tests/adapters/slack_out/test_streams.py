@@ -16,7 +16,7 @@ from adapters.slack.testing import (
     ServerError,
     TooManyRequests,
 )
-from gateway.surface import NoMoreText, RateLimited, Unclear, Unreachable
+from gateway.surface import MessageFull, OutcomeUnknown, PlatformUnreachable, RateLimited
 from tests.adapters.slack_out.desk import Desk, at_desk, handoff, passing, says, tool
 from tests.fakes.slack_calls import over_tier
 
@@ -125,7 +125,7 @@ async def test_a_streamed_table_is_shown_as_one_once_its_message_is_over(desk: D
 async def test_a_table_in_a_message_that_was_closed_before_its_end_is_one_too(desk: Desk) -> None:
     message = await desk.surface.post(desk.place, says(f"{TABLE}\nmore "))
     desk.slack.clock.advance(61)
-    with pytest.raises(NoMoreText):
+    with pytest.raises(MessageFull):
         await desk.surface.edit(desk.place, message, says(f"{TABLE}\nmore and "))
     assert TABLE in markdown(desk.shown()[0])[0]
     assert "Good answer" not in str(desk.shown()[0].blocks)  # it is not all of the answer
@@ -154,7 +154,7 @@ async def test_after_four_minutes_the_text_goes_on_in_a_new_message(desk: Desk) 
         await desk.surface.edit(desk.place, message, says(f"One. {'and more ' * seconds}"))
     desk.slack.clock.advance(50)
     text = f"One. {'and more ' * 200}Two.\n\nThree"
-    with pytest.raises(NoMoreText) as end:
+    with pytest.raises(MessageFull) as end:
         await desk.surface.edit(desk.place, message, says(text))
     assert text.startswith(end.value.shown)
     assert end.value.shown.endswith(("Two.", "more"))
@@ -165,7 +165,7 @@ async def test_after_four_minutes_the_text_goes_on_in_a_new_message(desk: Desk) 
 async def test_a_stream_that_rests_for_a_minute_is_stopped(desk: Desk) -> None:
     message = await desk.surface.post(desk.place, says("Thinking "))
     desk.slack.clock.advance(61)
-    with pytest.raises(NoMoreText) as end:
+    with pytest.raises(MessageFull) as end:
         await desk.surface.edit(desk.place, message, says("Thinking about it. "))
     assert end.value.shown == desk.shown()[0].text
     assert desk.slack.open_streams == []
@@ -175,7 +175,7 @@ async def test_an_expired_stream_is_set_right_by_an_update(desk: Desk) -> None:
     desk.slack.world.stream_life = 20
     message = await desk.surface.post(desk.place, says("First. "))
     desk.slack.clock.advance(30)
-    with pytest.raises(NoMoreText) as end:
+    with pytest.raises(MessageFull) as end:
         await desk.surface.edit(desk.place, message, says("First. Second. "))
     assert desk.shown()[0].text == end.value.shown == "First. Second."
     assert await desk.surface.find(desk.place, "k1", 0.0) == message
@@ -237,7 +237,7 @@ async def test_no_stream_is_begun_with_less_than_a_quarter_of_the_budget(desk: D
 async def test_an_append_without_an_answer_is_never_made_twice(desk: Desk, fault) -> None:
     message = await desk.surface.post(desk.place, says("A "))
     desk.slack.fail("chat.appendStream", fault)
-    with pytest.raises(NoMoreText) as end:
+    with pytest.raises(MessageFull) as end:
         await desk.surface.edit(desk.place, message, says("A B "))
     assert desk.shown()[0].text == end.value.shown == "A B"
     assert len(desk.slack.calls("chat.appendStream")) == 1
@@ -258,7 +258,7 @@ async def test_a_stop_without_an_answer_ends_with_the_right_text(desk: Desk, fau
 async def test_a_start_without_an_answer_is_found_again(desk: Desk, fault) -> None:
     since = desk.slack.clock.time()
     desk.slack.fail("chat.startStream", fault)
-    with pytest.raises(Unclear):
+    with pytest.raises(OutcomeUnknown):
         await desk.surface.post(desk.place, says("A "))
     message = await desk.surface.find(desk.place, "k1", since)
     assert message is not None
@@ -302,7 +302,7 @@ async def test_a_message_of_an_earlier_run_is_ended_and_set_right(desk: Desk) ->
 async def test_too_long_a_stream_goes_on_in_a_new_message(desk: Desk) -> None:
     message = await desk.surface.post(desk.place, says("A "))
     desk.slack.fail("chat.appendStream", Refusal("msg_too_long"))
-    with pytest.raises(NoMoreText) as end:
+    with pytest.raises(MessageFull) as end:
         await desk.surface.edit(desk.place, message, says("A B "))
     assert desk.shown()[0].text.startswith(end.value.shown)
     assert desk.slack.open_streams == []
@@ -324,7 +324,7 @@ async def test_a_changed_text_is_set_right_when_its_message_grows_old(desk: Desk
     for _ in range(5):
         desk.slack.clock.advance(49)
         desk.slack.world.stream_life = 10_000
-        with contextlib.suppress(NoMoreText):
+        with contextlib.suppress(MessageFull):
             await desk.surface.edit(desk.place, message, says("It was ", activity=(tool(),)))
     assert desk.slack.open_streams == []
     assert "It was the butler" not in desk.texts[0]
@@ -334,7 +334,7 @@ async def test_a_changed_text_is_set_right_when_its_message_grows_old(desk: Desk
 async def test_an_end_that_is_too_long_goes_on_in_a_new_message(desk: Desk, code: str) -> None:
     message = await desk.surface.post(desk.place, says("A "))
     desk.slack.fail("chat.stopStream", Refusal(code))
-    with pytest.raises(NoMoreText) as end:
+    with pytest.raises(MessageFull) as end:
         await desk.surface.edit(desk.place, message, says("A B.", growing=False))
     assert end.value.shown == "A "
     assert desk.texts == ["A "]
@@ -344,7 +344,7 @@ async def test_an_end_that_is_too_long_goes_on_in_a_new_message(desk: Desk, code
 async def test_a_stream_that_slack_breaks_off_is_ended_and_set_right(desk: Desk) -> None:
     message = await desk.surface.post(desk.place, says("A "))
     desk.slack.fail("chat.appendStream", Refusal("streaming_mode_mismatch"))
-    with pytest.raises(NoMoreText):
+    with pytest.raises(MessageFull):
         await desk.surface.edit(desk.place, message, says("A B "))
     assert desk.texts == ["A B"]
     assert desk.slack.open_streams == []
@@ -353,7 +353,7 @@ async def test_a_stream_that_slack_breaks_off_is_ended_and_set_right(desk: Desk)
 async def test_a_stream_that_can_not_be_set_right_yet_is_tried_again(desk: Desk) -> None:
     message = await desk.surface.post(desk.place, says("A "))
     desk.slack.fail("chat.stopStream", Refusal("message_not_in_streaming_state"))
-    with pytest.raises(Unreachable):  # it streams all the same, and takes no update
+    with pytest.raises(PlatformUnreachable):  # it streams all the same, and takes no update
         await desk.surface.edit(desk.place, message, says("A B.", growing=False))
     await desk.surface.edit(desk.place, message, says("A B.", growing=False))
     assert desk.texts[0].startswith("A B.")
@@ -369,10 +369,10 @@ async def test_a_stream_that_rests_is_stopped_whatever_happens(desk: Desk, fault
     desk.slack.fail("chat.stopStream", fault)
     async with desk.surface.tended(), passing(desk.slack, 1.0):
         await desk.slack.until(lambda: len(desk.slack.calls("chat.stopStream")) > 0)
-        with contextlib.suppress(NoMoreText, RateLimited):
+        with contextlib.suppress(MessageFull, RateLimited):
             await desk.surface.edit(desk.place, message, says("A B "))
         desk.slack.clock.advance(10)
-        with contextlib.suppress(NoMoreText):
+        with contextlib.suppress(MessageFull):
             await desk.surface.edit(desk.place, message, says("A B "))
     assert desk.slack.open_streams == []
     assert "A" in desk.texts[0]
@@ -390,7 +390,7 @@ async def test_a_message_that_ends_within_code_closes_it(desk: Desk) -> None:
     text = f"Look at this code:\n\n```py\n{'x = 1' * 3}\n"
     message = await desk.surface.post(desk.place, says(text))
     desk.slack.clock.advance(61)
-    with pytest.raises(NoMoreText) as end:
+    with pytest.raises(MessageFull) as end:
         await desk.surface.edit(desk.place, message, says(f"{text}y = 2\n"))
     assert end.value.shown == text
     assert desk.texts == [f"{text}```"]
@@ -401,7 +401,7 @@ async def test_a_tool_that_ends_after_its_message_was_stopped_is_told_there(desk
     message = await desk.surface.post(desk.place, running)
     async with desk.surface.tended(), passing(desk.slack, 1.0):
         await desk.slack.until(lambda: not desk.slack.open_streams)
-    with pytest.raises(NoMoreText) as end:
+    with pytest.raises(MessageFull) as end:
         await desk.surface.edit(desk.place, message, done)
     assert end.value.shown == ""
     assert desk.texts == [":white_check_mark: search"]
@@ -414,7 +414,7 @@ async def test_an_append_that_was_cut_short_is_never_made_twice(desk: Desk) -> N
     await desk.slack.until(lambda: desk.texts == ["A B "])
     editing.cancel()
     await asyncio.wait([editing])
-    with pytest.raises(NoMoreText):
+    with pytest.raises(MessageFull):
         await desk.surface.edit(desk.place, message, says("A B C "))
     assert desk.texts == ["A B C"]
 
@@ -425,7 +425,7 @@ async def test_a_stream_that_slack_does_not_end_is_set_right_once_it_has_expired
     message = await desk.surface.post(desk.place, says("A "))
     desk.slack.fail("chat.stopStream", Refusal("msg_too_long"), times=9)
     for _ in range(2):
-        with pytest.raises(Unreachable):
+        with pytest.raises(PlatformUnreachable):
             await desk.surface.edit(desk.place, message, says("A B.", growing=False))
     desk.slack.clock.advance(310)
     await desk.surface.edit(desk.place, message, says("A B.", growing=False))

@@ -393,7 +393,7 @@ async def test_hand_offs_thoughts_and_notices_have_rows_of_their_own(tmp_path: P
         began("go"),
         speaker("planner"),
         events.Thought(thread="", agent="planner", text="First this.\nThen that."),
-        events.HandedOff(thread="", agent="planner", target="coder", text="fix it"),
+        events.WorkHandedOff(thread="", agent="planner", target="coder", text="fix it"),
         events.Notice(thread="", text="Model unreachable.", level="error", incident="ab12"),
         ended("failed", "no answer"),
     )
@@ -426,7 +426,7 @@ async def test_hostile_text_is_shown_as_text_and_steers_nothing(tmp_path: Path):
         called(name, "c1", HOSTILE, HOSTILE),
         called(name, "c2", "escaped", ESCAPED),
         returned(name, "c1", HOSTILE, HOSTILE, failed=True),
-        events.HandedOff(thread="", agent=name, target=HOSTILE, text=HOSTILE),
+        events.WorkHandedOff(thread="", agent=name, target=HOSTILE, text=HOSTILE),
         events.Notice(thread="", text=HOSTILE, level="error", incident=HOSTILE),
         events.InputRequested(
             thread="",

@@ -7,7 +7,7 @@ import pytest
 
 from adapters.terminal import conversation as module
 from adapters.terminal.conversation import Conversation
-from gateway.errors import Closing, GatewayError, NotFound, StoreFull
+from gateway.errors import GatewayClosed, GatewayError, NotFound, StoreFull
 from gateway.events import SessionEvent
 from tests.adapters.terminal.running import began, delta, said
 from tests.fakes.scripted_client import ScriptedClient
@@ -83,7 +83,9 @@ class BreakingClient(ScriptedClient):
         left = self.after.pop(0) if self.after else 1000
         async for event in super().events(thread, after=after):
             if not left:
-                raise self.error() if self.error is Closing else self.error("The line is down.")
+                raise (
+                    self.error() if self.error is GatewayClosed else self.error("The line is down.")
+                )
             left -= 1
             yield event
 
@@ -108,7 +110,7 @@ async def test_a_broken_stream_is_taken_up_where_it_broke(monkeypatch):
 
 
 async def test_a_gateway_that_is_gone_is_not_asked_again_and_another_client_goes_on():
-    client = BreakingClient(1, error=Closing)
+    client = BreakingClient(1, error=GatewayClosed)
     thread = client.add_thread("a")
     await client.happen(thread, began("go"), began("more", first=7))
     lost: list[str] = []

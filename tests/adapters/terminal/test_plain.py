@@ -73,7 +73,7 @@ async def test_a_turn_is_printed_as_lines_with_roles():
             delta("planner", "m", "First "),
             delta("planner", "m", "line.\n\nSecond"),
             said("planner", "m", "First line.\n\nSecond line.\n"),
-            events.HandedOff(thread="", agent="planner", target="coder", text="go"),
+            events.WorkHandedOff(thread="", agent="planner", target="coder", text="go"),
             called("coder", "c", "shell", '{"command": "ls"}'),
             returned("coder", "c", "shell", "a\nb", duration=0.42),
             called("coder", "d", "shell", '{"command": "rm"}'),

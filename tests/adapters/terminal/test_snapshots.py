@@ -69,7 +69,9 @@ async def streaming(pilot: Pilot[Any], client: ScriptedClient, thread: str) -> N
         events.Thought(thread="", agent="planner", text="A sleep in a test is a smell."),
         said("planner", "m1", PLAN),
         events.Usage(thread="", agent="planner", prompt_tokens=812, completion_tokens=120),
-        events.HandedOff(thread="", agent="planner", target="coder", text="reproduce, then fix"),
+        events.WorkHandedOff(
+            thread="", agent="planner", target="coder", text="reproduce, then fix"
+        ),
         speaker("coder"),
         called("coder", "c1", "shell", '{"command": "pytest -q tests/test_queue.py"}'),
         returned("coder", "c1", "shell", "1 failed", duration=1.4),

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.delivery.own_files import NotOwnFile, read_own_file
+from gateway.delivery.own_files import ForeignFile, read_own_file
 
 
 @pytest.fixture
@@ -45,12 +45,12 @@ def test_a_file_of_the_folder_is_read(work, path):
     ],
 )
 def test_nothing_else_is(work, path):
-    with pytest.raises(NotOwnFile):
+    with pytest.raises(ForeignFile):
         read_own_file(work, path, longest=10)
 
 
 def test_nor_is_a_file_that_is_too_large(work):
-    with pytest.raises(NotOwnFile, match="larger than 3 bytes"):
+    with pytest.raises(ForeignFile, match="larger than 3 bytes"):
         read_own_file(work, "sub/a.txt", longest=3)
 
 

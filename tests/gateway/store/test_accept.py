@@ -13,9 +13,9 @@ from gateway.content.attachments import MISSING
 from gateway.conversation import Attachment, Author, ConversationKey, InboundMessage, order_key
 from gateway.errors import NotFound
 from gateway.events import Notice
-from gateway.store.decisions import Enqueue, NewThread, Refuse, SetMode
+from gateway.store.decisions import MessageRefusal, ModeChange, NewThread, QueueEntry
 from gateway.store.sqlite.store import SqliteStore
-from gateway.store.turn_records import Record, TurnEnd, Work
+from gateway.store.turn_records import ClaimedTurn, TurnEnd, TurnUpdate
 from tests.fakes.decided import Decided
 
 KEY = ConversationKey(platform="x", root="1")
@@ -41,7 +41,7 @@ async def send(store, text="hi", *dedupe, author=ANN, mark="", decision=None, **
     )
     return await store.accept(
         message,
-        Decided(decision=decision or Enqueue()),
+        Decided(decision=decision or QueueEntry()),
         new=NewThread(id="t", team="demo", definition=""),
         kind="message",
         then=lambda _: None,
@@ -53,7 +53,7 @@ async def work_off(store):
     texts = []
     while (work := await store.begin("t", "boot", words=MISSING)) is not None:
         texts.append(work.messages[-1].text)
-        await store.record(work.lease, Record(end=TurnEnd(status="done")))
+        await store.record(work.lease, TurnUpdate(end=TurnEnd(status="done")))
     return texts
 
 
@@ -107,21 +107,23 @@ async def test_messages_run_in_the_platforms_order_and_a_straggler_is_flagged():
     assert [row["id"] for row in rows] == [late.inbox]
 
 
-async def begin(store) -> Work:
+async def begin(store) -> ClaimedTurn:
     work = await store.begin("t", "boot", words=MISSING)
-    assert isinstance(work, Work)
+    assert isinstance(work, ClaimedTurn)
     return work
 
 
 async def begin_and_end(store):
     work = await begin(store)
-    await store.record(work.lease, Record(end=TurnEnd(status="done")))
+    await store.record(work.lease, TurnUpdate(end=TurnEnd(status="done")))
     return work.messages[-1].text
 
 
 async def test_a_refused_message_leaves_neither_text_nor_thread():
     async with store() as kept:
-        accepted = await send(kept, "secret", "1", decision=Refuse(reason="no", reply="Go away."))
+        accepted = await send(
+            kept, "secret", "1", decision=MessageRefusal(reason="no", reply="Go away.")
+        )
         again = await send(kept, "secret", "1")
         assert (accepted.outcome, accepted.reply) == (again.outcome, again.reply)
         assert accepted.outcome == "refused"
@@ -134,7 +136,7 @@ async def test_a_message_whose_decision_fails_spends_no_key():
     async with store() as kept:
         with pytest.raises(NotFound):
             await send(kept, "hi", "1", thread="no such thread")
-        assert (await send(kept, "hi", "1")).decision == Enqueue()
+        assert (await send(kept, "hi", "1")).decision == QueueEntry()
 
 
 async def test_a_thread_knows_whether_it_is_shared():
@@ -142,12 +144,12 @@ async def test_a_thread_knows_whether_it_is_shared():
         await send(kept, "a")
         work = await begin(kept)
         assert not work.shared
-        await kept.record(work.lease, Record(end=TurnEnd(status="done")))
-        await send(kept, "no", author=BOB, decision=Refuse(reason="no"))
+        await kept.record(work.lease, TurnUpdate(end=TurnEnd(status="done")))
+        await send(kept, "no", author=BOB, decision=MessageRefusal(reason="no"))
         await send(kept, "b")
         work = await begin(kept)
         assert not work.shared
-        await kept.record(work.lease, Record(end=TurnEnd(status="done")))
+        await kept.record(work.lease, TurnUpdate(end=TurnEnd(status="done")))
         await send(kept, "c", author=BOB)
         work = await begin(kept)
     assert work.shared
@@ -178,12 +180,12 @@ async def test_what_joined_a_turn_that_was_stopped_before_its_team_had_it_is_the
     async with store() as kept:
         await send(kept, "first")
         work = await begin(kept)
-        await send(kept, decision=SetMode(mode="steer", reply=""))
+        await send(kept, decision=ModeChange(mode="steer", reply=""))
         await send(kept, "second")
         joined = await kept.join(work.lease)
         assert [message.text for message in joined.messages] == ["second"]
         given, end = [work.messages[0].inbox], TurnEnd(status="stopped")
-        await kept.record(work.lease, Record(joined=given, end=end))
+        await kept.record(work.lease, TurnUpdate(joined=given, end=end))
         await send(kept, "third")
         work = await begin(kept)
     assert [message.text for message in work.messages] == ["second", "third"]
@@ -194,7 +196,7 @@ async def test_however_many_events_a_record_has_they_are_stored_in_their_order()
     async with store() as kept:
         await send(kept)
         work = await begin(kept)
-        record = Record(events=[Notice(thread="t", text=text) for text in said])
+        record = TurnUpdate(events=[Notice(thread="t", text=text) for text in said])
         events = (await kept.record(work.lease, record)).events
         stored = await kept.events("t", after=events[0].seq - 1, limit=9000)
         last = (await kept.thread("t")).last_seq
@@ -228,7 +230,7 @@ async def test_what_was_said_lately_is_the_newest_of_the_threads_used_last() -> 
                 await say(kept, "w", root, number)
             await say(kept, "w2", "a", "6")
             work = await kept.begin("wold", "boot", words=MISSING)
-            assert isinstance(work, Work)
+            assert isinstance(work, ClaimedTurn)
             now = 5000.0
             await say(kept, "w", "b", "7")
             lately = await kept.said_lately("x", "w", 4000.0, threads=2, each=2)

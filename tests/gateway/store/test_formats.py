@@ -4,7 +4,7 @@ from gateway.content.attachments import MISSING
 from gateway.store.connection import Connection
 from gateway.store.sqlite.migrate import migrations
 from gateway.store.sqlite.store import SqliteStore
-from gateway.store.turn_records import Work
+from gateway.store.turn_records import ClaimedTurn
 
 
 async def test_messages_of_an_older_format_that_came_with_files_are_known_as_such(tmp_path):
@@ -60,6 +60,6 @@ async def test_what_a_team_had_been_told_under_an_older_format_is_not_told_again
     new = SqliteStore(tmp_path)
     async with new.own():
         work = await new.begin("t", "boot", words=MISSING)
-    assert isinstance(work, Work)
+    assert isinstance(work, ClaimedTurn)
     assert [message.text for message in work.messages] == ["message 2", "next"]
     assert work.untrusted

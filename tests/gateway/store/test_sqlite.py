@@ -9,7 +9,7 @@ import pytest
 
 from gateway.conversation import ConversationKey
 from gateway.errors import (
-    Closing,
+    GatewayClosed,
     NotFound,
     StoreCorrupt,
     StoreInUse,
@@ -56,7 +56,7 @@ async def test_reading_needs_no_ownership_and_writing_does(tmp_path):
     async with SqliteStore(tmp_path).own():
         reader = SqliteStore(tmp_path)
         assert await reader.threads() == []
-        with pytest.raises(Closing):
+        with pytest.raises(GatewayClosed):
             await reader.create_thread(NEW, key=KEY)
 
 

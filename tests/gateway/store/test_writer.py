@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.errors import Closing, StoreFull, StoreUnwritable
+from gateway.errors import GatewayClosed, StoreFull, StoreUnwritable
 from gateway.store.sqlite.connection import SqliteConnection
 from gateway.store.sqlite.writer import GROUP, Writer
 
@@ -116,7 +116,7 @@ async def test_closing_commits_what_waits(tmp_path, writer):
     connection = sqlite3.connect(tmp_path / "w.db")
     assert values(SqliteConnection(connection)) == ["last"]
     connection.close()
-    with pytest.raises(Closing):
+    with pytest.raises(GatewayClosed):
         await writer.write(values)
 
 
@@ -153,5 +153,5 @@ async def test_a_connection_that_cannot_be_opened_is_said_at_the_start(tmp_path)
     writer = Writer(lambda: sqlite3.connect(tmp_path / "no" / "where.db"))
     with pytest.raises(StoreUnwritable):
         await writer.start()
-    with pytest.raises(Closing):
+    with pytest.raises(GatewayClosed):
         await writer.write(values)
