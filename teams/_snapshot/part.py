@@ -6,13 +6,13 @@
     ...                                   a line for each list, and for each value
 
 The checksum tells a damaged part from a whole one where it is loaded. It is no authentication: who
-can write a part can write its checksum. Version 1 was one line of JSON without a checksum.
+can write a part can write its checksum.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 from zlib import crc32
@@ -20,6 +20,9 @@ from zlib import crc32
 from pydantic_core import PydanticSerializationError, from_json, to_json, to_jsonable_python
 
 VERSION = 2
+
+_OLDER_READERS = {1: "1482369"}
+"""Commits that still read, and save anew, what this release reads no more, by version."""
 
 _NONE: Mapping[str, Sequence[int]] = {}
 
@@ -46,10 +49,6 @@ class Part:
     blocks: Sequence[Block]
     lists: Mapping[str, Gain]
     values: Mapping[str, bytes]
-    rows: Sequence[Mapping[str, Any]] = ()
-    """Of version 1, in place of blocks: messages that nobody vouches for."""
-    checked: bool = True
-    """It has a checksum, which fits."""
 
 
 def to_bytes(value: Any) -> bytes:
@@ -89,22 +88,26 @@ def write_part(part: Part) -> bytes:
 
 
 def read_part(position: int, data: bytes) -> Part:
-    """The part at this position of a chain. Raises ValueError for what `write_part` did not write,
-    and for what has changed since then.
+    """The part at this position of a chain.
+
+    Raises ValueError for what `write_part` did not write, and for what has changed since then.
     """
     line, _, body = data.partition(b"\n")
     if line == _first_line(body):
         return _of_lines(body.split(b"\n"))
-    match _version(position, line):
-        case 1:
-            return _of_version_1(from_bytes(line))
+    match version := _version(position, line):
+        case int() if (commit := _OLDER_READERS.get(version)) is not None:
+            raise ValueError(
+                f"Part {position} of the saved state has version {version}; this release reads "
+                f"version {VERSION}. Commit {commit} still reads it: load and save it there."
+            )
         case 2:
             raise ValueError(
                 f"Part {position} of the saved state is damaged: its checksum does not fit."
             )
         case None:
             raise ValueError(f"Part {position} of the saved state is not a part of a team's state.")
-        case version:
+        case _:
             raise ValueError(
                 f"Part {position} of the saved state has version {version!r}; "
                 f"this release reads up to {VERSION}."
@@ -135,26 +138,3 @@ def _of_lines(lines: Sequence[bytes]) -> Part:
     # Written in C, for there may be thousands of parts.
     gains = dict(zip(lists, zip(lists.values(), rest, strict=False), strict=False))
     return Part(head["part"], blocks, gains, dict(zip(values, rest, strict=True)))
-
-
-def _of_version_1(part: dict[str, Any]) -> Part:
-    return Part(
-        number=part["part"],
-        blocks=(),
-        lists={
-            path: (
-                len(entries) if start else [len(entries)],
-                to_bytes(list(_entries_of_version_1(entries))),
-            )
-            for path, (start, entries) in part["lists"].items()
-        },
-        values={path: to_bytes(value) for path, value in part["values"].items()},
-        rows=part["pool"],
-        checked=False,
-    )
-
-
-def _entries_of_version_1(entries: Iterable[Any]) -> Iterable[Any]:
-    # What an agent's own model had said was the number of the text in a list of its own.
-    for entry in entries:
-        yield -1 - cast("int", entry[0]) if isinstance(entry, list) else entry

@@ -19,7 +19,7 @@ from teams._messages.chat import TextMessage
 from teams._messages.factory import MessageFactory
 from teams._snapshot.part import Gain, Part, from_bytes, read_part, to_bytes, write_part
 from teams._snapshot.pool import Pool, as_chat_message
-from teams.models._json import dump_llm_message, load_llm_message
+from teams.models._json import dump_llm_message
 from teams.models._types import AssistantMessage, LLMMessage, UserMessage
 
 T = TypeVar("T")
@@ -227,9 +227,8 @@ class SnapshotWriter:
 class SnapshotReader:
     """A snapshot and its deltas, folded into one.
 
-    Empty parts, which say that nothing changed, may be left out or not. Of parts with a checksum
-    only what is asked for is made; what others hold is validated at once. Raises ValueError where a
-    part is missing, damaged, or not what `SnapshotWriter` wrote.
+    Empty parts, which say that nothing changed, may be left out or not. Only what is asked for is
+    made. Raises ValueError where a part is missing, damaged, or not what `SnapshotWriter` wrote.
     """
 
     def __init__(self, parts: Sequence[bytes], types: MessageFactory) -> None:
@@ -248,7 +247,6 @@ class SnapshotReader:
         self.parts = 0
         self.lists: dict[str, _List] = {}
         self._values: dict[str, bytes] = {}
-        self._checked = True
         self._foreign: list[int] = []
         """The messages of users' own types, whose shape nobody here vouches for."""
 
@@ -261,9 +259,6 @@ class SnapshotReader:
                 f"found number {part.number}."
             )
         self.parts += 1
-        self._checked &= part.checked
-        if part.rows:
-            self.pool.add(self._types.create_all(part.rows))
         for block in part.blocks:
             start = len(self.pool)
             self.pool.add_block(block)
@@ -297,27 +292,11 @@ class SnapshotReader:
 
     def items_later(self, path: str) -> Collection[Item]:
         """The messages and events under this path, made when somebody looks at them."""
-        return Saved(self._list(path), self.pool.items) if self._checked else self.items(path)
+        return Saved(self._list(path), self.pool.items)
 
     def llm_messages_later(self, path: str) -> Collection[LLMMessage]:
         """The model messages under this path, made when somebody looks at them."""
-        saved = self._list(path)
-        if not self._checked:
-            self._validate(saved.entries())
-        return Saved(saved, self.pool.llm_messages)
-
-    def _validate(self, context: Sequence[Any]) -> None:
-        heard = [entry for entry in context if type(entry) is int and entry >= 0]
-        said = [-1 - entry for entry in context if type(entry) is int and entry < 0]
-        for numbers, base in ((heard, BaseChatMessage), (said, TextMessage)):
-            for kind in set(map(type, self.pool.items(numbers))):
-                if not issubclass(kind, base):
-                    raise ValueError(
-                        f"Broken state: {base.__name__} was expected, found {kind.__name__}."
-                    )
-        for entry in context:
-            if type(entry) is not int:
-                load_llm_message(entry)
+        return Saved(self._list(path), self.pool.llm_messages)
 
     def _list(self, path: str) -> _List:
         return self.lists.get(path) or _List()
