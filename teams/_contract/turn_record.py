@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from teams._base.ids import new_id
 from teams._base.tool_call import FunctionCall, PendingInput
-from teams._messages.base import BaseAgentEvent, BaseChatMessage
+from teams._messages.base import BaseAgentEvent, BaseChatMessage, as_chat_message
 from teams._messages.factory import MessageFactory
 from teams.models._types import FunctionExecutionResult
 
@@ -105,11 +105,6 @@ class TurnRecord:
     @classmethod
     def load(cls, data: Mapping[str, Any], decode: Callable[[Any], Item]) -> TurnRecord:
         """The inverse of `dump`. Raises KeyError, TypeError or ValueError for anything else."""
-        final = None if data["final"] is None else decode(data["final"])
-        if final is not None and not isinstance(final, BaseChatMessage):
-            raise ValueError(
-                f"A turn's answer must be a chat message, found {type(final).__name__}."
-            )
         return cls(
             message_id=data["message_id"],
             phase=data["phase"],
@@ -125,5 +120,5 @@ class TurnRecord:
                 key: FunctionExecutionResult.model_validate(value)
                 for key, value in data["results"].items()
             },
-            final=final,
+            final=None if data["final"] is None else as_chat_message(decode(data["final"])),
         )

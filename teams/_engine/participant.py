@@ -16,17 +16,20 @@ from teams._contract.agent import ChatAgent, Response
 from teams._contract.state import ChatAgentContainerState
 from teams._contract.team import TaskResult, Team
 from teams._contract.turn_record import MESSAGE_TYPES, Item, Suspension
-from teams._messages.base import BaseChatMessage
+from teams._messages.base import BaseChatMessage, as_chat_message
 from teams._messages.batch import dump_items
 from teams._messages.events import ModelClientStreamingChunkEvent
 from teams._messages.factory import MessageFactory
 from teams._run.nesting import ResumableTeam, under
+from teams._snapshot.description import MemberField
 from teams.agents._base import BaseChatAgent
 
 if TYPE_CHECKING:
     from teams._snapshot.snapshot import SnapshotReader, SnapshotWriter
 
 T = TypeVar("T")
+
+_MEMBER = MemberField("member", key="agent_state")
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,12 +239,9 @@ class Participant:
 
     async def save_state(self) -> dict[str, Any]:
         """The documented state, with what an unfinished turn adds to it."""
-        state = dict(
-            ChatAgentContainerState.model_construct(
-                agent_state=await self.member.save_state(),
-                message_buffer=dump_items(self.inbox),
-            )
-        )
+        state = ChatAgentContainerState().model_dump()
+        await _MEMBER.save(self, state)
+        state["message_buffer"] = dump_items(self.inbox)
         if self._inner is not None:
             state["inner"] = dump_items(self._inner)
         if self._question:
@@ -255,14 +255,14 @@ class Participant:
         loaded = ChatAgentContainerState.model_validate(state)
         known = MESSAGE_TYPES.set(factory)
         try:
-            await self.member.load_state(loaded.agent_state)
+            await _MEMBER.load(self, {"agent_state": loaded.agent_state}, factory)
         finally:
             MESSAGE_TYPES.reset(known)
-        self.inbox.replace(_chat_message(factory, data) for data in loaded.message_buffer)
+        self.inbox.replace(map(as_chat_message, factory.create_all(loaded.message_buffer)))
         self._question = str(state.get("question", ""))
-        self._held = tuple(_chat_message(factory, data) for data in state.get("held", ()))
+        self._held = tuple(map(as_chat_message, factory.create_all(state.get("held", ()))))
         inner = state.get("inner")
-        self._inner = None if inner is None else History(factory.create(data) for data in inner)
+        self._inner = None if inner is None else History(factory.create_all(inner))
 
     async def write_state(self, path: str, writer: SnapshotWriter) -> None:
         """Write the place and its member in the compact format."""
@@ -275,10 +275,7 @@ class Participant:
             "held": [writer.item(message) for message in self._held],
         }
         writer.value(path + "place", place)
-        if (member := self._agent or self._team) is not None:
-            await member.write_state(path, writer)
-        else:
-            writer.value(path + "state", await self.member.save_state())
+        await _MEMBER.write(self, path, writer)
 
     async def read_state(self, path: str, reader: SnapshotReader) -> None:
         """Take over what `write_state` wrote."""
@@ -290,10 +287,7 @@ class Participant:
         self._held = tuple(map(reader.chat_message, place["held"]))
         inner = reader.items(path + "inner")
         self._inner = History(inner) if place["speaking"] else None
-        if (member := self._agent or self._team) is not None:
-            await member.read_state(path, reader)
-        else:
-            await self.member.load_state(reader.value(path + "state", {}))
+        await _MEMBER.read(self, path, reader)
 
 
 def check_agents(participants: Sequence[object], team: str) -> None:
@@ -302,10 +296,3 @@ def check_agents(participants: Sequence[object], team: str) -> None:
         if not isinstance(participant, ChatAgent):
             kind = type(participant).__name__
             raise TypeError(f"The participants of a {team} must be agents, found {kind}.")
-
-
-def _chat_message(factory: MessageFactory, data: Mapping[str, Any]) -> BaseChatMessage:
-    message = factory.create(data)
-    if not isinstance(message, BaseChatMessage):
-        raise ValueError(f"A message buffer holds chat messages, found {type(message).__name__}.")
-    return message

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -67,7 +67,9 @@ class StatefulTeam(Team, ABC, ComponentBase[BaseModel]):
         self._termination_condition = termination_condition
         self._max_turns = max_turns
         self._emit_team_events = emit_team_events
-        self._message_factory = _factory(participants, custom_message_types or ())
+        self._message_factory = MessageFactory.of(
+            (*(custom_message_types or ()), *_produced_types(participants))
+        )
         self._known_types: set[type] = set()
         self._thread = Thread()
         self._judged = 0
@@ -266,25 +268,16 @@ def _malformed_is_value_error(team: str) -> Generator[None]:
         raise ValueError(f"The saved state of team {team!r} is malformed: {error!r}") from error
 
 
-def _factory(
+def _produced_types(
     participants: Sequence[ChatAgent | Team],
-    custom: Sequence[type[BaseAgentEvent | BaseChatMessage]],
-) -> MessageFactory:
-    """Knows every type the participants can produce."""
-    factory = MessageFactory()
-    types: list[type[BaseAgentEvent | BaseChatMessage]] = list(custom)
+) -> Iterator[type[BaseAgentEvent | BaseChatMessage]]:
+    """Types beside the built-in ones that participants can produce."""
     for participant in participants:
         if isinstance(participant, StatefulTeam):
-            types += participant.message_types()
+            yield from participant.message_types()
         elif isinstance(participant, ChatAgent):
-            types += [
-                kind
-                for kind in participant.produced_message_types
-                if issubclass(kind, StructuredMessage)
-            ]
+            for kind in participant.produced_message_types:
+                if issubclass(kind, StructuredMessage):
+                    yield kind
             if isinstance(participant, BaseChatAgent):
-                types += participant.inner_message_types
-    for kind in types:
-        if not factory.is_registered(kind):
-            factory.register(kind)
-    return factory
+                yield from participant.inner_message_types

@@ -102,6 +102,13 @@ class BaseChatMessage(BaseMessage, ABC):
         object.__setattr__(self, "_model_message", None)
 
 
+def as_chat_message(message: BaseMessage) -> BaseChatMessage:
+    """The message, if it is one that agents send. Raises ValueError for an event."""
+    if not isinstance(message, BaseChatMessage):
+        raise ValueError(f"A chat message was expected, found {type(message).__name__}.")
+    return message
+
+
 class BaseTextChatMessage(BaseChatMessage, ABC):
     """A chat message whose content is text."""
 

@@ -10,7 +10,6 @@ from datetime import datetime
 from operator import itemgetter
 from typing import Any
 
-from teams._base.gc_pause import collector_paused
 from teams._messages.base import BaseAgentEvent, BaseChatMessage
 from teams._messages.chat import TextMessage, dump_texts, texts_of
 from teams.models._types import RequestUsage
@@ -22,10 +21,9 @@ _FIELDS = itemgetter("id", "source", "models_usage", "metadata", "created_at", "
 
 
 def dump_items(items: Sequence[Item]) -> list[Row]:
-    """The dumped form of each message, as `dump` writes it."""
-    with collector_paused():
-        texts = iter(dump_texts([item for item in items if type(item) is TextMessage]))
-        return [next(texts) if type(item) is TextMessage else item.dump() for item in items]
+    """What `dump` gives for each of them."""
+    texts = iter(dump_texts([item for item in items if type(item) is TextMessage]))
+    return [next(texts) if type(item) is TextMessage else item.dump() for item in items]
 
 
 def load_items(rows: Sequence[Any], create: Callable[[Row], Item]) -> list[Item]:
@@ -33,12 +31,11 @@ def load_items(rows: Sequence[Any], create: Callable[[Row], Item]) -> list[Item]
 
     Raises ValueError where the data does not fit.
     """
-    with collector_paused():
-        try:
-            made = iter(_load_texts([row for row in rows if row["type"] == "TextMessage"]))
-        except (AttributeError, KeyError, TypeError, ValueError):  # for pydantic to judge
-            return [create(row) for row in rows]
-        return [next(made) if row["type"] == "TextMessage" else create(row) for row in rows]
+    try:
+        made = iter(_load_texts([row for row in rows if row["type"] == "TextMessage"]))
+    except (AttributeError, KeyError, TypeError, ValueError):  # for pydantic to judge
+        return [create(row) for row in rows]
+    return [next(made) if row["type"] == "TextMessage" else create(row) for row in rows]
 
 
 def _load_texts(rows: Sequence[Row]) -> list[TextMessage]:

@@ -1,6 +1,6 @@
 """Make messages from JSON: known types, and types from a JSON schema."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 from pydantic import BaseModel
@@ -63,6 +63,15 @@ class MessageFactory:
 
     def __init__(self) -> None:
         self._types: Mapping[str, MessageType] = _BUILT_IN_TYPES  # shared until a type is added
+
+    @classmethod
+    def of(cls, message_types: Iterable[MessageType]) -> Self:
+        """A factory that knows these types, too; each may come several times."""
+        factory = cls()
+        for message_type in message_types:
+            if not factory.is_registered(message_type):
+                factory.register(message_type)
+        return factory
 
     def is_registered(self, message_type: MessageType) -> bool:
         """True if messages of this type can be created."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable, Sequence
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
+from typing import Protocol, TypeVar, runtime_checkable
 
 from teams._base.cancellation import CancellationToken
 from teams._base.log_events import is_heard
@@ -12,16 +12,14 @@ from teams._base.tool_call import AGENT_PATH
 from teams._contract.team import TaskResult
 from teams._contract.turn_record import Item
 from teams._messages.base import BaseAgentEvent, BaseChatMessage
+from teams._snapshot.description import SnapshotMember
 from teams._tools.base import Tool
-
-if TYPE_CHECKING:
-    from teams._snapshot.snapshot import SnapshotReader, SnapshotWriter
 
 T = TypeVar("T")
 
 
 @runtime_checkable
-class ResumableTeam(Protocol):
+class ResumableTeam(SnapshotMember, Protocol):
     """A team whose run can stand still and go on inside of another run."""
 
     @property
@@ -52,17 +50,9 @@ class ResumableTeam(Protocol):
         """Give up the unfinished run after a cancellation."""
         ...
 
-    async def write_state(self, path: str, writer: SnapshotWriter) -> None:
-        """Write the team's state in the compact format."""
-        ...
-
-    async def read_state(self, path: str, reader: SnapshotReader) -> None:
-        """Take over what `write_state` wrote."""
-        ...
-
 
 @runtime_checkable
-class ResumableTool(Tool, Protocol):
+class ResumableTool(Tool, SnapshotMember, Protocol):
     """A tool whose calls are runs that can stand still and go on.
 
     It knows a call by the key of its `ToolCall`.
@@ -78,14 +68,6 @@ class ResumableTool(Tool, Protocol):
 
     async def reset(self) -> None:
         """Forget what it was told in earlier calls."""
-        ...
-
-    async def write_state(self, path: str, writer: SnapshotWriter) -> None:
-        """Write what it remembers, unfinished calls included, in the compact format."""
-        ...
-
-    async def read_state(self, path: str, reader: SnapshotReader) -> None:
-        """Take over what `write_state` wrote."""
         ...
 
 

@@ -9,9 +9,8 @@ from itertools import repeat
 from typing import Any
 
 from teams._base.construct import set_slot
-from teams._base.gc_pause import collector_paused
 from teams._contract.turn_record import Item
-from teams._messages.base import BaseChatMessage
+from teams._messages.base import BaseChatMessage, as_chat_message
 from teams._messages.chat import TextMessage
 from teams._snapshot.block import BLOCK, Rows, write_blocks
 from teams._snapshot.part import Block
@@ -79,8 +78,7 @@ class Pool:
             raise IndexError(min(numbers))
         items = self._items
         if unmade := [number for number in numbers if items[number] is None]:
-            with collector_paused():
-                self._make(list(dict.fromkeys(unmade)))
+            self._make(list(dict.fromkeys(unmade)))
         return [item for number in numbers if (item := items[number]) is not None]
 
     def item(self, number: Any) -> Item:
@@ -102,22 +100,21 @@ class Pool:
         """What a model is sent, from the entries of a context: the number of a chat message; -1
         less the number of a text that the agent's own model said; the data of anything else.
         """
-        with collector_paused():
-            rows = self._open(range(len(self._blocks)))
-            numbers = [entry for entry in entries if type(entry) is int]
-            heard = self._hear(rows, [number for number in numbers if number >= 0])
-            own = [-1 - number for number in numbers if number < 0]
-            answers = iter(rows.answers([number for number in own if number in rows.with_text]))
-            return [
-                load_llm_message(entry)
-                if type(entry) is not int
-                else heard[entry] or self.chat_message(entry).to_model_message()
-                if entry >= 0
-                else next(answers)
-                if -1 - entry in rows.with_text
-                else self.answer(-1 - entry)
-                for entry in entries
-            ]
+        rows = self._open(range(len(self._blocks)))
+        numbers = [entry for entry in entries if type(entry) is int]
+        heard = self._hear(rows, [number for number in numbers if number >= 0])
+        own = [-1 - number for number in numbers if number < 0]
+        answers = iter(rows.answers([number for number in own if number in rows.with_text]))
+        return [
+            load_llm_message(entry)
+            if type(entry) is not int
+            else heard[entry] or self.chat_message(entry).to_model_message()
+            if entry >= 0
+            else next(answers)
+            if -1 - entry in rows.with_text
+            else self.answer(-1 - entry)
+            for entry in entries
+        ]
 
     def _hear(self, rows: Rows, numbers: Iterable[int]) -> Sequence[UserMessage | None]:
         """What models are told, by number: one object for all contexts, and for the text if it is
@@ -173,10 +170,3 @@ class Pool:
     def _put(self, number: int, item: Item) -> None:
         self._items[number] = item
         self._numbers[item.id] = number
-
-
-def as_chat_message(item: Item) -> BaseChatMessage:
-    """The message, if it is one that agents send. Raises ValueError for an event."""
-    if type(item) is not TextMessage and not isinstance(item, BaseChatMessage):
-        raise ValueError(f"Broken state: a chat message was expected, found {type(item).__name__}.")
-    return item

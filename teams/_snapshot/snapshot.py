@@ -12,13 +12,12 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
-from teams._base.gc_pause import collector_paused
 from teams._contract.turn_record import Item
-from teams._messages.base import BaseChatMessage
+from teams._messages.base import BaseChatMessage, as_chat_message
 from teams._messages.chat import TextMessage
 from teams._messages.factory import MessageFactory
 from teams._snapshot.part import Gain, Part, from_bytes, read_part, to_bytes, write_part
-from teams._snapshot.pool import Pool, as_chat_message
+from teams._snapshot.pool import Pool
 from teams.models._json import dump_llm_message
 from teams.models._types import AssistantMessage, LLMMessage, UserMessage
 
@@ -234,10 +233,9 @@ class SnapshotReader:
     def __init__(self, parts: Sequence[bytes], types: MessageFactory) -> None:
         self._types = types
         self._begin()
-        with collector_paused():
-            for position, data in enumerate(parts):
-                if data:
-                    self._fold(read_part(position, data))
+        for position, data in enumerate(parts):
+            if data:
+                self._fold(read_part(position, data))
         if not self.parts:
             raise ValueError("There is no snapshot to load.")
         self.pool.items(self._foreign)

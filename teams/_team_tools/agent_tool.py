@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 from pydantic import BaseModel
 from typing_extensions import override
@@ -18,9 +18,6 @@ from teams._messages.base import BaseAgentEvent, BaseChatMessage
 from teams._messages.chat import StructuredMessage
 from teams._team_tools.task_runner import RunnerCall, TaskRunnerTool
 from teams.agents._base import BaseChatAgent
-
-if TYPE_CHECKING:
-    from teams._snapshot.snapshot import SnapshotReader, SnapshotWriter
 
 
 class AgentToolConfig(BaseModel, defer_build=True):
@@ -99,19 +96,3 @@ class AgentTool(TaskRunnerTool, Component[AgentToolConfig]):
     @override
     async def reset_runner(self) -> None:
         await self._agent.on_reset(CancellationToken())
-
-    @override
-    async def save_runner(self) -> Mapping[str, Any]:
-        return await self._agent.save_state()
-
-    @override
-    async def load_runner(self, state: Mapping[str, Any]) -> None:
-        await self._agent.load_state(state)
-
-    @override
-    async def write_runner(self, path: str, writer: SnapshotWriter) -> None:
-        await self._agent.write_state(path, writer)
-
-    @override
-    async def read_runner(self, path: str, reader: SnapshotReader) -> None:
-        await self._agent.read_state(path, reader)

@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, cast
 from weakref import WeakKeyDictionary
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
@@ -19,7 +19,7 @@ from typing_extensions import override
 
 from teams._base.cancellation import CancellationToken
 from teams._base.tool_call import CURRENT_CALL, InputRequired, PendingInput, ToolCall
-from teams._contract.team import TaskResult, TeamError
+from teams._contract.team import TaskResult, Team, TeamError
 from teams._contract.turn_record import Item
 from teams._messages.base import BaseAgentEvent, BaseChatMessage
 from teams._messages.chat import TextMessage
@@ -27,7 +27,9 @@ from teams._messages.events import ModelClientStreamingChunkEvent
 from teams._messages.factory import MessageFactory
 from teams._run.nesting import under
 from teams._run.run_stream import RunStream
+from teams._snapshot.description import MemberField, RecordField, StateField
 from teams._tools.base import BaseStreamTool, ToolTraits
+from teams.agents._base import BaseChatAgent
 
 if TYPE_CHECKING:
     from teams._snapshot.snapshot import SnapshotReader, SnapshotWriter
@@ -142,6 +144,17 @@ class _RunnerCalls:
             if call.agent == agent and _batch(other) != batch and other != self._running
         ]
 
+    def dump(self, encode: Callable[[Item], Any]) -> dict[str, Any]:
+        """The calls as JSON data."""
+        return {key: call.dump(encode) for key, call in self.calls.items()}
+
+    @classmethod
+    def load(cls, data: Mapping[str, Any], decode: Callable[[Any], Item]) -> _RunnerCalls:
+        """The inverse of `dump`."""
+        runs = cls()
+        runs.calls = {key: RunnerCall.load(call, decode) for key, call in data.items()}
+        return runs
+
     def _other_unfinished(self, key: str) -> RunnerCall | None:
         others = (call for other, call in self.calls.items() if other != key and not call.done)
         return next(others, None)
@@ -164,10 +177,15 @@ class TaskRunnerTool(
     traits = ToolTraits(idempotent=True, serial=True)
 
     def __init__(
-        self, runner: object, name: str, description: str, return_value_as_last_message: bool
+        self,
+        runner: BaseChatAgent | Team,
+        name: str,
+        description: str,
+        return_value_as_last_message: bool,
     ) -> None:
         super().__init__(TaskRunnerToolArgs, TaskResult, name, description, strict=True)
         self._return_value_as_last_message = return_value_as_last_message
+        self._runner = runner
         self._runs = _runs.setdefault(runner, _RunnerCalls())
 
     # What a kind of runner adds.
@@ -197,22 +215,6 @@ class TaskRunnerTool(
     @abstractmethod
     async def reset_runner(self) -> None:
         """Bring the runner back to the beginning."""
-
-    @abstractmethod
-    async def save_runner(self) -> Mapping[str, Any]:
-        """The runner's state."""
-
-    @abstractmethod
-    async def load_runner(self, state: Mapping[str, Any]) -> None:
-        """Take over the runner's state."""
-
-    @abstractmethod
-    async def write_runner(self, path: str, writer: SnapshotWriter) -> None:
-        """The runner's state in the compact format."""
-
-    @abstractmethod
-    async def read_runner(self, path: str, reader: SnapshotReader) -> None:
-        """Take over what `write_runner` wrote."""
 
     # Calls.
 
@@ -336,40 +338,40 @@ class TaskRunnerTool(
 
     # State.
 
+    def _restore_turn(self, runs: _RunnerCalls | None) -> None:
+        self._runs.calls = {} if runs is None else runs.calls
+
+    _state_fields: ClassVar[tuple[StateField, ...]] = (
+        MemberField("_runner", key="runner", prefix="runner/"),
+        RecordField("calls", "_runs", load=_RunnerCalls.load, put=_restore_turn),
+    )
+
     @override
     async def save_state_json(self) -> Mapping[str, Any]:
         """The runner's state and the calls that are not over."""
-        return {
-            "runner": await self.save_runner(),
-            "calls": self._dump_calls(lambda item: item.dump()),
-        }
+        state: dict[str, Any] = {}
+        for each in self._state_fields:
+            await each.save(self, state)
+        return state
 
     @override
     async def load_state_json(self, state: Mapping[str, Any]) -> None:
         if not state:  # AutoGen saves nothing of such a tool
             return
-        await self.load_runner(state["runner"])
-        factory = MessageFactory()
-        for kind in self.message_types():
-            if not factory.is_registered(kind):
-                factory.register(kind)
-        self._load_calls(state["calls"], factory.create)
+        both = {key: state[key] for key in ("runner", "calls")}
+        types = MessageFactory.of(self.message_types())
+        for each in self._state_fields:
+            await each.load(self, both, types)
 
     async def write_state(self, path: str, writer: SnapshotWriter) -> None:
-        """The state in the compact format."""
-        await self.write_runner(path + "runner/", writer)
-        writer.value(path + "calls", self._dump_calls(writer.item))
+        """Write the state in the compact format."""
+        for each in self._state_fields:
+            await each.write(self, path, writer)
 
     async def read_state(self, path: str, reader: SnapshotReader) -> None:
         """Take over what `write_state` wrote."""
-        await self.read_runner(path + "runner/", reader)
-        self._load_calls(reader.value(path + "calls", {}), reader.item)
-
-    def _dump_calls(self, encode: Callable[[Item], Any]) -> dict[str, Any]:
-        return {key: call.dump(encode) for key, call in self._runs.calls.items()}
-
-    def _load_calls(self, calls: Mapping[str, Any], decode: Callable[[Any], Item]) -> None:
-        self._runs.calls = {key: RunnerCall.load(call, decode) for key, call in calls.items()}
+        for each in self._state_fields:
+            await each.read(self, path, reader)
 
 
 def _batch(key: str) -> str:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 from pydantic import BaseModel
 from typing_extensions import override
@@ -16,9 +16,6 @@ from teams._contract.team import TaskResult, Team
 from teams._engine.group_chat import BaseGroupChat
 from teams._messages.base import BaseAgentEvent, BaseChatMessage
 from teams._team_tools.task_runner import RunnerCall, TaskRunnerTool
-
-if TYPE_CHECKING:
-    from teams._snapshot.snapshot import SnapshotReader, SnapshotWriter
 
 
 class TeamToolConfig(BaseModel, defer_build=True):
@@ -89,19 +86,3 @@ class TeamTool(TaskRunnerTool, Component[TeamToolConfig]):
     @override
     async def reset_runner(self) -> None:
         await self._team.reset()
-
-    @override
-    async def save_runner(self) -> Mapping[str, Any]:
-        return await self._team.save_state()
-
-    @override
-    async def load_runner(self, state: Mapping[str, Any]) -> None:
-        await self._team.load_state(state)
-
-    @override
-    async def write_runner(self, path: str, writer: SnapshotWriter) -> None:
-        await self._team.write_state(path, writer)
-
-    @override
-    async def read_runner(self, path: str, reader: SnapshotReader) -> None:
-        await self._team.read_state(path, reader)

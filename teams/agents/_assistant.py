@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 from pydantic import BaseModel
 
@@ -15,7 +15,7 @@ from teams._base.tool_call import AGENT_PATH
 from teams._components.component import Component
 from teams._contract.agent import Response
 from teams._contract.state import AssistantAgentState
-from teams._contract.turn_record import MESSAGE_TYPES, Item, Suspension, TurnRecord
+from teams._contract.turn_record import Item, Suspension, TurnRecord
 from teams._messages.base import BaseAgentEvent, BaseChatMessage
 from teams._messages.chat import HandoffMessage, ToolCallSummaryMessage
 from teams._messages.events import (
@@ -26,10 +26,8 @@ from teams._messages.events import (
     ToolCallRequestEvent,
     stream_chunk,
 )
-from teams._messages.factory import MessageFactory
 from teams._run.nesting import asked_by, stream_asked_by
-from teams._snapshot.context import read_context, write_context
-from teams._snapshot.reused_list import HandedList
+from teams._snapshot.description import ContextField, MemberField, RecordField
 from teams._tools.base import BaseTool
 from teams._tools.workbench import Workbench
 from teams.agents._assistant_answers import AnswerFormats, SummaryFormatter, handoff_message
@@ -37,6 +35,7 @@ from teams.agents._assistant_config import AssistantAgentConfig, constructor_arg
 from teams.agents._assistant_tools import AgentTools, ToolFunction
 from teams.agents._base import BaseChatAgent
 from teams.agents._handoff import Handoff
+from teams.agents._request_list import RequestList
 from teams.agents._tool_batch import ToolBatch
 from teams.memory._base import Memory
 from teams.model_context._contexts import ChatCompletionContext, UnboundedChatCompletionContext
@@ -51,9 +50,6 @@ from teams.models._conversation import (
     remove_images,
 )
 from teams.models._types import CreateResult, FunctionExecutionResultMessage, LLMMessage
-
-if TYPE_CHECKING:
-    from teams._snapshot.snapshot import SnapshotReader, SnapshotWriter
 
 Output = BaseAgentEvent | BaseChatMessage | Response | Suspension
 
@@ -152,11 +148,10 @@ class AssistantAgent(BaseChatAgent, Component[AssistantAgentConfig]):
             tool_call_summary_formatter,
         )
         self._output = self._formats.output
-        self._message_factory: MessageFactory | None = None
         self._turn: TurnRecord | None = None
         self._taken: Mapping[str, None] = {}
         self._images = ImageWatch()
-        self._handed = HandedList()
+        self._requests = RequestList()
 
     @property
     def produced_message_types(self) -> Sequence[type[BaseChatMessage]]:
@@ -298,7 +293,7 @@ class AssistantAgent(BaseChatAgent, Component[AssistantAgentConfig]):
         # The usual context sends all it has: no second copy of a long history per call.
         whole = type(context) is UnboundedChatCompletionContext
         messages: list[LLMMessage] = (
-            self._handed.of(self._system_messages, context.history)
+            self._requests.make(self._system_messages, context.history)
             if whole
             else [*self._system_messages, *await context.get_messages()]
         )
@@ -376,7 +371,7 @@ class AssistantAgent(BaseChatAgent, Component[AssistantAgentConfig]):
         await self._tools.states.reset()
 
     def release_run(self) -> None:
-        self._handed.let_go()
+        self._requests.release()
 
     async def close(self) -> None:
         """Stop the workbenches. The model client may be shared and stays open."""
@@ -409,57 +404,23 @@ class AssistantAgent(BaseChatAgent, Component[AssistantAgentConfig]):
             ]
         await self._model_context.add_message(FunctionExecutionResultMessage(content=results))
 
-    async def save_state(self) -> Mapping[str, Any]:
-        """The model context, and an unfinished turn's record under the key `turn`."""
-        context = await self._model_context.save_state()
-        state = dict(AssistantAgentState.model_construct(llm_context=context))
-        if self._turn is not None:
-            state["turn"] = self._turn.dump(lambda item: item.dump())
-        if tools := await self._tools.states.save_state():
-            state["tools"] = tools
-        return state
-
     async def load_state(self, state: Mapping[str, Any]) -> None:
-        """Load a state of ours or AutoGen's; ValueError for anything else."""
-        loaded = AssistantAgentState.model_validate(state)
-        await self._model_context.load_state(loaded.llm_context)
-        await self._tools.states.load_state(state.get("tools", {}))
-        turn = state.get("turn")
-        types = MESSAGE_TYPES.get() or self._factory()
-        self._restore_turn(None if turn is None else TurnRecord.load(turn, types.create))
-        if turn is None and (closed := close_calls(self._model_context.history)) is not None:
+        """Take over a state of ours or of AutoGen's. Raises ValueError if it is something else."""
+        await super().load_state(state)
+        if self._turn is None and (closed := close_calls(self._model_context.history)) is not None:
             self._model_context.history.replace(closed)
 
     def _restore_turn(self, turn: TurnRecord | None) -> None:
         self._turn = turn
         self._taken = {} if turn is None else turn.taken
 
-    async def write_state(self, path: str, writer: SnapshotWriter) -> None:
-        if type(self).save_state is not AssistantAgent.save_state:  # it saves more than we know of
-            await super().write_state(path, writer)
-            return
-        await write_context(self._model_context, path + "context", writer)
-        await self._tools.states.write_state(path + "tools/", writer)
-        writer.value(path + "turn", None if self._turn is None else self._turn.dump(writer.item))
-
-    async def read_state(self, path: str, reader: SnapshotReader) -> None:
-        if type(self).save_state is not AssistantAgent.save_state:
-            await super().read_state(path, reader)
-            return
-        await read_context(self._model_context, path + "context", reader)
-        await self._tools.states.read_state(path + "tools/", reader)
-        turn = reader.value(path + "turn")
-        self._restore_turn(None if turn is None else TurnRecord.load(turn, reader.item))
-
-    def _factory(self) -> MessageFactory:
-        if self._message_factory is None:
-            self._message_factory = MessageFactory()
-            if self._output is not None:
-                self._message_factory.register(self._output.StructuredMessage)
-            for kind in self.inner_message_types:
-                if not self._message_factory.is_registered(kind):
-                    self._message_factory.register(kind)
-        return self._message_factory
+    _state_type = AssistantAgentState
+    _state_fields = (
+        ContextField(),
+        MemberField("_tools.states", key="tools", prefix="tools/", optional=True),
+        RecordField("turn", "_turn", load=TurnRecord.load, put=_restore_turn),
+    )
+    """Tools and turn are additive: AutoGen saves the model context alone."""
 
     def _to_config(self) -> AssistantAgentConfig:
         return AssistantAgentConfig(

@@ -17,10 +17,13 @@ from teams._components.component import ComponentBase, ComponentType
 from teams._contract.agent import ChatAgent, Response
 from teams._contract.state import BaseState
 from teams._contract.team import Task, TaskResult, task_messages
-from teams._contract.turn_record import Suspension
+from teams._contract.turn_record import MESSAGE_TYPES, Suspension
 from teams._messages.base import BaseAgentEvent, BaseChatMessage
+from teams._messages.chat import StructuredMessage
 from teams._messages.events import ModelClientStreamingChunkEvent
+from teams._messages.factory import MessageFactory
 from teams._run.run_stream import RunStream
+from teams._snapshot.description import StateField
 
 if TYPE_CHECKING:
     from teams._snapshot.snapshot import SnapshotReader, SnapshotWriter
@@ -205,12 +208,19 @@ class BaseChatAgent(ChatAgent, ABC, ComponentBase[BaseModel]):
         """
 
     async def save_state(self) -> Mapping[str, Any]:
-        """The agent's state as JSON data; without state, only its type."""
-        return BaseState().model_dump()
+        """The agent's state as JSON data; a stateless agent has none to speak of."""
+        state = self._state_type().model_dump()
+        for field in self._state_fields:
+            await field.save(self, state)
+        return state
 
     async def load_state(self, state: Mapping[str, Any]) -> None:
-        """Take over a state that `save_state` returned."""
-        BaseState.model_validate(state)
+        """Take over a state of ours or of AutoGen's. Raises ValueError if it is something else."""
+        loaded = dict(self._state_type.model_validate(state))
+        if self._state_fields:
+            types = MESSAGE_TYPES.get() or self._message_types()
+            for field in self._state_fields:
+                await field.load(self, loaded, types)
 
     async def close(self) -> None:
         """Release what the agent holds. Does nothing by default."""
@@ -240,15 +250,35 @@ class BaseChatAgent(ChatAgent, ABC, ComponentBase[BaseModel]):
         Memory must be valid afterwards.
         """
 
-    async def write_state(self, path: str, writer: SnapshotWriter) -> None:
-        """Write the agent's state in the compact format.
+    _state_type: ClassVar[type[BaseState]] = BaseState
 
-        A subclass may write less than all.
-        """
-        writer.value(path + "state", await self.save_state())
+    _state_fields: ClassVar[tuple[StateField, ...]] = ()
+    """The description of the agent's state, for both formats."""
+
+    def _message_types(self) -> MessageFactory:
+        """Makes the messages in the state of an agent that no team loads."""
+        own = [kind for kind in self.produced_message_types if issubclass(kind, StructuredMessage)]
+        return MessageFactory.of((*own, *self.inner_message_types))
+
+    async def write_state(self, path: str, writer: SnapshotWriter) -> None:
+        """Write the agent's state in the compact format."""
+        if not self._is_described:
+            writer.value(path + "state", await self.save_state())
+            return
+        for field in self._state_fields:
+            await field.write(self, path, writer)
 
     async def read_state(self, path: str, reader: SnapshotReader) -> None:
         """Take over what `write_state` wrote."""
-        state = reader.value(path + "state")
+        state = None if self._is_described else reader.value(path + "state")
         if state is not None:
             await self.load_state(cast("Mapping[str, Any]", state))
+            return
+        for field in self._state_fields:
+            await field.read(self, path, reader)
+
+    @property
+    def _is_described(self) -> bool:
+        # A subclass that overrides save_state has more to remember than is described.
+        whole = type(self).save_state is BaseChatAgent.save_state
+        return whole and bool(self._state_fields)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, cast
+from typing import Annotated, ClassVar, cast
 
 from pydantic import BaseModel
 
@@ -14,7 +14,6 @@ from teams._base.ids import new_id
 from teams._base.tool_call import AGENT_PATH, InputRequired
 from teams._components.component import Component, ComponentModel
 from teams._contract.agent import Response
-from teams._contract.state import BaseState
 from teams._contract.turn_record import Suspension
 from teams._messages.base import BaseAgentEvent, BaseChatMessage
 from teams._messages.chat import HandoffMessage, TextMessage
@@ -25,11 +24,10 @@ from teams._messages.events import (
     ThoughtEvent,
     stream_chunk,
 )
-from teams._messages.factory import MessageFactory
 from teams._run.hooks import ApprovalFuncType
 from teams._run.merge import bounded
 from teams._run.nesting import asked_by, stream_asked_by
-from teams._snapshot.context import read_context, write_context
+from teams._snapshot.description import ContextField, RecordField
 from teams.agents._base import BaseChatAgent
 from teams.agents._code_run import (
     CodeRun,
@@ -52,9 +50,6 @@ from teams.models._types import (
     SystemMessage,
     UserMessage,
 )
-
-if TYPE_CHECKING:
-    from teams._snapshot.snapshot import SnapshotReader, SnapshotWriter
 
 INTERRUPTED = "The execution of the code was interrupted; whether it took effect is not known."
 
@@ -399,32 +394,14 @@ class CodeExecutorAgent(BaseChatAgent, Component[CodeExecutorAgentConfig]):
                 UserMessage(content=INTERRUPTED, source=self.name)
             )
 
-    async def save_state(self) -> Mapping[str, Any]:
-        """The model context and the record of an unfinished turn.
+    def _restore_turn(self, turn: CodeTurnRecord | None) -> None:
+        self._turn = turn
 
-        They are under the additive keys `llm_context` and `turn`.
-        """
-        state = {**BaseState().model_dump(), "llm_context": await self._model_context.save_state()}
-        if self._turn is not None:
-            state["turn"] = self._turn.dump(lambda item: item.dump())
-        return state
-
-    async def load_state(self, state: Mapping[str, Any]) -> None:
-        """Take over a state of ours, or AutoGen's, which holds nothing."""
-        BaseState.model_validate(state)
-        if (context := state.get("llm_context")) is not None:
-            await self._model_context.load_state(context)
-        turn = state.get("turn")
-        self._turn = None if turn is None else CodeTurnRecord.load(turn, MessageFactory().create)
-
-    async def write_state(self, path: str, writer: SnapshotWriter) -> None:
-        await write_context(self._model_context, path + "context", writer)
-        writer.value(path + "turn", None if self._turn is None else self._turn.dump(writer.item))
-
-    async def read_state(self, path: str, reader: SnapshotReader) -> None:
-        await read_context(self._model_context, path + "context", reader)
-        turn = reader.value(path + "turn")
-        self._turn = None if turn is None else CodeTurnRecord.load(turn, reader.item)
+    _state_fields = (
+        ContextField(),
+        RecordField("turn", "_turn", load=CodeTurnRecord.load, put=_restore_turn),
+    )
+    """Both are additive: AutoGen saves nothing of this agent."""
 
     def _to_config(self) -> CodeExecutorAgentConfig:
         if self._approval_func is not None:

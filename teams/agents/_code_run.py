@@ -19,7 +19,7 @@ from teams._base.threads import in_daemon_thread
 from teams._base.tool_call import AGENT_PATH, CURRENT_CALL, InputRequired, PendingInput, ToolCall
 from teams._base.tracing import trace_tool
 from teams._contract.turn_record import Item
-from teams._messages.base import BaseChatMessage
+from teams._messages.base import BaseChatMessage, as_chat_message
 from teams._run.hooks import (
     ApprovalFuncType,
     ApprovalRequest,
@@ -89,11 +89,6 @@ class CodeTurnRecord:
     @classmethod
     def load(cls, data: Mapping[str, Any], decode: Callable[[Any], Item]) -> CodeTurnRecord:
         """The inverse of `dump`. Raises KeyError, TypeError or ValueError for anything else."""
-        final = None if data["final"] is None else decode(data["final"])
-        if final is not None and not isinstance(final, BaseChatMessage):
-            raise ValueError(
-                f"A turn's answer must be a chat message, found {type(final).__name__}."
-            )
         return cls(
             message_id=data["message_id"],
             phase=data["phase"],
@@ -104,7 +99,7 @@ class CodeTurnRecord:
             key=data["key"],
             blocks=[CodeBlock(language=language, code=code) for language, code in data["blocks"]],
             approved=list(data["approved"]),
-            final=final,
+            final=None if data["final"] is None else as_chat_message(decode(data["final"])),
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, overload
+from typing import Annotated, ClassVar, Literal, overload
 
 from pydantic import BaseModel
 
@@ -14,10 +14,8 @@ from teams._contract.agent import ChatAgent, Response
 from teams._contract.turn_record import Suspension
 from teams._messages.base import BaseAgentEvent, BaseChatMessage
 from teams._run.nesting import under
+from teams._snapshot.description import MemberField
 from teams.agents._base import BaseChatAgent
-
-if TYPE_CHECKING:
-    from teams._snapshot.snapshot import SnapshotReader, SnapshotWriter
 
 
 class PerSourceFilter(BaseModel, defer_build=True):
@@ -154,24 +152,8 @@ class MessageFilterAgent(BaseChatAgent, Component[MessageFilterAgentConfig]):
         self._kept_back = {}
         await self._wrapped_agent.abandon_turn()
 
-    async def save_state(self) -> Mapping[str, Any]:
-        """The inner agent's state, under an additive key of the empty state."""
-        return {
-            **await super().save_state(),
-            "wrapped_agent_state": await self._wrapped_agent.save_state(),
-        }
-
-    async def load_state(self, state: Mapping[str, Any]) -> None:
-        """Load a state of ours; AutoGen's has nothing of the agent inside."""
-        await super().load_state(state)
-        if (wrapped := state.get("wrapped_agent_state")) is not None:
-            await self._wrapped_agent.load_state(wrapped)
-
-    async def write_state(self, path: str, writer: SnapshotWriter) -> None:
-        await self._wrapped_agent.write_state(path, writer)
-
-    async def read_state(self, path: str, reader: SnapshotReader) -> None:
-        await self._wrapped_agent.read_state(path, reader)
+    _state_fields = (MemberField("_wrapped_agent", key="wrapped_agent_state"),)
+    """An additive key of the documented state: AutoGen's says nothing of the agent inside."""
 
 
 class _FilteredMessages(Sequence[BaseChatMessage]):

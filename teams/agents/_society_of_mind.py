@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, cast
+from typing import Annotated, Any, ClassVar
 
 from pydantic import BaseModel
 
@@ -15,18 +15,14 @@ from teams._contract.agent import Response
 from teams._contract.state import SocietyOfMindAgentState
 from teams._contract.team import TaskResult, Team
 from teams._contract.turn_record import Item, Suspension
-from teams._messages.base import BaseAgentEvent, BaseChatMessage
+from teams._messages.base import BaseAgentEvent, BaseChatMessage, as_chat_message
 from teams._messages.chat import HandoffMessage, TextMessage
-from teams._messages.factory import MessageFactory
 from teams._run.nesting import ResumableTeam, asked_by, under
-from teams._snapshot.context import read_context, write_context
+from teams._snapshot.description import ContextField, MemberField, RecordField
 from teams.agents._base import BaseChatAgent
 from teams.model_context._contexts import ChatCompletionContext, UnboundedChatCompletionContext
 from teams.models._client import ChatCompletionClient
 from teams.models._types import AssistantMessage, LLMMessage, SystemMessage, UserMessage
-
-if TYPE_CHECKING:
-    from teams._snapshot.snapshot import SnapshotReader, SnapshotWriter
 
 DEFAULT_DESCRIPTION = "An agent that uses an inner team of agents to generate responses."
 DEFAULT_INSTRUCTION = (
@@ -74,7 +70,7 @@ class _SocietyTurn:
         self.task.extend(messages)
         self.taken.update(dict.fromkeys(message.id for message in messages))
 
-    def dump(self, encode: Callable[[BaseChatMessage], Any]) -> dict[str, Any]:
+    def dump(self, encode: Callable[[Item], Any]) -> dict[str, Any]:
         """The record as JSON data."""
         return {
             "task": [encode(message) for message in self.task],
@@ -84,14 +80,14 @@ class _SocietyTurn:
         }
 
     @classmethod
-    def load(cls, data: Mapping[str, Any], decode: Callable[[Any], Any]) -> _SocietyTurn:
+    def load(cls, data: Mapping[str, Any], decode: Callable[[Any], Item]) -> _SocietyTurn:
         """The inverse of `dump`."""
         turn = cls(
-            said=[decode(message) for message in data["said"]],
+            said=[as_chat_message(decode(message)) for message in data["said"]],
             begun=data["begun"],
             ended=data["ended"],
         )
-        turn.add_task([decode(message) for message in data["task"]])
+        turn.add_task([as_chat_message(decode(message)) for message in data["task"]])
         return turn
 
 
@@ -289,54 +285,14 @@ class SocietyOfMindAgent(BaseChatAgent, Component[SocietyOfMindAgentConfig]):
             await self._team.abandon_turn()
         await self._team.reset()
 
-    async def save_state(self) -> Mapping[str, Any]:
-        """The team's state.
-
-        Under additive keys the model context, and an unfinished turn.
-        """
-        state = dict(
-            SocietyOfMindAgentState.model_construct(inner_team_state=await self._team.save_state())
-        )
-        state["llm_context"] = await self._model_context.save_state()
-        if self._turn is not None:
-            state["turn"] = self._turn.dump(lambda message: message.dump())
-        return state
-
-    async def load_state(self, state: Mapping[str, Any]) -> None:
-        """Load a state of ours, or AutoGen's without a model context."""
-        loaded = SocietyOfMindAgentState.model_validate(state)
-        await self._team.load_state(loaded.inner_team_state)
-        if (context := state.get("llm_context")) is not None:
-            await self._model_context.load_state(context)
-        turn = state.get("turn")
-        self._restore_turn(
-            None if turn is None else _SocietyTurn.load(turn, self._factory().create)
-        )
-
-    async def write_state(self, path: str, writer: SnapshotWriter) -> None:
-        await write_context(self._model_context, path + "context", writer)
-        writer.value(path + "turn", self._turn and self._turn.dump(writer.item))
-        if isinstance(self._team, ResumableTeam):
-            await self._team.write_state(path + "team/", writer)
-        else:
-            writer.value(path + "team", await self._team.save_state())
-
-    async def read_state(self, path: str, reader: SnapshotReader) -> None:
-        await read_context(self._model_context, path + "context", reader)
-        if isinstance(self._team, ResumableTeam):
-            await self._team.read_state(path + "team/", reader)
-        else:
-            await self._team.load_state(cast("Mapping[str, Any]", reader.value(path + "team")))
-        turn = reader.value(path + "turn")
-        self._restore_turn(None if turn is None else _SocietyTurn.load(turn, reader.chat_message))
-
     def _restore_turn(self, turn: _SocietyTurn | None) -> None:
         self._turn = turn
         self._taken = {} if turn is None else turn.taken
 
-    def _factory(self) -> MessageFactory:
-        factory = MessageFactory()
-        for kind in self.inner_message_types:
-            if not factory.is_registered(kind):
-                factory.register(kind)
-        return factory
+    _state_type = SocietyOfMindAgentState
+    _state_fields = (
+        ContextField(),
+        RecordField("turn", "_turn", load=_SocietyTurn.load, put=_restore_turn),
+        MemberField("_team", key="inner_team_state", prefix="team/"),
+    )
+    """Context and turn are additive: AutoGen saves the team alone."""

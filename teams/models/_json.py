@@ -14,7 +14,6 @@ from typing import Any
 from pydantic import ConfigDict, TypeAdapter
 
 from teams._base.construct import Compact, set_slot
-from teams._base.gc_pause import collector_paused
 from teams.models._types import AssistantMessage, LLMMessage, UserMessage
 
 _LLM_MESSAGE: TypeAdapter[LLMMessage] = TypeAdapter(LLMMessage, config=ConfigDict(defer_build=True))
@@ -33,20 +32,19 @@ def dump_llm_message(message: LLMMessage) -> dict[str, Any]:
 def dump_llm_messages(messages: Sequence[LLMMessage]) -> list[dict[str, Any]]:
     """Each message as JSON data of its own."""
     # Reading `__dict__`, as pydantic does, would make a dict that the message keeps from then on.
-    with collector_paused():
-        return [
-            {"content": content, "source": message.source, "type": "UserMessage"}
-            if type(content := message.content) is str and type(message) is UserMessage
-            else {
-                "content": content,
-                "thought": message.thought,
-                "source": message.source,
-                "type": "AssistantMessage",
-            }
-            if type(content) is str and type(message) is AssistantMessage
-            else message.model_dump(mode="json")
-            for message in messages
-        ]
+    return [
+        {"content": content, "source": message.source, "type": "UserMessage"}
+        if type(content := message.content) is str and type(message) is UserMessage
+        else {
+            "content": content,
+            "thought": message.thought,
+            "source": message.source,
+            "type": "AssistantMessage",
+        }
+        if type(content) is str and type(message) is AssistantMessage
+        else message.model_dump(mode="json")
+        for message in messages
+    ]
 
 
 def load_llm_message(data: Any) -> LLMMessage:
@@ -56,11 +54,10 @@ def load_llm_message(data: Any) -> LLMMessage:
 
 def load_llm_messages(rows: Sequence[Any]) -> list[LLMMessage]:
     """The inverse of `dump_llm_messages`. Raises ValueError where the data does not fit."""
-    with collector_paused():
-        try:
-            return _texts_by_column(rows)
-        except (AttributeError, KeyError, TypeError):  # for pydantic to judge
-            return [load_llm_message(row) for row in rows]
+    try:
+        return _texts_by_column(rows)
+    except (AttributeError, KeyError, TypeError):  # for pydantic to judge
+        return [load_llm_message(row) for row in rows]
 
 
 def users_said(
