@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import BaseModel
@@ -26,9 +27,8 @@ from teams._engine.participant import Participant
 from teams._engine.thread import Thread
 from teams._messages.base import BaseAgentEvent, BaseChatMessage
 from teams._messages.batch import dump_items
-from teams._messages.chat import StructuredMessage
 from teams._messages.factory import MessageFactory
-from teams.agents._base import BaseChatAgent
+from teams.agents._base import custom_types
 
 if TYPE_CHECKING:
     from teams._snapshot.snapshot import SnapshotReader, SnapshotWriter
@@ -68,7 +68,7 @@ class StatefulTeam(Team, ABC, ComponentBase[BaseModel]):
         self._max_turns = max_turns
         self._emit_team_events = emit_team_events
         self._message_factory = MessageFactory.of(
-            (*(custom_message_types or ()), *_produced_types(participants))
+            chain(custom_message_types or (), *map(_custom_types, participants))
         )
         self._known_types: set[type] = set()
         self._thread = Thread()
@@ -268,16 +268,9 @@ def _malformed_is_value_error(team: str) -> Generator[None]:
         raise ValueError(f"The saved state of team {team!r} is malformed: {error!r}") from error
 
 
-def _produced_types(
-    participants: Sequence[ChatAgent | Team],
-) -> Iterator[type[BaseAgentEvent | BaseChatMessage]]:
-    """Types beside the built-in ones that participants can produce."""
-    for participant in participants:
-        if isinstance(participant, StatefulTeam):
-            yield from participant.message_types()
-        elif isinstance(participant, ChatAgent):
-            for kind in participant.produced_message_types:
-                if issubclass(kind, StructuredMessage):
-                    yield kind
-            if isinstance(participant, BaseChatAgent):
-                yield from participant.inner_message_types
+def _custom_types(
+    participant: ChatAgent | Team,
+) -> Sequence[type[BaseAgentEvent | BaseChatMessage]]:
+    if isinstance(participant, StatefulTeam):
+        return participant.message_types()
+    return custom_types(participant) if isinstance(participant, ChatAgent) else ()

@@ -140,7 +140,7 @@ class RecordField:
 
     async def save(self, owner: Any, state: dict[str, Any]) -> None:
         if (record := self._record(owner)) is not None:
-            state[self._name] = record.dump(lambda item: item.dump())
+            state[self._name] = record.dump(_dump)
 
     async def load(self, owner: Any, state: Mapping[str, Any], types: MessageFactory) -> None:
         self._take_over(owner, state.get(self._name), types.create)
@@ -154,6 +154,10 @@ class RecordField:
 
     def _take_over(self, owner: Any, data: Any, decode: Decode) -> None:
         self._put(owner, None if data is None else self._load(data, decode))
+
+
+def _dump(item: Item) -> Mapping[str, Any]:
+    return item.dump()
 
 
 def _is_plain(context: ChatCompletionContext) -> bool:

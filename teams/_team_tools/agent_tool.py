@@ -15,9 +15,8 @@ from teams._components.component import Component, ComponentModel
 from teams._contract.agent import ChatAgent, Response
 from teams._contract.turn_record import Suspension
 from teams._messages.base import BaseAgentEvent, BaseChatMessage
-from teams._messages.chat import StructuredMessage
 from teams._team_tools.task_runner import RunnerCall, TaskRunnerTool
-from teams.agents._base import BaseChatAgent
+from teams.agents._base import BaseChatAgent, custom_types
 
 
 class AgentToolConfig(BaseModel, defer_build=True):
@@ -52,11 +51,7 @@ class AgentTool(TaskRunnerTool, Component[AgentToolConfig]):
 
     @override
     def message_types(self) -> list[type[BaseAgentEvent | BaseChatMessage]]:
-        own = self._agent.produced_message_types
-        return [
-            *(kind for kind in own if issubclass(kind, StructuredMessage)),
-            *self._agent.inner_message_types,
-        ]
+        return custom_types(self._agent)
 
     @override
     async def run_call(

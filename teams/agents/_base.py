@@ -218,7 +218,7 @@ class BaseChatAgent(ChatAgent, ABC, ComponentBase[BaseModel]):
         """Take over a state of ours or of AutoGen's. Raises ValueError if it is something else."""
         loaded = dict(self._state_type.model_validate(state))
         if self._state_fields:
-            types = MESSAGE_TYPES.get() or self._message_types()
+            types = MESSAGE_TYPES.get() or MessageFactory.of(custom_types(self))
             for field in self._state_fields:
                 await field.load(self, loaded, types)
 
@@ -255,11 +255,6 @@ class BaseChatAgent(ChatAgent, ABC, ComponentBase[BaseModel]):
     _state_fields: ClassVar[tuple[StateField, ...]] = ()
     """The description of the agent's state, for both formats."""
 
-    def _message_types(self) -> MessageFactory:
-        """Makes the messages in the state of an agent that no team loads."""
-        own = [kind for kind in self.produced_message_types if issubclass(kind, StructuredMessage)]
-        return MessageFactory.of((*own, *self.inner_message_types))
-
     async def write_state(self, path: str, writer: SnapshotWriter) -> None:
         """Write the agent's state in the compact format."""
         if not self._is_described:
@@ -282,3 +277,13 @@ class BaseChatAgent(ChatAgent, ABC, ComponentBase[BaseModel]):
         # A subclass that overrides save_state has more to remember than is described.
         whole = type(self).save_state is BaseChatAgent.save_state
         return whole and bool(self._state_fields)
+
+
+def custom_types(agent: ChatAgent) -> list[type[BaseAgentEvent | BaseChatMessage]]:
+    """Types beside the built-in ones that an agent can produce."""
+    types: list[type[BaseAgentEvent | BaseChatMessage]] = [
+        kind for kind in agent.produced_message_types if issubclass(kind, StructuredMessage)
+    ]
+    if isinstance(agent, BaseChatAgent):
+        types += agent.inner_message_types
+    return types

@@ -9,7 +9,12 @@ import pytest
 from pydantic import BaseModel
 
 from teams import BaseGroupChat, RoundRobinGroupChat, Swarm
-from teams.agents import AssistantAgent, UserProxyAgent
+from teams.agents import (
+    AssistantAgent,
+    MessageFilterAgent,
+    MessageFilterConfig,
+    UserProxyAgent,
+)
 from teams.base import InputRequired, ToolCall, run_hooks
 from teams.conditions import MaxMessageTermination, TimeoutTermination
 from teams.core import CancellationToken
@@ -397,6 +402,43 @@ class Counting(AssistantAgent):
     async def load_state(self, state: Mapping[str, Any]) -> None:
         await super().load_state(state)
         self.turns = state["turns"]
+
+
+class CountingFilter(MessageFilterAgent):
+    """The same of an agent around another one."""
+
+    turns = 0
+
+    async def save_state(self) -> Mapping[str, Any]:
+        return {**await super().save_state(), "turns": self.turns}
+
+    async def load_state(self, state: Mapping[str, Any]) -> None:
+        await super().load_state(state)
+        self.turns = state["turns"]
+
+
+def counting_filter() -> CountingFilter:
+    inner = AssistantAgent("inner", ScriptedModel("fine"))
+    return CountingFilter("outer", inner, MessageFilterConfig(per_source=[]))
+
+
+@both_ways
+async def test_what_a_subclass_of_any_agent_adds_is_saved_in_both_formats(way: str):
+    agent, fresh = counting_filter(), counting_filter()
+    agent.turns = 3
+    await reload(RoundRobinGroupChat([agent]), RoundRobinGroupChat([fresh]), way)
+    assert fresh.turns == 3
+
+
+async def test_an_older_snapshot_of_such_a_subclass_loads_what_it_holds():
+    inner = AssistantAgent("inner", ScriptedModel("fine"))
+    before = MessageFilterAgent("outer", inner, MessageFilterConfig(per_source=[]))
+    await inner.model_context.add_message(UserMessage(content="known", source="user"))
+    team, fresh = RoundRobinGroupChat([before]), RoundRobinGroupChat([counting_filter()])
+    await fresh.load_snapshot([await team.save_snapshot()])
+    loaded = (await fresh.save_state())["agent_states"]["outer"]["agent_state"]
+    context = loaded["wrapped_agent_state"]["llm_context"]
+    assert [message["content"] for message in context["messages"]] == ["known"]
 
 
 @both_ways
