@@ -5,6 +5,7 @@ GatewayError
 ├── StoreError          the store can't be used; say so and end
 │   ├── StoreUnwritable
 │   ├── StoreTooNew
+│   ├── StoreTooOld
 │   ├── StoreCorrupt
 │   └── StoreInUse      attach to its owner (`pid`) instead
 ├── StoreFull           nothing was taken; the same again works once there is space
@@ -50,6 +51,10 @@ class StoreUnreadable(StoreError):
 
 class StoreTooNew(StoreError):
     """The store was made by a newer version."""
+
+
+class StoreTooOld(StoreError):
+    """The store was made by a version that this one can't upgrade."""
 
 
 class StoreCorrupt(StoreError):

@@ -13,7 +13,6 @@ from gateway.config.settings import Attachments
 from gateway.content.images import MOST_SEGMENTS, ImageHead, image_head
 from gateway.conversation import Attachment, Author, ConversationKey, InboundMessage
 from gateway.gateway import Gateway, Limits
-from gateway.store.sqlite.migrate import migrations
 from gateway.store.sqlite.store import SqliteStore
 from teams.messages import MultiModalMessage
 from tests.gateway.scripted import ScriptedTeams, ends, model, solo, until
@@ -206,38 +205,3 @@ async def test_a_model_is_shown_images_by_their_contents(tmp_path):
     (said,) = [m for m in client.create_calls[0]["messages"] if m.type == "UserMessage"]
     assert [getattr(part, "mime_type", "") for part in said.content][-1] == "image/png"
     assert MultiModalMessage(source="user", content=said.content).content
-
-
-async def test_files_of_an_older_store_are_kept_once_each(tmp_path):
-    steps = migrations()
-    older = {number: step for number, step in steps.items() if number < 8}
-    async with SqliteStore(tmp_path, steps=older).own():
-        pass
-    connection = sqlite3.connect(tmp_path / "parley.db")
-    connection.execute(
-        "INSERT INTO threads (id, key, team, definition, created_at, updated_at)"
-        " VALUES ('t', 'local///t/', 'demo', '1', 0, 0)"
-    )
-    for number in (1, 2):
-        connection.execute(
-            "INSERT INTO inbox (id, conversation, thread, kind, outcome, author, author_name,"
-            " received_at) VALUES (?, 'k', 't', 'message', 'turn', 'ann', 'Ann', 0)",
-            (number,),
-        )
-        connection.execute(
-            "INSERT INTO attachments VALUES (?, 0, 'a.txt', 'text/plain', 'hash', ?)",
-            (number, b"an old secret"),
-        )
-    connection.commit()
-    connection.close()
-    store = SqliteStore(tmp_path)
-    async with store.own():
-        assert rows(tmp_path, "SELECT sha256, data FROM blobs") == [("hash", b"an old secret")]
-        assert rows(tmp_path, "SELECT inbox, size, thread FROM attachments") == [
-            (1, 13, "t"),
-            (2, 13, "t"),
-        ]
-        assert (await store.thread("t")).attached == 26
-        await store.delete_thread("t")
-    left = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
-    assert b"an old secret" not in left

@@ -134,6 +134,11 @@ def newer(path: Path) -> None:
         connection.execute("PRAGMA user_version = 999")
 
 
+def older(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA user_version = 9")
+
+
 def damaged(path: Path) -> None:
     content = bytearray(path.read_bytes())
     content[4096 * 3 : 4096 * 6] = os.urandom(4096 * 3)
@@ -148,9 +153,10 @@ def damaged(path: Path) -> None:
         (lambda path: path.write_text(""), "is empty."),
         (lambda path: (path.unlink(), other_database(path)), "but not one of Parley's"),
         (newer, "was made by a newer Parley (format 999"),
+        (older, "was made by an older Parley (format 9"),
         (damaged, "is damaged: "),
     ],
-    ids=["missing", "text", "empty", "other", "newer", "damaged"],
+    ids=["missing", "text", "empty", "other", "newer", "older", "damaged"],
 )
 async def test_a_backup_that_is_no_good_changes_nothing(tmp_path, spoil, said):
     await write(tmp_path, "kept")

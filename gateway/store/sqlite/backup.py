@@ -9,8 +9,8 @@ import sqlite3
 from contextlib import closing, suppress
 from pathlib import Path
 
-from gateway.errors import NotFound, StoreCorrupt, StoreFull, StoreTooNew, StoreUnwritable
-from gateway.store.sqlite.migrate import APPLICATION_ID, migrations
+from gateway.errors import NotFound, StoreCorrupt, StoreFull, StoreUnwritable
+from gateway.store.sqlite.migrate import BASE, VERSION, known_version, migrations
 from gateway.store.sqlite.writer import translate
 
 
@@ -55,7 +55,7 @@ def _copy(source: Path, part: Path) -> None:
 async def stage(backup: Path, store: Path) -> None:
     """Copy a backup beside the store, and check it whole; the store itself may be in use.
 
-    Raises NotFound, StoreCorrupt, StoreTooNew, StoreFull or StoreUnwritable.
+    Raises NotFound, StoreCorrupt, StoreTooNew, StoreTooOld, StoreFull or StoreUnwritable.
     """
     await asyncio.to_thread(_stage, backup, store)
 
@@ -121,14 +121,9 @@ def _copy_checked(backup: Path, staged: Path) -> None:
 def _check(copy: sqlite3.Connection, backup: Path) -> None:
     if not backup.stat().st_size:
         raise StoreCorrupt(f"The file {str(backup)!r} is empty.")
-    if copy.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
-        raise StoreCorrupt(f"The file {str(backup)!r} is a database, but not one of Parley's.")
-    version, newest = copy.execute("PRAGMA user_version").fetchone()[0], max(migrations())
-    if version > newest:
-        raise StoreTooNew(
-            f"The backup {str(backup)!r} was made by a newer Parley (format {version}, "
-            f"this one knows {newest}). Update Parley to restore it."
-        )
+    row, newest = copy.execute(VERSION).fetchone(), max(migrations(), default=BASE)
+    if not known_version(row, backup, newest, what="backup"):
+        raise StoreCorrupt(f"The backup {str(backup)!r} has no tables.")
     if (found := copy.execute("PRAGMA quick_check(1)").fetchone()[0]) != "ok":
         raise StoreCorrupt(f"The backup {str(backup)!r} is damaged: {found}.")
 

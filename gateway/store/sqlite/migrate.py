@@ -1,6 +1,4 @@
-"""The version of a store: making a new one, and bringing an older one up to date, with a copy
-before each step.
-"""
+"""Versions of a store: new ones are made, older ones upgraded, with a copy before each step."""
 
 from __future__ import annotations
 
@@ -13,10 +11,16 @@ from typing import Any
 
 import aiosqlite
 
-from gateway.errors import StoreCorrupt, StoreTooNew
+from gateway.errors import StoreCorrupt, StoreTooNew, StoreTooOld
 
 APPLICATION_ID = 0x5041524C
 """Marks an SQLite file as ours ("PARL")."""
+
+BASE = 10
+"""The version that schema.sql makes: the oldest that can be upgraded."""
+
+LAST_UPGRADE = "b2c8c54"
+"""The commit of Parley that upgrades what is older to BASE."""
 
 VERSION = """
     SELECT user_version, application_id, (SELECT COUNT(*) FROM sqlite_master)
@@ -33,9 +37,12 @@ def migrations() -> dict[int, str]:
 
 
 async def bring_up_to_date(path: Path, steps: Mapping[int, str]) -> None:
-    """Make the store at `path`, or apply the steps it lacks. Raises StoreTooNew or StoreCorrupt."""
+    """Make the store at `path`, or apply the steps it lacks.
+
+    Raises StoreTooNew, StoreTooOld or StoreCorrupt.
+    """
     schema = (files("gateway.store.sqlite") / "schema.sql").read_text("utf-8")
-    newest = max(steps, default=1)
+    newest = max(steps, default=BASE)
     async with aiosqlite.connect(path, isolation_level=None) as connection:
         await connection.execute("PRAGMA journal_mode = WAL")
         await connection.execute("PRAGMA synchronous = FULL")
@@ -44,31 +51,35 @@ async def bring_up_to_date(path: Path, steps: Mapping[int, str]) -> None:
         (row,) = await connection.execute_fetchall(VERSION)
         version = known_version(row, path, newest)
         if version == 0:
-            await _apply(connection, f"PRAGMA application_id = {APPLICATION_ID};\n{schema}", 1)
-            version = 1
-            copies = False
-        else:
-            copies = True
-        for step in range(version + 1, newest + 1):
-            if copies:
+            await _apply(connection, f"PRAGMA application_id = {APPLICATION_ID};\n{schema}", BASE)
+        for step in range(version + 1 if version else BASE + 1, newest + 1):
+            if version:
                 await _copy(connection, path.with_suffix(f".v{step - 1}.db"))
             await _apply(connection, steps[step], step)
 
 
-def known_version(row: Sequence[Any], path: Path, newest: int) -> int:
+def known_version(row: Sequence[Any], path: Path, newest: int, *, what: str = "store") -> int:
     """The version of the store at `path`, whose VERSION is `row`; 0 for an empty file.
 
-    Raises StoreTooNew for one after `newest`, and StoreCorrupt.
+    Raises StoreTooNew for one after `newest`, StoreTooOld for one before BASE, and StoreCorrupt.
     """
     version, application, tables = row
-    if tables and application != APPLICATION_ID:
+    if not tables:
+        return 0
+    if application != APPLICATION_ID:
         raise StoreCorrupt(f"The file {str(path)!r} is a database, but not one of Parley's.")
-    if tables and version > newest:
+    if version > newest:
         raise StoreTooNew(
-            f"The store {str(path)!r} was made by a newer Parley (format {version}, "
-            f"this one knows {newest}). Update Parley to open it."
+            f"The {what} {str(path)!r} was made by a newer Parley (format {version}, "
+            f"this one knows {newest}). Update Parley to use it."
         )
-    return version if tables else 0
+    if version < BASE:
+        raise StoreTooOld(
+            f"The {what} {str(path)!r} was made by an older Parley (format {version}, this one "
+            f"knows {BASE} and later). Open it once with Parley at commit {LAST_UPGRADE}, "
+            "which upgrades it."
+        )
+    return version
 
 
 async def _apply(connection: aiosqlite.Connection, script: str, version: int) -> None:

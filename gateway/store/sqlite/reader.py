@@ -14,7 +14,7 @@ from gateway.errors import StoreUnreadable
 from gateway.store.connection import Unit
 from gateway.store.operations import ReadOperations
 from gateway.store.sqlite.connection import NoConnection, SqliteConnection, connect_to_read
-from gateway.store.sqlite.migrate import VERSION, known_version, migrations
+from gateway.store.sqlite.migrate import BASE, VERSION, known_version, migrations
 from gateway.store.sqlite.readers import Readers
 from gateway.store.sqlite.writer import translate
 
@@ -59,7 +59,7 @@ class SqliteReader(ReadOperations):
         if not _is_there(path):
             return unit(NoConnection())
         with closing(connect_to_read(path)) as raw:
-            known_version(raw.execute(VERSION).fetchone(), path, max(self._steps, default=1))
+            known_version(raw.execute(VERSION).fetchone(), path, max(self._steps, default=BASE))
             return unit(SqliteConnection(raw))
 
 

@@ -54,8 +54,9 @@ class SqliteStore(SqliteReader, WriteOperations):
 
     @asynccontextmanager
     async def own(self) -> AsyncGenerator[None]:
-        """Be its only owner. Raises StoreInUse, StoreUnwritable, StoreTooNew, StoreCorrupt or
-        StoreFull.
+        """Be its only owner.
+
+        Raises StoreInUse, StoreUnwritable, StoreTooNew, StoreTooOld, StoreCorrupt or StoreFull.
         """
         lock, path = StoreLock(self._folder), self._folder / FILE
         self._prepare(lock)
@@ -135,7 +136,7 @@ class SqliteStore(SqliteReader, WriteOperations):
     async def stage(self, backup: Path) -> None:
         """Check a backup and copy it beside the store, for `restore`; the store may be in use.
 
-        Raises NotFound, StoreCorrupt, StoreTooNew, StoreFull or StoreUnwritable.
+        Raises NotFound, StoreCorrupt, StoreTooNew, StoreTooOld, StoreFull or StoreUnwritable.
         """
         await asyncio.to_thread(self._make_folder)
         await stage(backup, self._folder / FILE)

@@ -1,6 +1,6 @@
 """Units of work around files that came with messages: each content is stored once, by its hash.
 
-What no message has any more is removed by the database itself (see migration 8).
+What no message has any more is removed by the database itself (see schema.sql).
 """
 
 from __future__ import annotations

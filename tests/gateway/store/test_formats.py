@@ -1,65 +1,99 @@
-"""What a store of an older format knows once it was brought up to date."""
+"""Stores that earlier versions made open as they were left.
 
-from gateway.content.attachments import MISSING
-from gateway.store.connection import Connection
-from gateway.store.sqlite.migrate import migrations
+A sample is a store as `sqlite3` dumps it, after the two pragmas of its header.
+"""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from gateway.client import Answer
+from gateway.events import (
+    InputRequested,
+    MessageFinished,
+    SessionEvent,
+    ToolFinished,
+    TurnStarted,
+)
+from gateway.registry import ToolRule
+from gateway.store.sqlite.migrate import BASE
 from gateway.store.sqlite.store import SqliteStore
-from gateway.store.turn_records import ClaimedTurn
+from tests.gateway.scripted import ScriptedTeams, ends, model, of, opened, solo, until
+
+SAMPLES = Path("tests/data/stores")
+MADE_AT = 1_700_000_000.0
+"""The time of day of the gateway that made the sample: its request is still open."""
 
 
-async def test_messages_of_an_older_format_that_came_with_files_are_known_as_such(tmp_path):
-    old = SqliteStore(tmp_path, steps={n: text for n, text in migrations().items() if n < 4})
-    message = "INSERT INTO inbox (id, conversation, kind, outcome, author, author_name, quotes,"
-    values = "'k', 'message', 'turn', 'x', 'X'"
+@pytest.fixture
+def sample(tmp_path: Path) -> Path:
+    """The folder of a store of version 10.
 
-    def fill(connection: Connection) -> None:
-        for n, quotes in enumerate(["[]", '[{"text": "a"}]', "[]"]):
-            connection.execute(
-                f"{message} received_at) VALUES (:id, {values}, :quotes, 1)",
-                {"id": n + 1, "quotes": quotes},
-            )
-        connection.execute("INSERT INTO attachments VALUES (3, 0, 'a', 'b', 'c', x'00')")
-
-    async with old.own():
-        await old.write(fill)
-    new = SqliteStore(tmp_path)
-    async with new.own():
-        marks = await new.write(
-            lambda c: c.fetch("SELECT group_concat(untrusted) FROM inbox")[0][0]
-        )
-    assert marks == "0,1,1"
+    "Greetings" has two turns and a file. In "Deleting" a tool waits to be approved, and a message
+    waits for that.
+    """
+    with closing(sqlite3.connect(tmp_path / "parley.db")) as connection:
+        connection.executescript((SAMPLES / "version-10.sql").read_text())
+    return tmp_path
 
 
-async def test_what_a_team_had_been_told_under_an_older_format_is_not_told_again(tmp_path):
-    old = SqliteStore(tmp_path, steps={n: text for n, text in migrations().items() if n < 6})
+def schema(folder: Path) -> list[tuple[str, str, str]]:
+    """Everything in the database, without comments, quotes and spaces that make no difference."""
+    with closing(sqlite3.connect(folder / "parley.db")) as connection:
+        rows = connection.execute("SELECT type, name, sql FROM sqlite_master").fetchall()
+    return sorted((kind, name, normal(sql or "")) for kind, name, sql in rows)
 
-    def fill(connection: Connection) -> None:
-        connection.execute(
-            "INSERT INTO threads (id, key, team, definition, created_at, updated_at)"
-            " VALUES ('t', 'local////t', 'demo', '1', 1, 1)"
-        )
-        for n, delivered in enumerate((1, 0), start=1):
-            connection.execute(
-                "INSERT INTO turns (id, thread, n, status, author, destination, delivered,"
-                " started_at) VALUES (:id, 't', :n, 'failed', 'x', 'local////t', :delivered, 1)",
-                {"id": f"u{n}", "n": n, "delivered": delivered},
-            )
-            connection.execute(
-                "INSERT INTO inbox (conversation, thread, turn, kind, outcome, author, author_name,"
-                " text, untrusted, received_at)"
-                " VALUES ('local////t', 't', :turn, 'message', 'turn', 'x', 'X', :text, 1, 7)",
-                {"turn": f"u{n}", "text": f"message {n}"},
-            )
-        connection.execute(
-            "INSERT INTO inbox (conversation, thread, kind, outcome, author, author_name, text,"
-            " received_at) VALUES ('local////t', 't', 'message', 'queued', 'x', 'X', 'next', 8)"
-        )
 
-    async with old.own():
-        await old.write(fill)
-    new = SqliteStore(tmp_path)
-    async with new.own():
-        work = await new.begin("t", "boot", words=MISSING)
-    assert isinstance(work, ClaimedTurn)
-    assert [message.text for message in work.messages] == ["message 2", "next"]
-    assert work.untrusted
+def normal(sql: str) -> str:
+    text = re.sub(r"--[^\n]*", "", sql).replace('"', "")
+    return re.sub(r"\s*([(),;])\s*", r"\1", re.sub(r"\s+", " ", text)).strip()
+
+
+async def test_a_new_store_has_the_schema_of_one_that_ten_migrations_made(sample, tmp_path):
+    async with SqliteStore(tmp_path / "new").own():
+        pass
+    assert schema(tmp_path / "new") == schema(sample)
+
+
+async def test_a_store_of_version_10_opens_without_a_change(sample):
+    before = schema(sample)
+    async with SqliteStore(sample).own():
+        pass
+    assert schema(sample) == before
+    assert not list(sample.glob(f"parley.v{BASE}.db"))
+
+
+async def test_what_a_store_of_version_10_holds_is_read_and_goes_on(sample):
+    answers = model("Done.", "And b.")
+    done = []
+
+    async def delete(name: str = "") -> str:
+        """Delete something."""
+        done.append(name)
+        return f"deleted {name}"
+
+    teams = ScriptedTeams(
+        lambda: solo(answers, tools=[delete]), rules={"delete": ToolRule(action="ask")}
+    )
+    async with opened(sample, teams, clock=lambda: MADE_AT) as gateway:
+        threads = {thread.title: thread.id for thread in await gateway.threads()}
+        said = of(TurnStarted, await until(gateway, threads["Greetings"], keeps))
+        assert [event.messages[0].text for event in said] == ["Hello", "Keep this"]
+        waiting = threads["Deleting"]
+        [request] = of(InputRequested, await until(gateway, waiting, ends))
+        after = (await gateway.thread(waiting)).last_seq
+        assert await gateway.answer(request.request, Answer(kind="approve")) is None
+        events = await until(gateway, waiting, ends, after)
+        assert [event.result for event in of(ToolFinished, events)] == ["deleted a"]
+        then = await until(gateway, waiting, ends, events[-1].seq)
+        assert [event.messages[0].text for event in of(TurnStarted, then)] == ["And then b"]
+    assert done == ["a"]
+
+
+def keeps(event: SessionEvent) -> bool:
+    return isinstance(event, MessageFinished) and event.text == "I keep it."

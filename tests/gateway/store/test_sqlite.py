@@ -3,6 +3,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -14,10 +15,11 @@ from gateway.errors import (
     StoreCorrupt,
     StoreInUse,
     StoreTooNew,
+    StoreTooOld,
     StoreUnwritable,
 )
 from gateway.store.decisions import NewThread
-from gateway.store.sqlite.migrate import migrations
+from gateway.store.sqlite.migrate import BASE, migrations
 from gateway.store.sqlite.store import SqliteStore, temporary_store
 
 NEW = NewThread(id="t1", team="demo", definition="d")
@@ -103,7 +105,7 @@ async def test_somebody_elses_database_is_left_alone(tmp_path):
 
 
 NOW = migrations()
-LAST = max(NOW)
+LAST = max(NOW, default=BASE)
 STEPS = {
     **NOW,
     LAST + 1: "ALTER TABLE threads ADD COLUMN color TEXT NOT NULL DEFAULT 'red'",
@@ -162,6 +164,31 @@ async def test_a_store_of_a_newer_version_is_refused_and_left_alone(tmp_path):
     with pytest.raises(StoreTooNew, match="Update Parley"):
         await SqliteStore(tmp_path, steps=NOW).threads()
     assert column(tmp_path / "parley.db", "PRAGMA user_version") == LAST + 2
+
+
+async def test_a_step_leaves_nothing_in_the_store_of_what_it_removes(tmp_path):
+    old = SqliteStore(tmp_path, steps=NOW)
+    async with old.own():
+        await old.create_thread(NEW, key=KEY, title="an old secret")
+    assert b"an old secret" in (tmp_path / "parley.db").read_bytes()
+    async with SqliteStore(
+        tmp_path, steps={**NOW, LAST + 1: "UPDATE threads SET title = ''"}
+    ).own():
+        pass
+    assert b"an old secret" not in (tmp_path / "parley.db").read_bytes()
+
+
+async def test_a_store_that_is_too_old_is_refused_and_names_the_commit_that_upgrades_it(tmp_path):
+    async with SqliteStore(tmp_path).own():
+        pass
+    with closing(sqlite3.connect(tmp_path / "parley.db")) as connection:
+        connection.execute(f"PRAGMA user_version = {BASE - 1}")
+    with pytest.raises(StoreTooOld, match=r"format 9, .* at commit b2c8c54, which upgrades"):
+        async with SqliteStore(tmp_path).own():
+            pass
+    with pytest.raises(StoreTooOld, match="b2c8c54"):
+        await SqliteStore(tmp_path).threads()
+    assert column(tmp_path / "parley.db", "PRAGMA user_version") == BASE - 1
 
 
 async def test_a_temporary_store_is_gone_at_the_end():

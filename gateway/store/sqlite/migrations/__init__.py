@@ -1,3 +1,3 @@
-"""Numbered changes of the schema: `0002_what_it_adds.sql` and on, each applied once, in order,
+"""Numbered changes of the schema: `0011_what_it_adds.sql` and on, each applied once, in order,
 never edited.
 """
