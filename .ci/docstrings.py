@@ -1,4 +1,4 @@
-"""Check the first line of each docstring: `python .ci/docstrings.py FOLDER...`.
+"""Check the first line of each docstring: `docstrings.py FOLDER_OR_FILE...`.
 
 A string below an attribute is a docstring, too, but a note of any length. Exits with 1 if any line
 breaks a rule.
@@ -7,7 +7,7 @@ breaks a rule.
 import ast
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 MOST_WORDS = 12
@@ -16,7 +16,7 @@ _OPENING = re.compile(r"(What|Who|How|Of|Whether)\b")
 
 
 def violations(source: str) -> Iterator[tuple[int, str]]:
-    """Line number and rule for each docstring of the source that breaks one."""
+    """Yield line number and rule for each docstring that breaks one."""
     for line, text, is_note in sorted(_docstrings(ast.parse(source))):
         first = text.strip().partition("\n")[0].rstrip()
         if opening := _OPENING.match(first):
@@ -43,16 +43,23 @@ def _docstrings(tree: ast.AST) -> Iterator[tuple[int, str, bool]]:
                     yield statement.lineno, text, previous is not None
 
 
-def main(folders: list[str]) -> int:
-    """Print the violations below the folders; 1 if there is any."""
+def main(places: list[str]) -> int:
+    """Print the violations of files and folders; 1 if there are any."""
     failed = False
-    for path in sorted(path for folder in folders for path in Path(folder).rglob("*.py")):
-        if any(part.startswith(".") for part in path.relative_to(".").parts[1:]):
-            continue
+    for path in _python_files(map(Path, places)):
         for line, rule in violations(path.read_text(encoding="utf-8")):
             sys.stdout.write(f"{path}:{line}: {rule}\n")
             failed = True
     return int(failed)
+
+
+def _python_files(places: Iterable[Path]) -> Iterator[Path]:
+    for place in places:
+        if place.is_file():
+            yield place
+        for path in sorted(place.rglob("*.py")):
+            if not any(part.startswith(".") for part in path.relative_to(place).parts):
+                yield path
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Samples and what is said of them: the median, with the quartiles as the spread."""
+"""Samples and their figures: the median, with quartiles as spread."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """The median of some samples, the quartiles around it, and how many there were."""
+    """The median of some samples, the quartiles, and their number."""
 
     median: float
     low: float

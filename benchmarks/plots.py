@@ -1,4 +1,4 @@
-"""Bar charts as SVG, by hand: they need no library, and follow the page's colours."""
+"""Bar charts as SVG without a library, in the page's colours."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ STYLE = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chart:
-    """Rows of one unit side by side, with bars on a logarithmic scale."""
+    """Rows of one unit in parallel, with bars on a logarithmic scale."""
 
     title: str
     columns: Sequence[str]

@@ -1,4 +1,4 @@
-"""Where the time of one engine scenario goes: `python -m benchmarks.profile Turns --size 1000`.
+"""Profile an engine scenario: `python -m benchmarks.profile Turns --size 1000`.
 
 Runs it a few times under cProfile and prints the functions by their own time. `--hooked`: as the
 gateway runs it. `--lines N`: how many functions. `--out FILE`: keep it for snakeviz or the like.

@@ -1,4 +1,4 @@
-"""The results as files of docs/benchmarks: a page with the tables, JSON, and plots."""
+"""Write the results to docs/benchmarks: a page, JSON, and plots."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def publish(tables: Sequence[Table]) -> list[Path]:
 
 
 def _charts(engine: Table) -> dict[str, Chart]:
-    """What takes time, per operation; what takes memory."""
+    """Charts of time per operation, and of memory."""
 
     def chart(title: str, unit: str, wanted: tuple[str, ...]) -> Chart:
         rows = [row for row in engine.rows if row.unit == unit and row.name.startswith(wanted)]

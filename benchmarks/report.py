@@ -1,4 +1,4 @@
-"""What was measured, as values, as a Markdown table, and as JSON."""
+"""The results as values, as a Markdown table, and as JSON."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ SCALES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """What a ratio should be: `at_least` or `at_most` so much."""
+    """The wanted ratio: `at_least` or `at_most` so much."""
 
     at_least: float = 0.0
     at_most: float = float("inf")
 
     def met(self, ratio: float) -> bool:
-        """Whether the ratio is in the bounds."""
+        """True if the ratio is in the bounds."""
         return self.at_least <= ratio <= self.at_most
 
     def __str__(self) -> str:
@@ -32,7 +32,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """One scenario: its figures by column, and what they are to each other.
+    """One scenario: figures by column, and their ratio.
 
     Each pair of `over` makes a ratio of medians; the first has to meet the target. Where there is
     no pair, the figures themselves have to.
@@ -56,7 +56,7 @@ class Row:
 
     @property
     def met(self) -> bool | None:
-        """Whether the target was met; None where there is none."""
+        """True if the target was met; None without a target."""
         if self.target is None or not (self.ratios or self.cells):
             return None
         judged = self.ratios or [next(iter(self.cells.values())).median]

@@ -1,4 +1,4 @@
-"""Files that one Slack mention enters, from its frame to its first streamed word.
+"""Files that a Slack mention enters, up to its first streamed word.
 
 `python -m benchmarks.trace_mention` runs `parley serve` in a process of its own, against the Slack
 simulator and a stub of OpenAI's API in this one. It counts the files under `adapters/`, `gateway/`
@@ -71,7 +71,7 @@ api_url = "{api_url}"
 
 
 class Tracer:
-    """Records the files of entered functions in a process, between a frame and a call."""
+    """Records a process's entered files between a frame and a call."""
 
     def __init__(self) -> None:
         self.recorded: dict[str, list[str]] = {}
@@ -118,7 +118,7 @@ class Tracer:
 
 
 def ours(files: Iterable[str]) -> Iterable[str]:
-    """The files that belong to the three packages, by their paths in the repository."""
+    """The three packages' files, by their paths in the repository."""
     for file in files:
         path = Path(file)
         if path.is_relative_to(ROOT) and path.relative_to(ROOT).parts[0] in PACKAGES:
@@ -173,7 +173,10 @@ async def until(holds: Any) -> None:
 
 
 async def model() -> tuple[web.AppRunner, str]:
-    """A server of chat completions that streams five words to everybody, and its address."""
+    """A server of chat completions with its address.
+
+    It streams five words to everybody.
+    """
 
     async def complete(request: web.Request) -> web.StreamResponse:
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})

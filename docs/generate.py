@@ -1,4 +1,4 @@
-"""Writes the parts of the docs that the code knows best: settings, help texts, wings.
+"""Write the generated parts of the docs: settings, help texts, wings.
 
 `python docs/generate.py` brings them up to date; a test fails while they are not.
 """
@@ -175,7 +175,7 @@ def _text(text: str | None) -> str:
 
 
 def _value(kind: Any) -> str:
-    """How a value of this type is called."""
+    """The name of this type's values."""
     origin, arguments = get_origin(kind), get_args(kind)
     if origin is Annotated:
         return _value(arguments[0])

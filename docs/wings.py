@@ -1,4 +1,4 @@
-"""Wings of the packages, read from the contracts in pyproject.toml: a drawing, and tables."""
+"""Draw and list the packages' wings from the contracts in pyproject.toml."""
 
 import ast
 import re
@@ -25,7 +25,7 @@ class House:
         self._bans = [ban for contract in self.contracts if (ban := self._ban(contract))]
 
     def floors(self, container: str) -> list[list[str]]:
-        """The modules of a package that have a floor, from the roof down."""
+        """Modules of a package by floor, from the roof down."""
         layers = [
             contract["layers"]
             for contract in self.contracts
@@ -49,7 +49,7 @@ class House:
         return {name for name in self.files if f"{name}.".startswith(f"{module}.")}
 
     def is_banned(self, source: str, target: str) -> bool:
-        """Whether a contract keeps all of one module or wing from all of another."""
+        """True if a contract keeps one whole module or wing from another."""
         here, there = self.inside(source), self.inside(target)
         return any(sources >= here and targets >= there for sources, targets in self._bans)
 
@@ -64,7 +64,7 @@ class House:
         return found
 
     def room(self, module: str, within: str = "") -> str:
-        """The path of a module, from the repository's root or a package on."""
+        """The path of a module, relative to the repository or a package."""
         path = module.removeprefix(f"{within}.").replace(".", "/")
         return f"{path}/" if self.files[module].name == "__init__.py" else f"{path}.py"
 
@@ -74,7 +74,7 @@ class House:
         return text.partition("\n")[0].replace("|", "\\|")
 
     def _ban(self, contract: dict[str, Any]) -> tuple[set[str], set[str]] | None:
-        """The modules that a contract restricts, and those that it keeps from them."""
+        """The modules that a contract restricts, and those that it forbids them."""
         whole = contract.get("as_packages", True)
         match contract["type"]:
             case "forbidden":
@@ -130,7 +130,7 @@ def _rows(rooms: Iterable[str]) -> Iterator[str]:
 
 
 def tables() -> str:
-    """Each package with its wings, what they are for and what they may import, as Markdown."""
+    """Each package's wings with purpose and allowed imports, as Markdown."""
     house = House()
     lines: list[str] = []
     for container in house.containers():
@@ -159,7 +159,7 @@ def _allowed(house: House, module: str, below: list[str], container: str) -> str
 
 
 def contracts() -> str:
-    """The names of all contracts, and what an adapter may import, as Markdown."""
+    """The names of all contracts, and the adapters' allowed imports, as Markdown."""
     house = House()
     seen = house.open_to("adapters.slack.adapter", "gateway")
     rooms = ", ".join(f"`{house.room(name)}`" for name in seen)

@@ -1,4 +1,6 @@
-"""Install one lock file of this folder into a virtual environment, unless it is there already.
+"""Install one lock file of this folder into a virtual environment.
+
+Nothing happens if it is installed already.
 
     python requirements/install.py [--check] VENV SET
 
@@ -53,7 +55,10 @@ OUR_PIP_SETTINGS = {
 
 
 def fingerprint(name: str) -> str:
-    """Identify what would be installed: a change of it, or of the folder, means a new install."""
+    """Identify the wanted installation.
+
+    A change of the lock file, or of the folder, means a new install.
+    """
     digest = hashlib.sha256(str(ROOT).encode())
     digest.update((ROOT / "requirements" / f"{name}.txt").read_bytes())
     if name != "lock":
@@ -62,7 +67,10 @@ def fingerprint(name: str) -> str:
 
 
 def stamp_of(venv: Path) -> Path:
-    """Name the file that lists what VENV holds; there is none while an install is under way."""
+    """Name the file that lists the content of VENV.
+
+    The file does not exist while an install runs.
+    """
     return venv / ".installed"
 
 
@@ -72,7 +80,7 @@ def is_current(venv: Path, name: str) -> bool:
 
 
 def install(venv: Path, name: str) -> None:
-    """Bring VENV up to date; one whose install was interrupted is made anew."""
+    """Bring VENV up to date; one with an interrupted install is remade."""
     stamp, python = stamp_of(venv), venv / "bin" / "python"
     if not stamp.is_file() or not works(python):
         say(f"Making {venv.relative_to(ROOT)} with Python {sys.version.split()[0]}")
@@ -107,7 +115,7 @@ def count_packages(lock: Path) -> int:
 
 
 def pip_install(python: Path, *arguments: str | Path) -> None:
-    """Run pip install, with a line of progress now and then in place of its hundreds."""
+    """Run pip install, and show a progress line instead of its hundreds."""
     command = [python, "-I", "-m", "pip", "install", "--progress-bar", "off", *arguments]
     environment = OUR_PIP_SETTINGS | {
         key: value

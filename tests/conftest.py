@@ -1,4 +1,4 @@
-"""What every test gets: a home and an environment of its own, no network, no task left behind."""
+"""Every test's own home and environment, without network or leftover tasks."""
 
 import asyncio
 import inspect
@@ -41,7 +41,10 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 @pytest.fixture(autouse=True)
 def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Give the test an empty home and clean environment; it may set what it needs."""
+    """Give the test an empty home and clean environment.
+
+    It may set what it needs.
+    """
     for name in os.environ:
         if name in TOOLS_OWN:
             continue
@@ -61,7 +64,7 @@ def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPat
 
 @pytest.fixture(autouse=True)
 def quiet_log() -> Iterator[None]:
-    """What a test sets up for the log of its process ends with it: others count on its silence."""
+    """Undo a test's log settings: other tests count on silence."""
     loggers = [logging.getLogger(name) for name in (None, "teams", "teams.events", "teams.trace")]
     before = [(each, each.level, list(each.handlers), each.propagate) for each in loggers]
     yield
@@ -78,7 +81,7 @@ def quiet_log() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def no_task_left(request: pytest.FixtureRequest) -> None:
-    """Fail an async test that ends while a task of its own still runs."""
+    """Fail an async test that ends while its own tasks run."""
     if inspect.iscoroutinefunction(getattr(request.node, "obj", None)):
         request.getfixturevalue("_no_task_left")
 

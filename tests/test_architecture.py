@@ -1,4 +1,4 @@
-"""The house stands as drawn: no circle of imports, and contracts that really hold imports back."""
+"""The house stands as drawn: contracts that really prevent imports, no circle."""
 
 import ast
 import re
@@ -30,7 +30,7 @@ def _name(file: Path) -> str:
 
 
 def imports(text: str, modules: Iterable[str]) -> set[str]:
-    """What a module imports anywhere: at the top, for its types alone, or inside a function."""
+    """A module's imports anywhere: at the top, for types, or in functions."""
     found: set[str] = set()
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Import):
@@ -49,7 +49,7 @@ def graph_of(root: Path) -> Graph:
 
 @pytest.fixture(scope="module")
 def graph() -> Graph:
-    """Who imports whom in the repository."""
+    """The imports in the repository, by importing module."""
     return graph_of(ROOT)
 
 
@@ -100,7 +100,7 @@ def test_a_circle_is_seen_through_types_and_functions():
 # --- contracts --------------------------------------------------------------------------------
 
 Import = tuple[str, str]
-"""Who imports, and what."""
+"""An importing and an imported module."""
 
 
 def layers(contract: dict[str, Any], graph: Graph) -> Import:
@@ -145,7 +145,7 @@ def protected(contract: dict[str, Any], graph: Graph) -> Import:
 
 
 def acyclic_siblings(contract: dict[str, Any], graph: Graph) -> Import:
-    """What is imported by its neighbour imports that one."""
+    """An import that closes a circle between siblings."""
     for ancestor in _matching(contract["ancestors"], graph):
         for source, targets in graph.items():
             for target in sorted(targets):
@@ -188,7 +188,7 @@ def _all_but_sources(folder: str, names: list[str]) -> list[str]:
 
 
 def lint(copy: Path) -> tuple[set[str], str]:
-    """The contracts that are broken in the copy, and what was said about them."""
+    """The broken contracts of the copy, with their messages."""
     command = [Path(sys.executable).with_name("lint-imports"), "--no-logo"]
     run = subprocess.run(command, cwd=copy, capture_output=True, text=True, check=False)
     said = " ".join(run.stdout.split())  # lines are folded

@@ -1,4 +1,4 @@
-"""Costs that are counted, not timed, so that they fail on any machine once they grow.
+"""Costs that are counted, not timed: growth fails on any machine.
 
 Others stand with what they belong to: the widgets of a long transcript, the bytes of a turn's rows,
 what the terminal imports before it paints.
@@ -39,7 +39,7 @@ SAYING = "a sentence of some length that stands for what people say " * 3
 
 
 def pair(*answers: Any, stream: bool = False, turns: int = 2) -> RoundRobinGroupChat:
-    """A team whose two agents answer in turn, each with all of these answers in order."""
+    """A team whose two agents give all of these answers in turn."""
     agents = [
         AssistantAgent(name, ScriptedModel(*answers), model_client_stream=stream)
         for name in ("ann", "bob")
@@ -48,7 +48,7 @@ def pair(*answers: Any, stream: bool = False, turns: int = 2) -> RoundRobinGroup
 
 
 def quiet_pair(*, turns: int) -> RoundRobinGroupChat:
-    """Two agents on a model that does not look at what it is sent."""
+    """Two agents on a model that ignores its messages."""
     agents = [AssistantAgent(name, DoNothing()) for name in ("ann", "bob")]
     return RoundRobinGroupChat(agents, max_turns=turns)
 
@@ -346,7 +346,10 @@ def traced(trace: Callable[[str], None] | None) -> Callable[[Any], None]:
 
 
 def work_of(statements: list[str]) -> list[str]:
-    """What the statements do, sorted; how many of them share a transaction is a matter of time."""
+    """The statements' work, sorted.
+
+    How many of them share a transaction is a matter of time.
+    """
     words = [statement.split()[:3] for statement in statements]
     work = ("SELECT", "INSERT", "UPDATE", "DELETE")
     return sorted(" ".join(first) for first in words if first[0] in work)

@@ -1,4 +1,4 @@
-"""The files that put Parley on a server say the same as the code they run."""
+"""The deployment files agree with the code that they run."""
 
 import configparser
 import json
@@ -27,7 +27,7 @@ def instructions() -> list[tuple[str, str]]:
 
 
 def last_stage() -> dict[str, str]:
-    """Each instruction of the image itself; the last one where there are several."""
+    """The image's own instructions; the last one where there are several."""
     found = instructions()
     begin = max(n for n, (name, _) in enumerate(found) if name == "FROM")
     return dict(found[begin:])

@@ -1,4 +1,4 @@
-"""The code in the documentation runs, and prints what the pages say it prints.
+"""The documentation's code runs, and prints what the pages say.
 
 The Python blocks of a page run in order, in one module, with the scripted server as OpenAI. In a
 page's source,
@@ -43,7 +43,7 @@ LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One block of Python: what the model answers meanwhile, and what it is said to print."""
+    """A block of Python, with the model's answers and printed output."""
 
     line: int
     code: str

@@ -1,4 +1,4 @@
-"""The scripted server itself, as tests lean on it: what it refuses, and as its own process."""
+"""The scripted server: its refusals, and its life as a process."""
 
 import asyncio
 import json

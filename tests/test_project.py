@@ -1,4 +1,4 @@
-"""Facts about the project as a whole: what is locked, what is committed, what is installed."""
+"""Facts about the whole project: locks, committed files, installed packages."""
 
 import re
 import subprocess
@@ -101,6 +101,68 @@ def test_the_extra_all_holds_every_other_extra():
     ]
     (everything,) = extras.pop("all")
     assert everything == f"parley-gateway[{','.join(sorted(extras))}]"
+
+
+LONG = "A first line of far more words than anybody wants to read at once."
+
+
+@pytest.mark.parametrize(
+    ("code", "found"),
+    [
+        pytest.param(f'"""{LONG}"""', "1: the first line has more than 12 words", id="too long"),
+        *[
+            pytest.param(
+                f'def f():\n    """{word} it does."""',
+                f"2: the first line begins with {word}",
+                id=word,
+            )
+            for word in ("What", "Who", "How", "Of", "Whether")
+        ],
+        pytest.param(
+            'class A:\n    """A sentence that\n    goes on."""',
+            "2: the first line does not end with a full stop or a colon",
+            id="cut in two",
+        ),
+        pytest.param(
+            'class A:\n    a = 1\n    """How often."""',
+            "3: the first line begins with How",
+            id="below an attribute",
+        ),
+    ],
+)
+def test_the_lint_finds_a_first_line_that_breaks_a_rule(tmp_path: Path, code: str, found: str):
+    (tmp_path / "module.py").write_text(code)
+    checked = check_docstrings(tmp_path)
+    assert checked.stdout == f"{tmp_path / 'module.py'}:{found}\n"
+    assert checked.returncode == 1
+
+
+def test_the_lint_lets_good_first_lines_and_other_strings_pass(tmp_path: Path):
+    code = f'''
+"""Whoever reads this: a good line.
+
+{LONG} What a pity.
+"""
+
+a = 1
+"""{LONG}"""
+
+
+async def f():
+    """True once:"""
+    f"What"
+    "What"
+'''
+    (tmp_path / "module.py").write_text(code)
+    checked = check_docstrings(tmp_path)
+    assert (checked.returncode, checked.stdout) == (0, "")
+
+
+def check_docstrings(folder: Path) -> subprocess.CompletedProcess[str]:
+    script = ROOT / ".ci" / "docstrings.py"
+    return subprocess.run(
+        [sys.executable, script, folder], capture_output=True, text=True, check=False
+    )
 
 
 def test_changelog_and_readme_name_what_exists():

@@ -1,4 +1,4 @@
-"""Every run ends: tests that wait, swallow, block or never come to their end."""
+"""Every run ends, even with tests that wait, swallow or block."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Time limits that end every run: in the loop, per test, and for the run as a whole.
+"""Time limits that end every run: in the loop, per test, overall.
 
 An async test runs in a task of its own; a supervisor on the same loop cancels it at its limit and
 fails it even if it swallows the cancellation. A test that blocks its thread is ended together with
@@ -26,11 +26,11 @@ RUN = 1800.0
 WORKERS_FIRST = 2.0
 """Seconds that workers have to write their stacks before the run's first process ends."""
 BLOCKED = 3
-"""How many times its limit a test may last before its process is ended."""
+"""Its process is ended when a test lasts longer than this many times its limit."""
 GRACE = 20.0
 """Seconds added to that, for set-up and clean-up."""
 CANCELLATIONS = 3
-"""How often a test that swallows its cancellation is cancelled."""
+"""Number of cancellations for a test that swallows them."""
 CLEAN_UP = 1.0
 """Seconds for its clean-up after each of them."""
 EXPECTED = 0.015
@@ -52,7 +52,7 @@ def register(config: pytest.Config) -> None:
 
 
 def slowness() -> float:
-    """How many times longer than on an idle machine something takes at this moment, at least 1."""
+    """Slowness against an idle machine, as a factor of at least 1."""
     return min(max(1.0, *(_work() / EXPECTED for _ in range(3))), SLOWEST)
 
 
@@ -146,7 +146,10 @@ def stacks_of_tasks(first: asyncio.Task[None]) -> str:
 
 
 class RunWatchdog:
-    """Ends a process of a run that lasts too long, with its stacks; workers first."""
+    """Ends a process of a run that lasts too long.
+
+    It prints its stacks; workers go first.
+    """
 
     def __init__(self, stderr: int, seconds: float) -> None:
         self._stderr = stderr

@@ -1,1 +1,1 @@
-"""AutoGen 0.7.5 as the other side: its environment, and data that it wrote."""
+"""AutoGen 0.7.5 for comparison: its environment, and data that it wrote."""

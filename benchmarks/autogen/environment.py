@@ -1,4 +1,4 @@
-"""AutoGen 0.7.5 in an environment of its own, made when it is first needed."""
+"""AutoGen 0.7.5 in an environment of its own, made when needed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Writes what AutoGen 0.7.5 itself saves: states and component JSON, as data for Parley's compatibility tests.
+"""Write data of AutoGen 0.7.5 for Parley's compatibility tests.
+
+The data are saved states and component JSON.
 
 Run it with the Python of an environment that holds `requirements.txt` of this folder:
 
@@ -75,7 +77,7 @@ INFO = ModelInfo(
 
 
 def AssistantAgent(name: str, client: Any, **options: Any) -> AutoGenAssistant:
-    """An assistant with a system message of ours instead of the original's default."""
+    """An assistant with our system message instead of the original's default."""
     return AutoGenAssistant(
         name, client, **{"system_message": "You help.", "description": "Helps.", **options}
     )
@@ -119,7 +121,7 @@ class Cases:
         print(name)
 
     async def team(self, name: str, team: Any, *tasks: Any, cut_after: int | None = None) -> None:
-        """A team at rest after its tasks, and in the middle of another one."""
+        """A team at rest after its tasks, and in another one."""
         component = dumped(team)
         self.write(f"{name}-new", "never run", component=component, state=await team.save_state())
         for task in tasks:
@@ -127,7 +129,7 @@ class Cases:
         self.write(f"{name}-rest", "at rest", component=component, state=await team.save_state())
 
     async def middle(self, name: str, team: Any, task: Any, items: int) -> None:
-        """A team whose state is saved while it runs, after so many items."""
+        """A team that is saved while it runs, after so many items."""
         component = dumped(team)
         seen = 0
         stream = team.run_stream(task=task)
@@ -144,7 +146,10 @@ class Cases:
 
 
 def without_prompts(data: Any) -> Any:
-    """The data, with AutoGen's own texts (docstrings, an orchestrator's prompts) left out: they are not ours to keep."""
+    """The data without AutoGen's own texts, which are not ours.
+
+    Left out are docstrings and an orchestrator's prompts.
+    """
     if isinstance(data, list):
         return [without_prompts(item) for item in data]
     if not isinstance(data, dict):
@@ -415,7 +420,10 @@ def parts(cases: Cases) -> None:
 
 
 async def cancelled(cases: Cases) -> None:
-    """The state after a cancelled tool call. AutoGen never returns from it, so this comes last and ends hard."""
+    """The state after a cancelled tool call.
+
+    AutoGen never returns from it, so this comes last and ends hard.
+    """
     started = asyncio.Event()
 
     async def stuck() -> str:

@@ -1,4 +1,4 @@
-"""The documented names, from either engine, and what scenarios do with a team."""
+"""Either engine's documented names, and the scenarios' operations on teams."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ ROUND_ROBIN = (
     "",
     "ReplayChatCompletionClient",
 )
-"""Of each of the modules, what a script with a round robin of assistants takes."""
+"""The names that a script with a round robin of assistants imports, by module."""
 INFO = {
     "vision": False,
     "function_calling": True,
@@ -64,15 +64,17 @@ TEXT = "An answer of the length that answers in chats have: about two lines of t
 
 
 def imports(side: str, *, everything: bool) -> list[str]:
-    """Import statements: what a script with a round robin takes, or every public name."""
+    """Import statements for a round-robin script, or for every public name."""
     taken = ["*"] * len(ROUND_ROBIN) if everything else ROUND_ROBIN
     modules = zip(MODULES[side], taken, strict=True)
     return [f"from {module} import {name}" for module, name in modules if name]
 
 
 class Engine:
-    """One engine's names as attributes. `hooked`: as the gateway uses it, with every tool call
-    intercepted, and the team saved wherever the gateway saves it.
+    """One engine's names as attributes.
+
+    `hooked`: as the gateway uses it, with every tool call intercepted, and the team saved wherever
+    the gateway saves it.
     """
 
     def __init__(self, kind: str) -> None:
@@ -95,7 +97,7 @@ class Engine:
         raise AttributeError(name)
 
     def model(self, answer: Callable[[int], Any] | None = None) -> Any:
-        """A model that answers at once: call number n gets `answer(n)`, a text or a list of calls.
+        """A model that gives `answer(n)` to its call number n at once.
 
         Without one it answers with a text of 180 characters, a new one each time.
         """
@@ -106,7 +108,7 @@ class Engine:
         return self.ReplayChatCompletionClient(list(answers), model_info=INFO)
 
     def assistant(self, name: str, model: Any, **options: Any) -> Any:
-        """An assistant with default settings; the system message, which is prose, is ours."""
+        """An assistant with default settings, but our own system message."""
         return self.AssistantAgent(name, model, system_message=SYSTEM, **options)
 
     def call(self, number: int, name: str, arguments: str = "{}") -> Any:
@@ -131,7 +133,7 @@ class Engine:
             await self.checkpoint(team)
 
     async def checkpoint(self, team: Any) -> None:
-        """Save the team as the gateway does: whole at first, then what was added."""
+        """Save the team as the gateway does: fully first, then by additions."""
         if team in self._saved:
             await team.save_delta()
         else:
@@ -145,7 +147,7 @@ class Engine:
                 recorder.take(item)
 
     async def saved(self, team: Any) -> Any:
-        """What is needed to load the team elsewhere: bytes, or with AutoGen JSON text."""
+        """The saved team: bytes, or with AutoGen JSON text."""
         if self.ours:
             return [await team.save_snapshot()]
         return json.dumps(await team.save_state())
@@ -160,7 +162,7 @@ class Engine:
 
 
 class Recorder:
-    """What a run said and asked, in a form in which both engines can be compared.
+    """Records a run's messages and requests, comparable between the engines.
 
     `loose`: of what models are asked, only letters and digits count.
     """
@@ -188,7 +190,7 @@ class Recorder:
         )
 
     def asked(self, messages: Sequence[Any]) -> None:
-        """A request to a model: how many messages, a digest of them, and the last ones."""
+        """A model request: message count, digest, and the last messages."""
         sent = [
             [type(m).__name__, getattr(m, "source", None), self._text(plain(m.content))]
             for m in messages

@@ -14,7 +14,10 @@ PATIENCE = 5.0
 
 
 async def in_model(engine: Engine) -> float:
-    """The model does not answer; its client listens to cancellation as the SDKs do."""
+    """The model does not answer.
+
+    Its client listens to cancellation as the SDKs do.
+    """
     waiting = asyncio.Event()
     base = type(engine.model())
 
@@ -81,7 +84,7 @@ def _caller(engine: Engine, tool: Any) -> Any:
 
 
 async def _cancelled(engine: Engine, agent: Any, waiting: asyncio.Event) -> float:
-    """Seconds from the token's cancel to the end of the run; infinite where there is none."""
+    """Seconds from cancellation to the run's end; infinite without an end."""
     team = engine.RoundRobinGroupChat([agent], max_turns=2)
     token = engine.CancellationToken()
     run = asyncio.ensure_future(team.run(task="Begin.", cancellation_token=token))

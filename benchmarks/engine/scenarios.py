@@ -121,7 +121,7 @@ class ReplayTurns(Turns):
 
 
 class HandOffs(Scenario):
-    """Two agents that pass the work back and forth: a model call, a tool call, a hand-off each."""
+    """Two agents hand off in turn: model call, tool call, hand-off each."""
 
     title, per = "hand-off in a swarm", "hand-off"
     turns = 50
@@ -140,7 +140,7 @@ class HandOffs(Scenario):
 
 
 class ToolLoop(Scenario):
-    """Ten rounds of a model call and a tool call in one turn."""
+    """A turn with ten rounds of a model call and tool call."""
 
     title, per = "tool loop of ten rounds", "run"
 
@@ -244,7 +244,7 @@ class Chunks(Scenario):
 
 
 class Memory(Scenario):
-    """Bytes that Python holds for a team that has said so much and is not running."""
+    """Memory in bytes of an idle team with so many messages."""
 
     title, per = "memory of an idle team of three", "team"
     sizes = (0, 20, 200)
@@ -317,7 +317,7 @@ class State(Scenario):
 
 
 class CompactState(State):
-    """Our own format: all of a team, what a turn added to it."""
+    """Our own format: a whole team, or the additions of a turn."""
 
     title = "compact state of a team of three"
 
@@ -340,7 +340,7 @@ class CompactState(State):
 
 
 class StatelessWorker(State):
-    """A worker that keeps nothing: bytes in, a team, one turn, bytes out."""
+    """A stateless worker: bytes in, a team, one turn, bytes out."""
 
     title, per = "stateless worker: load, one turn, save", "turn"
     sizes = (20, 200, 2000)

@@ -1,4 +1,4 @@
-"""The sides of the comparison, each a process of its own that answers one request at a time."""
+"""The compared engines, each in its own process that answers requests."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class Samples:
 def sample(
     workers: Mapping[str, Worker], scenario: str, size: int, *, rounds: int, seconds: float
 ) -> Samples:
-    """Measure the sides in turn, until there are so many samples or so much time has gone.
+    """Measure the sides in turn, up to some samples or some time.
 
     There are three at least, and the side that begins changes.
     """
@@ -119,7 +119,7 @@ def _first_difference(ours: Any, theirs: Any) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Import:
-    """What importing the public API costs in a fresh process."""
+    """The cost of importing the public API in a fresh process."""
 
     seconds: float
     modules: int
@@ -127,7 +127,7 @@ class Import:
 
 
 def imports(sides: Iterable[str], rounds: int, *, everything: bool) -> dict[str, list[Import]]:
-    """Import on each side in turn; a first time for the file cache."""
+    """Import on each side in turn, once before to fill caches."""
     found: dict[str, list[Import]] = {side: [] for side in sides}
     for _ in range(rounds + 1):
         for side, samples in found.items():
@@ -159,6 +159,6 @@ def _import(side: str, *, everything: bool) -> Import:
 
 
 def cancelled(side: str, scenario: str) -> float:
-    """Seconds from a cancellation to the end of the run, in a process for itself."""
+    """Seconds from a cancellation to the run's end, in its own process."""
     with Worker(side) as worker:
         return float(worker.ask("cancel", scenario) or math.inf)

@@ -1,4 +1,4 @@
-"""The engine's figures beside AutoGen's: the same scripts, the same outputs, then the time."""
+"""The engine's and AutoGen's figures for the same scripts and outputs."""
 
 from __future__ import annotations
 

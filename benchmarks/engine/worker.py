@@ -1,4 +1,4 @@
-"""`worker.py ENGINE`: measures what it is asked for, line by line, JSON in and JSON out.
+"""`worker.py ENGINE`: measure on request, with JSON lines in and out.
 
 Requests: {"do": "check" or "measure", "scenario": name, "size": number}.
 """
@@ -17,7 +17,7 @@ from benchmarks.engine.scenarios import SCENARIOS
 
 
 async def checked(engine: Engine, name: str, size: int) -> Any:
-    """What the scenario says, asks and ends with."""
+    """The scenario's messages, requests and end."""
     scenario = SCENARIOS[name](engine, size)
     engine.recorder = recorder = Recorder(loose=scenario.loose)
     try:

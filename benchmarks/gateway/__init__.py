@@ -1,1 +1,1 @@
-"""What the gateway costs around a team that costs nothing."""
+"""The gateway's own cost, around a team that costs nothing."""

@@ -1,4 +1,4 @@
-"""What is measured of the gateway, each in a process of its own: `scenarios NAME ARGUMENTS...`.
+"""The gateway's scenarios, each in its own process: `scenarios NAME ARGUMENTS...`.
 
 The answer is one line of JSON: samples in seconds or bytes, by name.
 """
@@ -33,7 +33,7 @@ Figures = dict[str, list[float]]
 
 @asynccontextmanager
 async def opened(model: DoNothing, **limits: float) -> AsyncGenerator[tuple[Gateway, SqliteStore]]:
-    """A gateway on a store in a temporary folder, in a process like that of `parley serve`."""
+    """A gateway on a temporary store, as in a `parley serve` process."""
     with tempfile.TemporaryDirectory(prefix="parley-benchmark-") as folder:
         store = SqliteStore(Path(folder))
         teams = OneTeam(lambda: solo(model))
@@ -57,14 +57,17 @@ def message(thread: int, number: int) -> InboundMessage:
 
 
 class Closed(DoNothing):
-    """A model that does not answer: turns begin, and stay where they are."""
+    """A model that does not answer, so that begun turns stay open."""
 
     async def create(self, messages: Any, **_: Any) -> Any:
         await asyncio.Event().wait()
 
 
 async def accept(each: int) -> Figures:
-    """64 people write at once, without and with a lock that makes each message a commit alone."""
+    """Accept messages of 64 people at once.
+
+    Measured without and with a lock that makes each message a commit alone.
+    """
     figures: Figures = {}
     for number in range(2 * 3):
         alone = bool(number % 2)
@@ -107,7 +110,7 @@ class Person:
         self._number = 0
 
     async def say(self) -> dict[str, float]:
-        """Write, and see the turn to its end: seconds until each kind of event came."""
+        """Write, and measure the seconds to each kind of event."""
         self._number += 1
         start = time.perf_counter()
         receipt = await self._gateway.accept(message(0, self._number))
@@ -140,7 +143,7 @@ async def first_event(count: int) -> Figures:
 
 
 async def end_to_end(threads: int, live: int) -> Figures:
-    """Five messages in each of so many threads, to the end of the last turn."""
+    """Run five messages in each of so many threads to the end."""
     async with opened(DoNothing(), live_teams=live) as (gateway, store):
         gc.collect()
         held, cpu, start = resident(), time.process_time(), time.perf_counter()
@@ -167,7 +170,7 @@ async def end_to_end(threads: int, live: int) -> Figures:
 
 
 async def memory(threads: int, messages: int) -> Figures:
-    """What is resident once so many threads have had so many messages, and 100 teams are live."""
+    """Resident memory with 100 live teams, after so many threads and messages."""
     async with opened(DoNothing(), live_teams=100) as (gateway, _):
         turns = 0
         for number in range(messages // 2):
@@ -200,8 +203,9 @@ async def written(sizes: list[int]) -> Figures:
 
 
 async def rest(gateway: Gateway, turns: int) -> None:
-    """Wait until so many turns were run: a look at a counter, for rows that were counted here would
-    be part of what is measured.
+    """Wait until so many turns were run.
+
+    It looks at a counter, since counting rows would be part of the measurement.
     """
     while gateway.vitals.turns.total() < turns:  # noqa: ASYNC110 (nothing tells of it)
         await asyncio.sleep(0.05)

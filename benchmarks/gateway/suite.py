@@ -1,4 +1,4 @@
-"""The gateway's figures: taking messages, answering them, and what that writes and holds."""
+"""The gateway's figures: accepting and answering messages, writes and memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Teams for the gateway that cost next to nothing: one agent on a model that answers at once."""
+"""Cheap teams for the gateway: an agent on an immediate model."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ USAGE = RequestUsage(prompt_tokens=10, completion_tokens=5)
 
 
 class DoNothing(ReplayChatCompletionClient):
-    """Answers at once, always the same; as a stream, piece by piece, `pause` seconds apart."""
+    """Always gives the same answer at once.
+
+    A stream gives it piece by piece, `pause` seconds apart.
+    """
 
     def __init__(self, *pieces: str, pause: float = 0.0) -> None:
         super().__init__([])
@@ -68,7 +71,7 @@ class OneTeam:
         return [self.default]
 
     def info(self, name: str) -> TeamInfo:
-        """What lists show."""
+        """The team's entry in lists."""
         return TeamInfo(
             name=name, description="", participants=("agent",), models={}, definition="1"
         )

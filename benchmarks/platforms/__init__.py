@@ -1,1 +1,1 @@
-"""Slack and Discord as people meet them: the real SDKs against the simulators of the package."""
+"""Slack and Discord through the real SDKs, on the package's simulators."""

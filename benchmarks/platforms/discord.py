@@ -1,4 +1,4 @@
-"""What is measured of Discord, each in a process of its own: `discord NAME COUNT`."""
+"""Discord's scenarios, each in its own process: `discord NAME COUNT`."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def adapter(discord: DiscordSimulator) -> DiscordAdapter:
 
 
 async def first(count: int) -> Figures:
-    """From a mention to the bot's first message, for which a thread is made first."""
+    """From a mention to the bot's first message in a new thread."""
     async with DiscordSimulator() as discord:
         general, alice = discord.channel("general"), discord.person("alice")
         person = f"discord:{alice.id}"
@@ -69,7 +69,7 @@ async def start(count: int) -> Figures:
 
 
 async def burst(count: int) -> Figures:
-    """Messages that arrive at once in threads of the bot, until all are stored."""
+    """A burst of messages in the bot's threads, until all are stored."""
     async with DiscordSimulator() as discord:
         general, alice = discord.channel("general"), discord.person("alice")
         person = f"discord:{alice.id}"
@@ -93,7 +93,7 @@ def _threads(discord: DiscordSimulator, asked: list[Message]) -> list[Channel | 
 
 
 async def calls(streams: int) -> Figures:
-    """What answers of 1,000 tokens cost in calls, side by side."""
+    """API calls for parallel answers of 1,000 tokens."""
     async with DiscordSimulator() as discord:
         general, alice = discord.channel("general"), discord.person("alice")
         person = f"discord:{alice.id}"

@@ -1,4 +1,4 @@
-"""A gateway that serves a simulated platform with its real adapter and SDK."""
+"""A gateway that serves a simulated platform with its real adapter."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ async def served(
     stream: bool = True,
     parallel: int = 16,
 ) -> AsyncGenerator[Gateway]:
-    """A gateway on a store in a temporary folder, and the adapter beside it."""
+    """A gateway on a temporary store, with its adapter."""
     with tempfile.TemporaryDirectory(prefix="parley-benchmark-") as folder:
         teams = OneTeam(lambda: solo(model, stream=stream))
         limits = Limits(parallel_turns=parallel, shutdown=0.1)
@@ -58,8 +58,10 @@ async def served(
 
 
 async def started(count: int, config: str, connected: Callable[[], object]) -> Figures:
-    """Start `parley serve` so many times: seconds until the platform has it connected, and what is
-    resident then. `config` is its `[adapters.NAME]` table.
+    """Start `parley serve` so many times: seconds to connection, and memory.
+
+    The platform reports the connection; memory is resident then. `config` is the `[adapters.NAME]`
+    table.
     """
     figures: Figures = {"start": [], "resident": []}
     for _ in range(count):
@@ -102,7 +104,7 @@ async def timed(ask: Callable[[], Awaitable[object]], answered: Callable[[], obj
 
 
 def answer(scenarios: dict[str, Callable[[int], Awaitable[Figures]]]) -> None:
-    """Run the scenario that the command line names, and print its figures as JSON."""
+    """Run the command line's scenario, and print its figures as JSON."""
     scenario = scenarios[sys.argv[1]]
 
     async def run() -> Figures:

@@ -1,4 +1,4 @@
-"""What is measured of Slack, each in a process of its own: `slack NAME COUNT`."""
+"""Slack's scenarios, each in its own process: `slack NAME COUNT`."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ async def first(count: int) -> Figures:
 
 
 async def start(count: int) -> Figures:
-    """From the start of the process `parley serve` to both of its sockets."""
+    """From the start of `parley serve` to both of its sockets."""
     async with SlackSimulator(clock=RealClock()) as slack:
         table = (
             '[[routes]]\nadapter = "slack"\nchannels = "*"\nusers = "members"\n[adapters.slack]\n'
@@ -64,7 +64,7 @@ async def start(count: int) -> Figures:
 
 
 async def burst(count: int) -> Figures:
-    """Messages that arrive at once in threads of the bot, until all are acknowledged."""
+    """A burst of messages in the bot's threads, until all are acknowledged."""
     async with SlackSimulator(clock=RealClock(), rates=False) as slack:
         alice = slack.person("alice")
         operator = f"slack:{HOME}:{alice.id}"
@@ -80,7 +80,7 @@ async def burst(count: int) -> Figures:
 
 
 async def calls(streams: int) -> Figures:
-    """What answers of 1,000 tokens cost in calls, side by side."""
+    """API calls for parallel answers of 1,000 tokens."""
     async with SlackSimulator(clock=RealClock()) as slack:
         alice = slack.person("alice")
         operator = f"slack:{HOME}:{alice.id}"

@@ -1,4 +1,4 @@
-"""Figures of Slack and Discord: how soon an answer begins, how much is taken, what a text costs.
+"""Slack's and Discord's figures: delay of answers, intake, cost of text.
 
 The simulator runs in the measured process, so half of its time is not Parley's. Nothing is paid
 for a network, and a platform's limits hold as on the platform.

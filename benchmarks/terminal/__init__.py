@@ -1,1 +1,1 @@
-"""What the terminal costs: its first paint, a streamed answer, a long transcript, and idling."""
+"""The terminal's cost: first paint, streamed answer, long transcript, and idling."""

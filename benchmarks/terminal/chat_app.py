@@ -1,4 +1,4 @@
-"""The chat on a gateway of its own, as a program that measures itself: `chat_app.py FOLDER SCENE`.
+"""A chat that measures itself, with its own gateway: `chat_app.py FOLDER SCENE`.
 
 Scenes: `prose` and `code` stream 20,000 characters at 200 pieces per second as the answer to any
 message; `long` opens a thread of 500 exchanges. FOLDER/measured.json tells, once the chat was left,
@@ -36,7 +36,7 @@ LINE = "    total += weigh(item, scale=3)  # a line of code like many others\n"
 
 
 def text_of(scene: str) -> str:
-    """An answer of the scene, framed by two words that a watcher can wait for."""
+    """An answer of the scene, between two words for a watcher."""
     unit, head, tail = (LINE, "```python\n", "```\n") if scene == "code" else (PARAGRAPH, "", "")
     body = (unit * (CHARACTERS // len(unit) + 1))[:CHARACTERS].rsplit("\n", 1)[0] + "\n"
     return f"{FIRST}\n\n{head}{body}{tail}\n{LAST}\n"
@@ -61,7 +61,7 @@ class Watch:
                 self.widgets = max(self.widgets, len(self._app.screen.query("*")))
 
     def report(self) -> str:
-        """What was seen, as JSON."""
+        """The measurements as JSON."""
         ordered = sorted(self.stalls)
         return json.dumps(
             {

@@ -8,7 +8,10 @@ from textual.widgets import Static, TextArea
 
 
 class EmptyApp(App[None]):
-    """Six containers, ten lines of text, and a text field. It does nothing."""
+    """Six containers, ten lines of text, and a text field.
+
+    It does nothing.
+    """
 
     CSS = """
     .line { height: 1; }

@@ -16,7 +16,7 @@ EMPTY_APP = str(ROOT / "benchmarks/terminal/empty_app.py")
 
 @dataclass(slots=True)
 class Paints:
-    """Seconds until the composer is on the screen, and seconds of CPU until then, by run."""
+    """Seconds and CPU seconds until the composer is visible, by run."""
 
     wall: list[float] = field(default_factory=list[float])
     cpu: list[float] = field(default_factory=list[float])
@@ -40,8 +40,9 @@ def first_paints(runs: int) -> tuple[Paints, Paints]:
 
 
 def idle(seconds: float) -> tuple[float, float, int]:
-    """Of `parley chat` with nothing going on: seconds until it is ready for a message, the share
-    of one CPU it takes, and its resident bytes.
+    """An idle `parley chat`: start in seconds, CPU share, resident bytes.
+
+    It has started once it is ready for a message; the share is of one CPU.
     """
     with (
         tempfile.TemporaryDirectory() as place,

@@ -21,7 +21,7 @@ PATIENCE = 60.0
 
 
 class Screen:
-    """Runs Python with these arguments on an 80x24 terminal, with `folder` as its home."""
+    """Runs Python on an 80x24 terminal, with `folder` as its home."""
 
     def __init__(self, *arguments: str, folder: Path, width: int = 80, height: int = 24) -> None:
         self.bytes_written = 0
@@ -59,7 +59,7 @@ class Screen:
         os.close(self._master)
 
     def until_shown(self, text: str) -> float:
-        """When the text stood in what was written since the last call; seconds, monotonic.
+        """Monotonic seconds at which the text appeared since the last call.
 
         Textual writes a run of one style in one piece: give a text that has one style.
         """
@@ -83,7 +83,7 @@ class Screen:
         os.write(self._master, keys.encode())
 
     def cpu(self) -> float:
-        """Seconds of CPU that the process has used so far, of all threads that still live."""
+        """CPU seconds of the process so far, in all living threads."""
         threads = Path(f"/proc/{self.process.pid}/task").glob("*/schedstat")
         return sum(int(thread.read_text().split()[0]) for thread in threads) / 1e9
 
@@ -101,7 +101,7 @@ class Screen:
             self.read(0.05)
 
     def read(self, patience: float) -> bool:
-        """Take what is there, or what comes within so many seconds; False for nothing."""
+        """Take the output of so many seconds at most; False without any."""
         if not select.select([self._master], [], [], patience)[0]:
             return False
         data = b""

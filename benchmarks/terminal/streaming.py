@@ -1,4 +1,4 @@
-"""A long answer on the screen while it is written, and a long thread that is scrolled."""
+"""A long streamed answer on the screen, and a scrolled thread."""
 
 from __future__ import annotations
 
@@ -16,8 +16,10 @@ PAGE_UP, CTRL_END, ENTER, CTRL_C = "\x1b[5~", "\x1b[1;5F", "\r", "\x03"
 
 
 def streamed(scene: str) -> dict[str, float]:
-    """20,000 characters at 200 pieces per second: seconds on the screen (10 at best), seconds of
-    CPU, stalls of the event loop, bytes sent to the terminal, mounted widgets.
+    """20,000 characters at 200 pieces per second.
+
+    Measured: seconds on the screen (10 at best), seconds of CPU, stalls of the event loop, bytes
+    sent to the terminal, mounted widgets.
     """
     with (
         tempfile.TemporaryDirectory() as place,
@@ -41,8 +43,10 @@ def streamed(scene: str) -> dict[str, float]:
 
 
 def long_thread(pages: int = 20) -> dict[str, float]:
-    """A thread of 1,000 messages: seconds of CPU for a page up, for one more exchange, and how many
-    widgets were mounted at most.
+    """A thread of 1,000 messages.
+
+    Measured: seconds of CPU for a page up, for one more exchange, and how many widgets were mounted
+    at most.
     """
     with (
         tempfile.TemporaryDirectory() as place,

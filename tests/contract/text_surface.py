@@ -1,4 +1,4 @@
-"""What every text surface has to do, whatever its platform: run by each against its own simulator.
+"""The contract of every text surface, run against each platform's simulator.
 
     class TestTheContract(TextSurfaceContract):
         @pytest.fixture
@@ -58,7 +58,10 @@ PATIENCE = 8.0
 
 @dataclass(frozen=True)
 class VisibleMessage:
-    """A message as people see it: with the agent's name, activity and marks in its text."""
+    """A message as people see it.
+
+    Its text has the agent's name, activity and marks.
+    """
 
     id: str
     text: str
@@ -69,7 +72,7 @@ class VisibleMessage:
 
 
 class Harness(Protocol):
-    """A surface on a simulated platform, and what people there see and do.
+    """A surface on a simulated platform, with the people's view and actions.
 
     A harness whose simulator lacks a fault leaves the method out by raising NotImplementedError.
     """
@@ -85,7 +88,7 @@ class Harness(Protocol):
         ...
 
     async def busy(self) -> bool:
-        """Whether people see that the team works."""
+        """True if people see that the team works."""
         ...
 
     async def title(self) -> str:
@@ -97,7 +100,7 @@ class Harness(Protocol):
         ...
 
     def lose_answer(self) -> None:
-        """The next call that writes a message takes effect, and its answer is lost."""
+        """Let the next writing call take effect, but lose its answer."""
         ...
 
     def break_down(self) -> None:
@@ -425,7 +428,7 @@ class TextSurfaceContract:
             assert "@everyone" not in neutral
 
     async def test_a_thread_comes_to_stand_there(self, harness: Harness, tmp_path: Path) -> None:
-        """End to end: growing text, a tool call, a hand-off, a question and its outcome."""
+        """A whole thread arrives: text, tool call, hand-off, question and outcome."""
         asker = harness.people[0]
         begin = TurnStarted(thread="", asker=asker, asked_at=2_000_000.0)
         async with served(tmp_path, harness.surface) as gateway:

@@ -1,4 +1,4 @@
-"""Agents of a test's own, as a user would write them: without a turn record."""
+"""Agents without a turn record, as a user would write them."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
@@ -11,7 +11,10 @@ from teams.messages import BaseChatMessage, TextMessage
 
 
 class Talker(BaseChatAgent):
-    """Says the next of its lines; remembers what it was given, and can be told to fail."""
+    """Says the next of its lines, and can be told to fail.
+
+    It remembers its messages.
+    """
 
     def __init__(self, name: str, *lines: Any, description: str = "talks") -> None:
         super().__init__(name, description)

@@ -1,4 +1,4 @@
-"""Counts calls instead of time: what a regression adds shows on any machine."""
+"""Counts calls instead of time: a regression shows on any machine."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Self
 
 
 class Calls:
-    """Counts the calls of Python functions in this thread while it is entered."""
+    """Counts this thread's calls of Python functions while it is entered."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -27,7 +27,10 @@ class Calls:
 
 
 class CallsOf:
-    """Counts the calls of these functions, by name, in this thread and those begun meanwhile."""
+    """Counts the calls of these functions, by name.
+
+    It counts in this thread and in threads that start meanwhile.
+    """
 
     def __init__(self, *functions: Callable[..., Any]) -> None:
         self._names = {_code(each): each.__name__ for each in functions}
@@ -35,7 +38,7 @@ class CallsOf:
 
     @property
     def counts(self) -> dict[str, int]:
-        """How often each was called so far."""
+        """Number of calls so far, by function."""
         return {name: self._seen.count(name) for name in self._names.values()}
 
     def forget(self) -> None:

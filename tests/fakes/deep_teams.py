@@ -1,4 +1,4 @@
-"""Teams in which models are asked at every depth there is, each with how many requests it makes.
+"""Teams with models at every depth, and the number of their requests.
 
 Every answer counts for three tokens read and two written.
 """

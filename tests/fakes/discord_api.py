@@ -1,4 +1,4 @@
-"""Checks what goes to and comes from Discord against Discord's own description of its API."""
+"""Checks Discord traffic against Discord's own description of its API."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Mismatch(AssertionError):
 
 
 class ApiDescription:
-    """Discord's description: which routes there are, what they take and what they answer."""
+    """Discord's description: the routes, and their requests and answers."""
 
     def __init__(self) -> None:
         self._spec: dict[str, Any] = json.loads(DESCRIPTION.read_text())
@@ -55,7 +55,7 @@ class ApiDescription:
         self._validators: dict[str, Draft202012Validator] = {}
 
     def check(self, call: Call) -> None:
-        """Raise `Mismatch` unless request and answer are as described; downloads are not part."""
+        """Raise `Mismatch` unless request and answer match; downloads are not checked."""
         if call.route == "/attachments" or (call.status == 404 and call.answer["code"] == 0):
             return
         path = next((path for path, it in self._paths.items() if it.match(call.path)), None)
@@ -69,7 +69,7 @@ class ApiDescription:
             self._check_answer(call, path, where)
 
     def check_event(self, event: Event) -> None:
-        """Raise `Mismatch` unless what an event tells of is shown as over REST."""
+        """Raise `Mismatch` unless an event's objects look as over REST."""
         if name := SHOWN_BY_EVENTS.get(event.name):
             schema = f"{URN}#/components/schemas/{name}"
             self._validate(schema, event.data, event.name)
@@ -138,7 +138,10 @@ def _escaped(path: str) -> str:
 
 
 def _with_ids(body: Any) -> Any:
-    """The body with ids as text where discord.py writes numbers, which Discord takes."""
+    """The body with ids as text.
+
+    discord.py writes them as numbers, which Discord takes.
+    """
     match body:
         case dict():
             return {

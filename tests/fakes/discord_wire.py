@@ -36,7 +36,7 @@ def pointed_at(simulator: DiscordSimulator) -> Generator[None]:
 
 @asynccontextmanager
 async def simulated() -> AsyncGenerator[DiscordSimulator]:
-    """A simulator whose every request and answer is as Discord describes them, or it fails.
+    """A simulator that fails unless all its traffic is as Discord describes.
 
     They are checked at the end: that takes several times as long as all the rest of an exchange.
     """
@@ -56,7 +56,7 @@ def _as_it_is_now(call: Call) -> Call:
 
 @pytest.fixture
 async def discord() -> AsyncIterator[DiscordSimulator]:
-    """A Discord of the test's own, which discord.py takes for the real one."""
+    """A Discord of the test's own for the real discord.py."""
     async with simulated() as simulator:
         with pointed_at(simulator):
             yield simulator

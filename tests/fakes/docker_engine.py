@@ -1,4 +1,4 @@
-"""A container engine on a Unix socket, which the real `docker` package talks to.
+"""A container engine on a Unix socket for the real `docker` package.
 
 It runs nothing: what a script of the work folder does stands in its text, `print TEXT`,
 `exit NUMBER` or `hang`, a line each.
@@ -20,7 +20,7 @@ WORKSPACE = "/workspace"
 
 
 class Engine:
-    """What the engine was asked, and what it is to refuse."""
+    """The requests to the engine, and those that it will refuse."""
 
     def __init__(self) -> None:
         self.created: list[dict[str, Any]] = []
@@ -40,7 +40,7 @@ class Engine:
         return self.created[-1]["HostConfig"]
 
     def script(self, command: list[str]) -> str:
-        """What a command is to do: its script, or the command of a shell."""
+        """The script of a command, or the command of its shell."""
         if not command[-1].startswith(WORKSPACE):
             return command[-1]
         folder = self.host["Binds"][0].partition(":")[0]

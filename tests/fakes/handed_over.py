@@ -1,4 +1,4 @@
-"""A store that remembers what its writer thread was handed, and a look into all of it."""
+"""A store that records its writer thread's work, and inspects it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _PLAIN = (str, bytes, int, float, bool, type, type(None), Enum, ModuleType, Buil
 
 
 class HandingStore(SqliteStore):
-    """Keeps each unit of work that its writer is handed, and when it was told of it."""
+    """Keeps each unit of work with the time of its hand-over."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
@@ -36,7 +36,7 @@ class HandingStore(SqliteStore):
 
     @property
     def units(self) -> set[str]:
-        """The names of the units of work, or of the operations, that were handed over."""
+        """Names of the units of work or operations that were handed over."""
         return set(map(_named, self.handed))
 
 
@@ -46,7 +46,7 @@ def _named(unit: Callable[..., Any]) -> str:
 
 
 def live_objects(handed: Any, path: str = "") -> list[str]:
-    """Paths to whatever is reached from there and is neither a value nor a plain function."""
+    """Paths to everything reachable that is no value or plain function."""
     return [*_live(handed, path or getattr(handed, "__qualname__", "it"), set())]
 
 
@@ -63,7 +63,7 @@ def _live(one: Any, path: str, seen: set[int]) -> Iterator[str]:
 
 
 def _reached(one: Any) -> list[tuple[str, Any]] | None:
-    """All that a value or a function leads to; None for what is neither."""
+    """Everything that a value or a function leads to; None for others."""
     found: list[tuple[str, Any]] | None = None
     match one:
         case FunctionType():
@@ -97,6 +97,6 @@ def _items(many: Any) -> list[tuple[str, Any]]:
 
 
 def _is_value(kind: type) -> bool:
-    """Whether a dataclass is one that nobody may change: frozen, or made by `value`."""
+    """True for an unchangeable dataclass: frozen, or made by `value`."""
     made = kind.__dataclass_params__  # type: ignore[attr-defined]
     return made.frozen or made.unsafe_hash

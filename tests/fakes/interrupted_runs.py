@@ -1,4 +1,4 @@
-"""Runs that are taken in pieces: stopped at an item, in every way there is, and taken up elsewhere.
+"""Runs in pieces: stopped at an item in every way, and continued.
 
 A scenario builds a team with scripted models whose answers depend on the request alone.
 """
@@ -58,13 +58,13 @@ def normal(data: Any) -> Any:
 
 
 def settled(items: Sequence[Any]) -> list[Seen]:
-    """What was said; not the chunks, which come again when a model is asked again."""
+    """The messages without chunks, which come again after a repeated request."""
     return [seen(i) for i in items if not isinstance(i, ModelClientStreamingChunkEvent)]
 
 
 @dataclass
 class Run:
-    """A run in parts: what was taken, what each model was sent, how it ended."""
+    """A run in parts: its items, each model's requests, and its end."""
 
     items: list[Any]
     requests: dict[str, list[dict[str, Any]]]
@@ -73,7 +73,10 @@ class Run:
 
 
 class Later:
-    """Humans who have an answer when they are asked again; tools called risky need their word."""
+    """Humans who answer the second time.
+
+    Tools called risky need their approval.
+    """
 
     def __init__(self) -> None:
         self._asked: set[str] = set()
@@ -112,7 +115,10 @@ async def uninterrupted(build: Build) -> Run:
 
 
 class Interrupted:
-    """Takes a run in pieces: some items, then a break, then on in another team (or the same)."""
+    """Takes a run in pieces: some items, a break, then more.
+
+    After the break another team, or the same one, continues.
+    """
 
     def __init__(self, build: Build) -> None:
         self._build = build
@@ -129,7 +135,10 @@ class Interrupted:
                 count = await self._take(count, way)
 
     async def _take(self, count: int, way: Way) -> int:
-        """One run until it ends, waits, or is left; how many items are still to be taken."""
+        """Take one run until it ends, waits, or is left.
+
+        Returns the number of items still to be taken.
+        """
         parts: list[bytes] = []
         state = ""
         stream = self._team.run_stream(task=self._task)
@@ -172,7 +181,10 @@ class Interrupted:
         self.run.state = normal(await self._team.save_state())
 
     def _collect(self) -> None:
-        """What the models were sent. A request that was broken off is made again, counts once."""
+        """Collect the models' requests.
+
+        A request that was broken off is made again, and counts once.
+        """
         for name, sent in self._models.requests().items():
             known = self.run.requests.setdefault(name, [])
             for request in sent:

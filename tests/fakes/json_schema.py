@@ -18,7 +18,7 @@ KINDS: dict[str, tuple[type, ...]] = {
 def mismatches(
     schema: Mapping[str, Any], value: Any, root: Mapping[str, Any], path: str = ""
 ) -> Iterator[str]:
-    """What about a value is not as its schema says; `root` has the definitions."""
+    """Differences of a value from its schema; `root` has the definitions."""
     if "$ref" in schema:
         name = unquote(schema["$ref"]).removeprefix("#/definitions/")
         yield from mismatches(root["definitions"][name], value, root, path)

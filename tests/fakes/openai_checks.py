@@ -1,4 +1,7 @@
-"""What OpenAI's chat completions endpoint refuses with status 400; the first finding wins."""
+"""Requests that OpenAI's chat completions endpoint refuses with status 400.
+
+The first finding wins.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ IMAGE_URL = re.compile(r"https?://|data:image/(png|jpeg|gif|webp);base64,[A-Za-z
 
 
 class Refused(Exception):
-    """A request the API would not take, with the sentence it would say."""
+    """A refused request, with the API's sentence."""
 
 
 def check_request(body: Mapping[str, Any]) -> None:
@@ -94,7 +97,7 @@ def _check_part(where: str, role: str, part: Mapping[str, Any]) -> None:
 
 
 def _check_results(messages: Sequence[Mapping[str, Any]]) -> None:
-    """Each tool call is answered by the tool messages right after it; there are no others."""
+    """Check that the tool messages answer exactly the calls before them."""
     open_calls: set[str] = set()
     for index, message in enumerate(messages):
         if message["role"] == "tool":

@@ -1,4 +1,4 @@
-"""What the scripted OpenAI-compatible server answers: replies, errors, faults, and their gate."""
+"""Answers of the scripted OpenAI-compatible server: replies, errors, faults, and their gate."""
 
 from __future__ import annotations
 
@@ -10,12 +10,15 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 CallStyle = Literal["openai", "whole", "no_index", "no_id", "repeated_id"]
-"""How a streamed tool call is cut: `openai` gives index and id first, then pieces of the arguments;
-the rest is what local servers do: one chunk per call, no index, no id, or the id in each piece."""
+"""The pieces of a streamed tool call.
+
+`openai` gives index and id first, then pieces of the arguments; the rest is what local servers do:
+one chunk per call, no index, no id, or the id in each piece.
+"""
 
 
 class Gate:
-    """Holds a reply until the test lets it on, one step at a time."""
+    """Holds a reply until the test opens it, step by step."""
 
     def __init__(self) -> None:
         self._steps = 0
@@ -52,7 +55,10 @@ class Gate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """A tool call of a reply. `arguments` is text as it stands on the wire, or a value to dump."""
+    """A tool call of a reply.
+
+    `arguments` is text as it stands on the wire, or a value to dump.
+    """
 
     name: str
     arguments: str | Mapping[str, Any] = "{}"
@@ -99,7 +105,9 @@ class Fail:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    """What a broken server does, `after` so many words of `text` (0: before the first byte).
+    """A server's failure `after` so many words of `text`.
+
+    0 is before the first byte.
 
     `hang` says nothing more, `reset` tears the connection, `cut` ends the stream without its end
     mark, `garbage` sends a line that is not JSON, `error` sends an error object within the stream,
@@ -166,7 +174,7 @@ def content_text(message: Mapping[str, Any]) -> str:
 
 
 def when(text: str, answer: Answer) -> Script:
-    """An answer given only when the last message is a user's and holds `text` (in any case)."""
+    """An answer to user messages that contain `text` (in any case)."""
 
     def matching(request: Request) -> Answer | None:
         if request.last["role"] == "user" and text.lower() in request.last_user.lower():
@@ -177,7 +185,7 @@ def when(text: str, answer: Answer) -> Script:
 
 
 def after_tool(name: str, answer: Answer) -> Script:
-    """An answer given only when the last message is a result of the tool `name`."""
+    """An answer to results of the tool `name`."""
 
     def matching(request: Request) -> Answer | None:
         if request.last["role"] != "tool":
@@ -195,7 +203,9 @@ def after_tool(name: str, answer: Answer) -> Script:
 def parse_script(
     entries: Sequence[Mapping[str, Any]], gate: Gate
 ) -> tuple[list[Script], list[Script]]:
-    """Read the answers of a script file: those in order, and the rules (`when` or `after_tool`).
+    """Read the answers of a script file: those in order, and rules.
+
+    Rules are those with `when` or `after_tool`.
 
     An entry is `{"text": ..., "calls": [{"name", "arguments", "id"}], ...}` with the fields of
     Reply, where `"gate": true` means the process's gate; `{"status": 429, ...}` with the fields of

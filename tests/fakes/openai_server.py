@@ -1,4 +1,6 @@
-"""A scripted OpenAI-compatible server for tests with the real SDK; it refuses what OpenAI refuses.
+"""A scripted OpenAI-compatible server for tests with the real SDK.
+
+It refuses what OpenAI refuses.
 
 In a test: `async with FakeOpenAI(Reply(text="hi")) as server`, or the fixture `openai_server`.
 Outside of the test's process: `python -m tests.fakes.openai_server --script answers.json --port 0`,
@@ -67,7 +69,7 @@ class FakeOpenAI:
         self._rules.extend(rules)
 
     async def idle(self) -> None:
-        """Return once no request is being answered: clients have let go of their connections."""
+        """Wait until no request is open: clients have released their connections."""
         await self._idle.wait()
 
     async def start(self, port: int = 0) -> int:
@@ -339,7 +341,7 @@ def _usage(usage: tuple[int, int]) -> dict[str, int]:
 
 
 def _cut(text: str, pieces: int) -> list[str]:
-    """`text` in about so many pieces of equal size; none for an empty text."""
+    """`text` in about so many equal pieces; none for an empty text."""
     size = max(1, -(-len(text) // pieces))
     return [text[start : start + size] for start in range(0, len(text), size)]
 

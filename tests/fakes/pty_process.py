@@ -1,4 +1,4 @@
-"""A real process on a terminal of its own, from the standard library alone."""
+"""A real process on its own terminal, with the standard library alone."""
 
 import fcntl
 import os
@@ -24,7 +24,7 @@ PATIENCE = 20.0
 
 
 class PtyProcess:
-    """Runs Python with these arguments; what it writes is read while somebody waits for it."""
+    """Runs Python with these arguments; its output is read during waits."""
 
     def __init__(
         self, *arguments: str, folder: Path, size: tuple[int, int] = (80, 24), term: str = "xterm"
@@ -74,7 +74,7 @@ class PtyProcess:
         fcntl.ioctl(self._master, termios.TIOCSWINSZ, struct.pack("HHHH", height, width, 0, 0))
 
     def refuse_to_block(self) -> None:
-        """As a program leaves a terminal that has set it to non-blocking and not back."""
+        """Set the terminal to non-blocking, as some programs leave it."""
         os.set_blocking(self._slave, False)
 
     def type(self, keys: str | bytes) -> None:
@@ -89,7 +89,7 @@ class PtyProcess:
             self._read(0.05)
 
     def wait(self, ready: Callable[[], Any]) -> None:
-        """Wait until this is so, and read nothing meanwhile: the terminal takes no output."""
+        """Wait for the condition without reading: the terminal takes no output."""
         end = time.monotonic() + PATIENCE
         while not ready():
             assert time.monotonic() < end, "it did not come about"
@@ -101,7 +101,7 @@ class PtyProcess:
         self.output = b""
 
     def ended(self, within: float = PATIENCE, *, reading: bool = True) -> int:
-        """The exit code; fails when the process lives longer than so many seconds."""
+        """The exit code; fails if the process outlives so many seconds."""
         end = time.monotonic() + within
         while self.process.poll() is None:
             assert time.monotonic() < end, f"still there after {within} s:\n{self.text[-2000:]}"
@@ -122,7 +122,7 @@ class PtyProcess:
         self._master = self._slave = -1
 
     def restored(self) -> bool:
-        """Whether the terminal's modes are those from before."""
+        """True if the terminal's modes are those from before."""
         return termios.tcgetattr(self._slave) == self.modes
 
     def _read(self, patience: float) -> None:

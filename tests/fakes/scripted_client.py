@@ -1,4 +1,7 @@
-"""A gateway client in memory: threads whose events a test writes, and what was asked of it."""
+"""A gateway client in memory, with events that a test writes.
+
+It records its requests.
+"""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -31,7 +34,9 @@ class Thread:
 
 
 class ScriptedClient:
-    """Does at once what the real one does in time; the team's part is written with `happen`.
+    """Does at once what the real one does later.
+
+    The team's part is written with `happen`.
 
     `send` starts a turn in an idle thread and queues in a busy one. While `gate` is clear, `send`
     and `answer` wait.

@@ -1,4 +1,4 @@
-"""A code executor that remembers what it was given and answers what a test wrote."""
+"""A code executor with a test's outcomes, which records its code."""
 
 import asyncio
 
@@ -9,7 +9,10 @@ Outcome = CodeResult | str | BaseException | asyncio.Event
 
 
 class ScriptedExecutor(CodeExecutor):
-    """Its outcomes depend on the code alone; without one, code is a success that prints itself."""
+    """Its outcomes depend on the code alone.
+
+    Code without an outcome is a success that prints itself.
+    """
 
     def __init__(self, **outcomes: Outcome) -> None:
         self.outcomes = outcomes

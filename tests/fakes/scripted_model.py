@@ -1,5 +1,6 @@
-"""A model client that says what a test wrote, holds still where the test wants it to, and refuses
-what OpenAI refuses.
+"""A model client with a test's answers and pauses.
+
+It refuses what OpenAI refuses.
 """
 
 import asyncio
@@ -24,7 +25,10 @@ from teams.models import (
 from teams.tools import Tool, ToolSchema
 
 Piece = str | asyncio.Event | BaseException | CreateResult | object
-"""Of a streamed answer: a text, an event to wait for, an error to raise, or anything at all."""
+"""A piece of a streamed answer: text, event, error or anything else.
+
+An event is waited for, an error raised.
+"""
 Answer = str | CreateResult | BaseException | asyncio.Event | Sequence[Piece]
 
 USAGE = RequestUsage(prompt_tokens=10, completion_tokens=5)
@@ -52,7 +56,7 @@ def calls(*wanted: tuple[str, Mapping[str, Any] | str], thought: str | None = No
 
 
 class InvalidRequest(Exception):
-    """What OpenAI would answer with status 400."""
+    """A request that OpenAI would refuse with status 400."""
 
 
 class ScriptedModel(ChatCompletionClient):
@@ -88,7 +92,7 @@ class ScriptedModel(ChatCompletionClient):
             await self._asked.wait()
 
     def messages(self, request: int = -1) -> list[dict[str, Any]]:
-        """What was sent, as JSON data, without the system message."""
+        """The request as JSON data, without the system message."""
         sent = self.requests[request]["messages"]
         return [message for message in sent if message["type"] != "SystemMessage"]
 
@@ -199,7 +203,7 @@ def _pieces(answer: Answer) -> Sequence[Piece]:
 
 
 def refuse_invalid(messages: Sequence[LLMMessage]) -> None:
-    """Raise InvalidRequest for a call without result and for a result without call."""
+    """Raise InvalidRequest for a call without result, or the reverse."""
     open_calls: set[str] = set()
     for message in messages:
         if isinstance(message, FunctionExecutionResultMessage):

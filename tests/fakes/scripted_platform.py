@@ -1,4 +1,4 @@
-"""A chat platform of a test's own: its people write what they are told to, and see what comes.
+"""A chat platform of a test's own, with scripted people.
 
 As an adapter it is `adapters.scripted`; `installed` puts it there for the length of a test.
 """
@@ -23,7 +23,7 @@ Script = Callable[[AdapterHost], Awaitable[None]]
 
 
 class Config(Section):
-    """What `[adapters.scripted]` takes."""
+    """The settings in `[adapters.scripted]`."""
 
     bot_token: SecretStr
     """Its token."""
@@ -57,7 +57,10 @@ class Platform:
 
 @contextmanager
 def installed(platform: Platform, name: str = "scripted", **more: Any) -> Generator[Platform]:
-    """The platform as the module `adapters.NAME`; `more` are other names of the module."""
+    """The platform as module `adapters.NAME`.
+
+    `more` are other names of the module.
+    """
     module = ModuleType(f"adapters.{name}")
     vars(module).update({"Config": Config, "build": platform.build, **more})
     sys.modules[module.__name__] = module

@@ -1,5 +1,8 @@
-"""A chat platform of a test's own, as the gateway writes to it: it shows what it was told, and
-fails as it is told to.
+"""A test's own chat platform, as the gateway writes to it.
+
+It shows what it was told, and fails as it is told to.
+
+It shows what it was told, and fails as it is told to.
 
 The platform (`Board`) outlives the process that writes to it; each process has a `Surface` of it.
 """
@@ -49,7 +52,7 @@ class Posted:
 
     @property
     def speech(self) -> Speech:
-        """What an agent says in it."""
+        """An agent's messages in it."""
         assert isinstance(self.part.content, Speech)
         return self.part.content
 
@@ -72,7 +75,10 @@ class Posted:
 
 @dataclass
 class Fault:
-    """At the `nth` call of a kind from now on, before or after it took effect."""
+    """A failure at the `nth` next call of a kind.
+
+    It fails before or after the call took effect.
+    """
 
     call: Call
     error: BaseException

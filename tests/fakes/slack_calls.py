@@ -15,7 +15,7 @@ from adapters.slack.testing import SlackSimulator
 
 
 def sdk_complaints(calls: Iterable[Call]) -> list[str]:
-    """What is wrong with the blocks of the calls that were done, a sentence each.
+    """Faults in the blocks of the calls, a sentence each.
 
     The SDK checks lengths and counts of blocks, not of the elements inside them.
     """
@@ -34,7 +34,10 @@ def sdk_complaints(calls: Iterable[Call]) -> list[str]:
 
 
 def over_tier(slack: SlackSimulator) -> dict[str, int]:
-    """Methods called more often within 60 seconds than their tier says, with how often."""
+    """Methods with more calls in 60 seconds than their tier allows.
+
+    With the number of calls.
+    """
     called = {each.method for each in slack.calls()} & METHODS.keys()
     counts = {name: slack.per_minute(name) for name in called}
     return {name: most for name, most in counts.items() if most > METHODS[name].per_minute}

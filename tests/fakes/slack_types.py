@@ -1,4 +1,4 @@
-"""Whether what a simulated Slack answers and sends is of the types that Slack publishes."""
+"""Compares a simulated Slack's traffic with the types that Slack publishes."""
 
 import json
 import re
@@ -32,7 +32,7 @@ def schemas(name: str) -> dict[str, Any]:
 
 
 def untyped(slack: SlackSimulator) -> list[str]:
-    """Every difference between what the simulator has said so far and Slack's own types."""
+    """Every difference between the simulator's traffic and Slack's own types."""
     said = dict.fromkeys([*_answers(slack), *_deliveries(slack)])
     return [each for each in said if not TOO_NARROW.search(each)]
 
@@ -56,7 +56,7 @@ def _deliveries(slack: SlackSimulator) -> Iterator[str]:
 
 
 def event_name(event: dict[str, Any]) -> str:
-    """The name of an event in the schemas, by its subtype where it has one."""
+    """The name of an event in the schemas, by subtype if any."""
     subtype = event.get("subtype")
     return f"{event['type']}.{subtype}" if subtype else event["type"]
 

@@ -25,5 +25,5 @@ async def take_until(stream: AsyncGenerator[Any, None], kind: type) -> Any:
 
 
 def texts(result: TaskResult) -> list[str]:
-    """What the result's messages say."""
+    """The texts of the result's messages."""
     return [message.to_text() for message in result.messages]

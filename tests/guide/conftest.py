@@ -1,4 +1,4 @@
-"""A model for each page: the real client on the scripted server; and the other process."""
+"""The real client on the scripted server, and the other process."""
 
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -12,7 +12,7 @@ from tests.guide.harness import connected, other_process
 
 @pytest.fixture
 async def model(openai_server: FakeOpenAI) -> AsyncIterator[OpenAIChatCompletionClient]:
-    """A client of `openai_server`, which has no answers yet: give it some with `script()`."""
+    """A client of `openai_server` without answers; give it some with `script()`."""
     async with connected(openai_server.url) as model:
         yield model
 

@@ -1,4 +1,4 @@
-"""What the pages of the guide share: a run told as a story, and the same story told elsewhere.
+"""Helpers of the guide's pages: a run's story, here and elsewhere.
 
 `watch` follows a stream to its end, `said` puts a request to the model into plain lines, and
 `goes_on_alike` runs the next task three times: with the runner at hand, with a fresh one that
@@ -48,7 +48,7 @@ class Watched:
     """A run that was followed to its end."""
 
     items: list[Any]
-    """What the stream yielded before its result."""
+    """The items of the stream before its result."""
 
     result: Any
     """The TaskResult (or, of `on_messages_stream`, the Response) at the end."""
@@ -84,7 +84,7 @@ def _is_chunk(item: Any) -> bool:
 
 
 def calls_tools(source: str, then: str = "ToolCallSummaryMessage") -> Trace:
-    """The trace of an agent that calls tools and then says something of this type."""
+    """The trace of an agent that calls tools, then says this."""
     return [("ToolCallRequestEvent", source), ("ToolCallExecutionEvent", source), (then, source)]
 
 
@@ -98,7 +98,10 @@ def hands_off(source: str, target: str) -> Trace:
 
 
 async def watch(stream: AsyncGenerator[Any, None]) -> Watched:
-    """Follow a stream to its end: the result comes last, and has every item but the chunks."""
+    """Follow a stream to its end.
+
+    The result comes last, and has every item but the chunks.
+    """
     items = [item async for item in stream]
     result = items.pop()
     match result:
@@ -117,7 +120,10 @@ async def watch(stream: AsyncGenerator[Any, None]) -> Watched:
 
 
 def said(request: Request) -> list[str]:
-    """The messages of a request, a line each: `user[critic]: ...`, `assistant calls add({...})`."""
+    """The messages of a request, a line each.
+
+    Lines read `user[critic]: ...`, `assistant calls add({...})`.
+    """
     return [line for message in request.messages for line in _lines(message)]
 
 
@@ -157,7 +163,7 @@ async def connected(
 
 
 def some_model(*, family: str = "unknown", **abilities: bool) -> ModelInfo:
-    """What a model can do: everything but seeing, unless said otherwise."""
+    """A model's abilities: everything but vision, unless said otherwise."""
     able: Any = {
         "vision": False,
         "function_calling": True,
@@ -176,8 +182,9 @@ async def goes_on_alike(
     task: str | BaseChatMessage | Sequence[BaseChatMessage] | None = None,
     side_by_side: bool = False,
 ) -> Watched:
-    """Run the next task, and assert that fresh runners with the same state do alike, one of them in
-    another process.
+    """Run the next task, and assert that restored runners do alike.
+
+    The runners are fresh, with the same state, and one of them is in another process.
 
     `build(model)` makes a fresh one; to be found there it stands at the top of its module.
     `answers` are the model's in this task. Alike are the items, the result, and every request to
@@ -231,7 +238,7 @@ def tell(watched: Watched) -> dict[str, Any]:
 
 
 class OtherProcess:
-    """A Python process of its own that goes on with what was saved here: see `elsewhere`."""
+    """A separate Python process that continues saved runs: see `elsewhere`."""
 
     def __init__(self) -> None:
         self._process = subprocess.Popen(
@@ -243,7 +250,7 @@ class OtherProcess:
         )
 
     async def tell(self, build: Build, url: str, state: str, task: Any) -> dict[str, Any]:
-        """What happens there in the next task of the runner that `build` makes."""
+        """Run the next task there, with the runner that `build` makes."""
         messages = [task] if isinstance(task, BaseChatMessage) else task
         order = {
             "build": f"{build.__module__}:{getattr(build, '__qualname__', '')}",
@@ -272,5 +279,8 @@ class OtherProcess:
 
 @cache
 def other_process() -> OtherProcess:
-    """One for all tests of this run; each builds a runner of its own in it."""
+    """One process for all tests of this run.
+
+    Each test builds a runner of its own in it.
+    """
     return OtherProcess()

@@ -1,4 +1,4 @@
-"""The page on agents: an assistant that answers, sees, calls tools, streams, and forgets."""
+"""The page on agents: answers, images, tool calls, streams, and resets."""
 
 import pytest
 from pydantic import BaseModel
@@ -450,7 +450,7 @@ async def test_a_team_can_be_a_tool_and_streams_what_it_does(openai_server, mode
 
 
 class WithoutThoughts(UnboundedChatCompletionContext):
-    """A context of one's own: what the model thought is not sent to it again."""
+    """A custom context that leaves the model's thoughts out."""
 
     async def get_messages(self) -> list[LLMMessage]:
         return [

@@ -1,4 +1,4 @@
-"""The example on company research: search, figures and report, one after the other."""
+"""The example on company research: search, figures and report in order."""
 
 from teams import RoundRobinGroupChat
 from teams.agents import AssistantAgent
@@ -10,7 +10,7 @@ TASK = "Write a report about Acme Bikes."
 
 
 def search_register(query: str, entries: int = 2, whole_page: bool = False) -> list[str]:
-    """What the register of companies says."""
+    """Search the register of companies."""
     return [f"{query}: entry {number}" for number in range(1, entries + 1)]
 
 

@@ -1,4 +1,4 @@
-"""The page on agents of one's own: counting down, calculating, asking a model by itself."""
+"""The page on custom agents: counting down, calculating, asking a model."""
 
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from typing import Any, Self
@@ -161,7 +161,7 @@ class HouseModelConfig(BaseModel):
 
 
 class HouseModelAgent(BaseChatAgent, Component[HouseModelConfig]):
-    """Asks a model through a library of its own, and can be written down as JSON."""
+    """Asks a model through another library, and can be dumped as JSON."""
 
     component_config_schema = HouseModelConfig
     component_provider_override = "tests.guide.test_custom_agents.HouseModelAgent"

@@ -1,4 +1,4 @@
-"""The page on flows: in sequence, side by side, filtered, in loops, and with activation groups."""
+"""The page on flows: sequence, parallel, filters, loops, and activation groups."""
 
 import json
 
@@ -30,7 +30,7 @@ def say(*texts: str) -> list[Reply]:
 
 
 def to(name: str, *answers: str) -> Script:
-    """What this agent is answered, one after the other."""
+    """The agent's answers in order."""
     left = list(answers)
 
     def answer(request: Request) -> Reply | None:
@@ -307,7 +307,10 @@ async def test_a_flow_loaded_in_the_middle_of_a_loop_goes_on_in_it(openai_server
 
 
 def all_of_a_group(model) -> GraphFlow:
-    """a -> b -> c -> b: b wants a's and c's word at first, and then c's alone."""
+    """A loop in which b waits for all of a group.
+
+    a -> b -> c -> b: b first waits for a and c, then only for c.
+    """
     a, b, c, end = (agent(name, model) for name in ("a", "b", "c", "end"))
     builder = DiGraphBuilder()
     builder.add_node(a).add_node(b).add_node(c).add_node(end)
@@ -340,7 +343,10 @@ async def test_two_ways_into_a_node_are_two_groups(openai_server, model):
 
 
 def any_of_a_group(model) -> GraphFlow:
-    """a -> b -> (c1, c2) -> b: either answer is enough for b to go on."""
+    """A loop in which any answer of a group is enough.
+
+    a -> b -> (c1, c2) -> b: one answer is enough for b.
+    """
     a, b, c1, c2, end = (agent(name, model) for name in ("a", "b", "c1", "c2", "end"))
     builder = DiGraphBuilder()
     builder.add_node(a).add_node(b).add_node(c1).add_node(c2).add_node(end)
@@ -376,7 +382,10 @@ async def test_any_of_two_answers_is_enough(openai_server, model):
 
 
 def mixed_groups(model) -> GraphFlow:
-    """d waits for a and b together, and for whichever of c and e is first."""
+    """A node with a group of all and a group of any.
+
+    d waits for a and b together, and for whichever of c and e is first.
+    """
     a, b, c, d, e = (agent(name, model) for name in "abcde")
     builder = DiGraphBuilder()
     builder.add_node(a).add_node(b).add_node(c).add_node(d).add_node(e)

@@ -1,4 +1,4 @@
-"""The example on a literature review: two searches and a report that says when it is done."""
+"""The example on a literature review: two searches and a report."""
 
 from teams import RoundRobinGroupChat
 from teams.agents import AssistantAgent

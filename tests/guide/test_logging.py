@@ -1,4 +1,4 @@
-"""The page on logging: what happened as structured events, through Python's own logging."""
+"""The page on logging: structured events through Python's own logging."""
 
 import json
 import logging

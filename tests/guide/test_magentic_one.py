@@ -1,4 +1,4 @@
-"""The page on Magentic-One: an orchestrator that plans, keeps a ledger, and plans again."""
+"""The page on Magentic-One: an orchestrator plans, keeps a ledger, replans."""
 
 import json
 

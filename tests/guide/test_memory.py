@@ -1,4 +1,4 @@
-"""The page on memory: preferences in a list, and a store of one's own that is searched."""
+"""The page on memory: a list of preferences, and a custom store."""
 
 from typing import Any
 
@@ -31,7 +31,7 @@ def note(text: str) -> MemoryContent:
 
 
 async def oven(meal: str, units: str = "fahrenheit") -> str:
-    """How hot the oven must be for a meal."""
+    """The oven's temperature for a meal."""
     return f"{meal}: {356 if units == 'fahrenheit' else 180} degrees {units}"
 
 
@@ -114,7 +114,7 @@ class RecipesConfig(BaseModel):
 
 
 class Recipes(Memory, Component[RecipesConfig]):
-    """A store of one's own: gives the recipes whose name the latest question mentions."""
+    """A custom store: the recipes that the latest question mentions."""
 
     component_config_schema = RecipesConfig
 

@@ -1,4 +1,4 @@
-"""The page on messages: the built-in ones, what is internal to an agent, and types of one's own."""
+"""The page on messages: built-in, internal and custom ones."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
@@ -92,7 +92,7 @@ class Measured(BaseAgentEvent):
 
 
 class Thermometer(BaseChatAgent):
-    """Gives a reading, and says in an event how often it has measured."""
+    """Gives a reading, and counts its measurements in an event."""
 
     def __init__(self) -> None:
         super().__init__("thermometer", "Measures.")

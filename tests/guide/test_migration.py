@@ -1,4 +1,4 @@
-"""The page on migration: what programs for version 0.2 did, as it is done now."""
+"""The page on migration: programs of version 0.2, written for today."""
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import Any
@@ -275,7 +275,10 @@ class Counter(BaseChatAgent):
 
 
 class NestedCounter(BaseChatAgent):
-    """Lets a team count and answers with how far it came; nobody outside hears the team."""
+    """Lets a team count and answers with its progress.
+
+    Nobody outside hears the team.
+    """
 
     def __init__(self, name: str, team: RoundRobinGroupChat) -> None:
         super().__init__(name, "Counts with others.")

@@ -1,4 +1,4 @@
-"""The page on selection: a model chooses who speaks, helped or replaced by functions."""
+"""The page on selection: by a model, helped or replaced by functions."""
 
 from collections.abc import Sequence
 
@@ -69,7 +69,7 @@ def say(*texts: str) -> list[Reply]:
 
 
 def prompt(history: str, names: Sequence[str] = tuple(ROLES)) -> list[str]:
-    """What the selecting model is asked."""
+    """The prompt of the model that selects."""
     roles = "\n".join(f"{name} : {ROLES[name]}" for name in names)
     listed = ", ".join(f'"{name}"' for name in names)
     return [

@@ -1,4 +1,4 @@
-"""The page on components: a condition, an agent and a team as JSON and back."""
+"""The page on components: condition, agent and team to JSON and back."""
 
 import json
 
@@ -41,7 +41,7 @@ def test_a_condition_that_autogen_wrote_loads_unchanged():
 
 @pytest.fixture
 def from_environment(openai_server, monkeypatch):
-    """A client whose key is in the environment, as a dumped one needs it."""
+    """A client with its key in the environment, as a dumped one."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-environment")
     return OpenAIChatCompletionClient(model="gpt-4o", base_url=openai_server.url)
 

@@ -1,4 +1,4 @@
-"""The page on state: of an agent, of a team, and in a file."""
+"""The page on state: of an agent, a team, and in files."""
 
 import json
 

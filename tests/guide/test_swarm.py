@@ -1,4 +1,4 @@
-"""The page on swarms: support with a hand-off to the human, and research by four agents."""
+"""The page on swarms: support with a human, and four agents' research."""
 
 from teams import Swarm
 from teams.agents import AssistantAgent

@@ -1,4 +1,4 @@
-"""The page on teams: run, observe, reset, stop, resume and abort a team, and a team of one."""
+"""The page on teams: run, observe, reset, stop, resume and abort."""
 
 import asyncio
 

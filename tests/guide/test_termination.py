@@ -1,4 +1,4 @@
-"""The page on termination: conditions that reset, combine, and are made from scratch."""
+"""The page on termination: conditions that reset, combine, and custom ones."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""The page on tracing: a run as a tree of OpenTelemetry spans, within a span of one's own."""
+"""The page on tracing: a run's OpenTelemetry spans within another span."""
 
 from collections.abc import Iterator
 
@@ -18,7 +18,7 @@ from tests.guide.harness import calls_tools, conversations, goes_on_alike, watch
 
 @pytest.fixture
 def exporter(monkeypatch: pytest.MonkeyPatch) -> Iterator[InMemorySpanExporter]:
-    """Where the spans go, with a provider that is taken back after the test."""
+    """The exporter of spans; its provider is removed after the test."""
     monkeypatch.setattr(trace, "_TRACER_PROVIDER", None)
     monkeypatch.setattr(trace, "_TRACER_PROVIDER_SET_ONCE", Once())
     exporter, provider = InMemorySpanExporter(), TracerProvider()

@@ -58,7 +58,7 @@ def helper(*answers: Any, **options: Any) -> AssistantAgent:
 
 
 def results(stream_or_result: Sequence[Any]) -> list[str]:
-    """What the calls of the (last) round gave."""
+    """The results of the last round's calls."""
     events = [item for item in stream_or_result if isinstance(item, ToolCallExecutionEvent)]
     return [result.content for result in events[-1].content]
 
@@ -442,7 +442,10 @@ async def test_an_agent_inside_whose_call_awaits_approval_goes_on_with_it(way: s
 
 @ways
 async def test_it_may_be_deep_inside(way: str):
-    """A tool that is a team, in which a society holds an agent whose tool is another team."""
+    """A tool is a team, whose society has a team as tool.
+
+    The society holds an agent whose tool is another team.
+    """
     human = Human()
 
     def build() -> RoundRobinGroupChat:
@@ -643,7 +646,10 @@ async def test_called_directly_and_cancelled_it_can_be_called_again():
 
 
 class Relay(StreamWorkbench):
-    """A workbench of a user's own around another one; the caller knows nothing of what is in it."""
+    """A user's workbench around another one.
+
+    The caller knows nothing of the inner one.
+    """
 
     component_type = "workbench"
 

@@ -1,4 +1,4 @@
-"""What an AssistantAgent does in a turn."""
+"""The turns of an AssistantAgent."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""What AutoGen 0.7.5 wrote loads here: components as they are, states into teams that go on.
+"""Data of AutoGen 0.7.5 loads here: components, and states that continue.
 
 The files are the output of `benchmarks/autogen/write_data.py`. Each state is loaded twice: with the
 replayed models of the file, and with the real client on the scripted server, which refuses a
@@ -41,7 +41,10 @@ async def add(a: int, b: int) -> int:
 
 
 class OnTheWire(OpenAIChatCompletionClient):
-    """The real client, in place of the replayed ones of a file; remembers who is to be closed."""
+    """The real client in place of a file's replayed ones.
+
+    It remembers the clients to close.
+    """
 
     made: ClassVar[list[OnTheWire]] = []
 
@@ -107,7 +110,7 @@ def spoken(*names: str) -> Trace:
 
 @dataclass(frozen=True, kw_only=True)
 class Going:
-    """How a team goes on from the state in a file."""
+    """The run of a team that continues from a file's state."""
 
     file: str
     component: str | None = None
@@ -115,17 +118,20 @@ class Going:
 
     task: str | BaseChatMessage | None
     answers: Sequence[Script] = ()
-    """What the models answer: the same that the file's replayed ones do."""
+    """The models' answers, the same as in the file's replayed ones."""
 
     rules: Sequence[Script] = ()
     trace: Trace
     first_request: Sequence[str]
-    """What the first model is asked: its restored history, and what it had missed; "..." at the end
-    stands for a prompt of ours."""
+    """The first model's first request.
+
+    It holds the restored history and what the model had missed; "..." at the end stands for a
+    prompt of ours.
+    """
 
     stop_reason: str
     side_by_side: bool = False
-    """Whether several speak at once, in no fixed order."""
+    """True if several speak at once, in no fixed order."""
 
     tools: Sequence[str] = field(default=())
 
@@ -465,7 +471,10 @@ async def test_a_loaded_state_is_saved_as_it_was(going: Going):
 
 
 def holds(larger: Any, smaller: Any) -> bool:
-    """Whether everything in `smaller` is in `larger`, too, which may have keys of its own."""
+    """True if `larger` holds everything in `smaller`.
+
+    `larger` may have keys of its own.
+    """
     if isinstance(smaller, dict):
         return isinstance(larger, dict) and all(
             key in larger and holds(larger[key], value) for key, value in smaller.items()

@@ -1,4 +1,4 @@
-"""Whoever runs a team can have something said before it goes on to other participants."""
+"""A run's caller can add messages before the next participant's turn."""
 
 from collections.abc import Callable, Sequence
 

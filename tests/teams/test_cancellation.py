@@ -1,4 +1,4 @@
-"""What a cancellation token promises."""
+"""The promises of a cancellation token."""
 
 import asyncio
 import gc

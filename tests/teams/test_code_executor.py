@@ -1,4 +1,4 @@
-"""What code executors take, return and promise."""
+"""The arguments, results and promises of code executors."""
 
 import pytest
 

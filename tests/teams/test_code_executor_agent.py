@@ -575,7 +575,7 @@ async def test_a_call_keeps_its_key_when_the_run_goes_on():
 
 
 class Deciding(ScriptedModel):
-    """Decides to try again whenever it is asked to decide; other answers come in order."""
+    """Always decides to try again; its other answers come in order."""
 
     def _answer(self, messages: Any) -> Any:
         if "Is another one worth it?" in str(messages[-1].content):

@@ -1,4 +1,4 @@
-"""Code executed in a container: what is asked of the engine, and what is said without one."""
+"""Code in a container: requests to the engine, and errors without one."""
 
 import asyncio
 import logging

@@ -51,7 +51,7 @@ def read_number(path: Path) -> int | None:
 
 
 def is_running(pid: int) -> bool:
-    """Whether there is such a process; one that has ended but was not reaped is not running."""
+    """True if the process runs; an ended, unreaped one does not."""
     try:
         state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
     except FileNotFoundError:
@@ -60,7 +60,7 @@ def is_running(pid: int) -> bool:
 
 
 async def gone(pid: int) -> None:
-    """Wait until a killed process is really gone; the test's own time limit says if it never is."""
+    """Wait until a killed process has gone, within the test's time limit."""
     while is_running(pid):  # noqa: ASYNC110 (another process's doing)
         await asyncio.sleep(0)
 

@@ -1,4 +1,4 @@
-"""Dumping components to declarative JSON and loading them, through the registry of providers."""
+"""Components are dumped to JSON and loaded, through the providers' registry."""
 
 import json
 from pathlib import Path
@@ -75,7 +75,7 @@ class GreeterConfig(BaseModel):
 
 
 class Greeter(ComponentBase[BaseModel], Component[GreeterConfig]):
-    """Written as the guide to custom agents has it: with hooks and a provider of its own."""
+    """A custom agent as in the guide, with hooks and a provider."""
 
     component_type = "agent"
     component_config_schema = GreeterConfig

@@ -1,4 +1,4 @@
-"""The documented loggers and their structured events, which cost nothing while nobody listens."""
+"""The documented loggers and events, which are free without a listener."""
 
 import json
 import logging

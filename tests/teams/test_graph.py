@@ -33,7 +33,10 @@ Edge = tuple[Any, ...]
 
 
 def agents(names: str, **lines: Sequence[Any]) -> dict[str, Talker]:
-    """One agent for each letter; it says its letter and a number unless it has lines."""
+    """An agent per letter.
+
+    It says its letter and a number unless it has lines.
+    """
     return {
         name: Talker(name, *lines.get(name, [f"{name}{n}" for n in range(1, 10)])) for name in names
     }
@@ -103,7 +106,7 @@ async def test_a_fan_out_speaks_side_by_side_and_the_join_waits_for_all():
 
 
 async def test_speakers_side_by_side_do_not_hear_each_other_before_all_are_done():
-    """Also where one of them calls its model again after the other has finished."""
+    """The same holds if one calls its model again after the other."""
     slow_tool = asyncio.Event()
 
     async def wait() -> str:
@@ -168,7 +171,7 @@ async def test_a_loop_goes_round_until_its_exit_is_taken():
 
 
 async def test_a_node_in_a_loop_waits_for_all_edges_unless_they_are_in_groups():
-    """A reviewed B: the first edge starts it, the second one repeats it."""
+    """A reviewed B: the first edge starts it, the second repeats it."""
     edges = (
         ("b", "c", {"condition": "again"}),
         ("b", "d", {"condition": "done"}),

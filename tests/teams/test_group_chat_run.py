@@ -1,4 +1,4 @@
-"""What a run of a team promises, whatever kind of team it is."""
+"""The promises of a run, for every kind of team."""
 
 import asyncio
 import gc

@@ -1,4 +1,4 @@
-"""Every documented name has its home: what to import instead of AutoGen's modules."""
+"""Every documented name has its home, in place of AutoGen's modules."""
 
 import pickle
 from importlib import import_module

@@ -1,4 +1,4 @@
-"""Every tool call of a run passes the one point that whoever started the run has set."""
+"""Every tool call passes the interceptor of the run's caller."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Mapping

@@ -28,7 +28,7 @@ from tests.fakes.agents import Talker
 from tests.fakes.scripted_model import ScriptedModel, calls
 
 TOKEN = CancellationToken()
-"""Of a process that keeps one for all of its runs."""
+"""The token of a process that keeps one for all of its runs."""
 
 
 async def add(a: int, b: int) -> int:

@@ -61,7 +61,7 @@ def ledger(
 
 
 class Orchestrator(ScriptedModel):
-    """Answers by what it is asked: prompts are told apart by a phrase of theirs.
+    """Answers by prompt; each prompt is known by a phrase.
 
     Ledgers are given by how often the orchestrator has spoken since its last plan.
     """
@@ -94,7 +94,7 @@ class Orchestrator(ScriptedModel):
         return cast("Answer", answer[complaints] if isinstance(answer, list) else answer)
 
     def kind_of(self, prompt: str) -> str:
-        """What a prompt asks for."""
+        """The kind of answer that a prompt asks for."""
         kinds = (kind for phrase, kind in self.PHRASES.items() if phrase in prompt)
         return next(kinds, "ledger again")
 

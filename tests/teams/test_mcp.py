@@ -1,4 +1,4 @@
-"""Tools of MCP servers, over the wire, from a server made with the protocol's own library."""
+"""Tools over the wire, from a server of the MCP library."""
 
 from __future__ import annotations
 

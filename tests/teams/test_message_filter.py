@@ -73,7 +73,7 @@ async def test_it_answers_as_the_agent_inside():
 
 
 async def test_what_was_not_shown_does_not_come_again():
-    """Neither to an agent that remembers what it took nor to one that does not."""
+    """Agents get no filtered message again, with or without a turn record."""
     model = ScriptedModel("x", "y")
     takes = AssistantAgent("inner", model, system_message=None)
     for inner in (takes, Talker("inner", "x", "y")):
@@ -102,7 +102,7 @@ async def test_in_a_loop_the_summary_is_made_of_the_task_and_the_last_review_alo
 
 
 async def test_a_message_that_comes_during_the_turn_is_filtered_like_the_others():
-    """One that comes too late for this turn is there for the next."""
+    """A message that is too late for this turn comes next."""
     model = ScriptedModel(calls(("look", {})), "first", "second")
 
     def look() -> str:

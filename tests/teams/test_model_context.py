@@ -1,4 +1,4 @@
-"""What model contexts send to the model, and what they keep."""
+"""The messages that model contexts send to the model, and keep."""
 
 import json
 from collections.abc import Sequence
@@ -45,7 +45,7 @@ def results(*ids: str) -> FunctionExecutionResultMessage:
 
 
 def shown(messages: Sequence[LLMMessage]) -> list[str]:
-    """Each message in a word: its text, `call 1 2` or `result 1 2`."""
+    """Each message in short: text, `call 1 2` or `result 1 2`."""
     words: list[str] = []
     for message in messages:
         if isinstance(message, FunctionExecutionResultMessage):
@@ -58,7 +58,10 @@ def shown(messages: Sequence[LLMMessage]) -> list[str]:
 
 
 class WordCounter(ChatCompletionClient):
-    """A client that counts a token per word and one per message, and remembers what it counted."""
+    """A client that counts a token per word and message.
+
+    It remembers the messages that it counted.
+    """
 
     def __init__(self, context_size: int = 1000) -> None:
         self.context_size = context_size

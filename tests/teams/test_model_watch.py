@@ -1,4 +1,4 @@
-"""Whoever runs a team sees every request to a model in it, at any depth, once."""
+"""A run's caller sees every model request once, at any depth."""
 
 import asyncio
 from collections.abc import AsyncGenerator

@@ -1,4 +1,4 @@
-"""The types of what models are sent and answer, and the interface of their clients."""
+"""The types of model requests and answers, and the clients' interface."""
 
 import json
 import subprocess

@@ -47,7 +47,7 @@ async def test_a_nested_team_alone_can_take_turn_after_turn():
 
 
 class Foreign(Team):
-    """A team that knows nothing of our engine: it can only be run."""
+    """A team that knows nothing of our engine: it only runs."""
 
     def __init__(self) -> None:
         self.given: list[list[str] | None] = []

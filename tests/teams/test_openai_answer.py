@@ -1,4 +1,4 @@
-"""Answers in shapes that only some providers give, read from their recorded form."""
+"""Answers in shapes of some providers, read from their recorded form."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The OpenAI client against a server that refuses what OpenAI refuses: requests and answers."""
+"""The OpenAI client's requests and answers against a strict server."""
 
 import asyncio
 import hashlib

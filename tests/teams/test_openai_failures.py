@@ -1,4 +1,4 @@
-"""The OpenAI client on bad days: what is raised, what it says, and no connection left open."""
+"""The OpenAI client on bad days: errors, their text, closed connections."""
 
 import asyncio
 import logging

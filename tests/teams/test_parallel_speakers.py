@@ -1,4 +1,4 @@
-"""Speakers side by side: each waits until its item was taken, and all of them count."""
+"""Parallel speakers wait until their item was taken, and all count."""
 
 import asyncio
 import json

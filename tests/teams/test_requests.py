@@ -1,4 +1,4 @@
-"""What a model client does with the list it is sent changes nothing but that list."""
+"""A model client may change the list it gets, and nothing else."""
 
 import asyncio
 import gc
@@ -25,7 +25,10 @@ INTRUDER = UserMessage(content="Not what was said.", source="nobody")
 
 
 class Client(DoNothing):
-    """Answers with a number each time; what it is sent is written down, then treated."""
+    """Answers with a number each time.
+
+    It records its messages, then treats them.
+    """
 
     def __init__(self, treat: Callable[[list[Any]], object] = lambda _: None) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Cancelling a run ends it in any phase, soon, and leaves a team that works."""
+"""A cancelled run ends soon in any phase; its team still works."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
@@ -113,7 +113,7 @@ def in_agent_tool(trap: Trap) -> Any:
 
 
 class Inside(Talker):
-    """An agent that runs a team of its own, as in the guide."""
+    """An agent that runs its own team, as in the guide."""
 
     def __init__(self, team: RoundRobinGroupChat) -> None:
         super().__init__("inside")

@@ -1,4 +1,4 @@
-"""Errors of a run keep their type and cause, and the next run can go on."""
+"""Errors keep type and cause, and the next run can continue."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Sequence

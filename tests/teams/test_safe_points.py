@@ -1,4 +1,4 @@
-"""A run can stop wherever its consumer holds an item, and goes on as if it had not.
+"""A run can stop at every item, and continues as if uninterrupted.
 
 Each scenario is a team with scripted models whose answers depend on the request alone. It is run
 once in one go; then it is stopped at every item, in every way there is, and taken up in a fresh

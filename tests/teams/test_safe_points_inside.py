@@ -1,5 +1,6 @@
-"""A run can stop at any item also where a model or a graph chooses the speakers, and inside of
-agents that hold teams, filters, or tools that are agents.
+"""Runs can also stop at any item inside of agents and selections.
+
+A model or a graph chooses the speakers; agents hold teams, filters, or tools that are agents.
 """
 
 import json
@@ -45,7 +46,7 @@ class Answering(ScriptedModel):
 
 
 def chooser(models: Models, *names: str) -> Answering:
-    """Names one after the other, by how long the history is; first it says nonsense."""
+    """Name the speakers in order by history length, after one nonsense answer."""
 
     def answer(messages: Sequence[LLMMessage]) -> Answer:
         if len(messages) == 1:

@@ -1,4 +1,4 @@
-"""Saved states hold what pydantic would write for each message, and load what it would read."""
+"""Saved states hold messages as pydantic writes and reads them."""
 
 import json
 from collections.abc import Mapping
@@ -142,7 +142,7 @@ def context_of(state: Mapping[str, Any]) -> list[Any]:
 async def saved(
     items: list[BaseAgentEvent | BaseChatMessage], context: list[LLMMessage]
 ) -> Mapping[str, Any]:
-    """The state of a team with this thread and context, which was loaded once."""
+    """The state of a team with this thread and context, loaded once."""
     blank: Any = await team_of().save_state()
     blank["agent_states"]["RoundRobinGroupChatManager"]["message_thread"] = [
         item.model_dump(mode="json") for item in items
@@ -249,7 +249,7 @@ async def test_a_model_message_that_does_not_fit_is_refused(broken: Any):
 
 
 async def test_what_only_pydantic_reads_is_still_read():
-    """Times as numbers, counts as texts, fields that nobody knows: as other programs may write."""
+    """Times as numbers, counts as texts, unknown fields: other programs' data."""
     team = team_of()
     await team.run(task="hi")
     state = json.loads(json.dumps(await team.save_state()))

@@ -581,7 +581,7 @@ def test_autogens_name_for_it_loads_and_what_a_config_leaves_out_is_the_default(
 
 
 async def test_whom_autogen_chose_and_did_not_let_speak_can_be_chosen():
-    """Its state names as previous speaker whoever was on turn when the run ended."""
+    """Its state names the last speaker of the run as previous speaker."""
     old = SelectorGroupChat(three(), ScriptedModel("b"), max_turns=1)
     await old.run(task="hi")
     state = json.loads(json.dumps(await old.save_state()))

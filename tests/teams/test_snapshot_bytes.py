@@ -1,4 +1,4 @@
-"""What a loaded team keeps as bytes: it is checked, made when it is needed, and copied as it is."""
+"""A loaded team's bytes are checked, read when needed, and copied unchanged."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -198,7 +198,7 @@ async def test_half_a_character_is_saved_and_loaded():
 
 
 class Looking(BaseGroupChat):
-    """Chooses by the thread, in every way in which one looks at a sequence."""
+    """Chooses by the thread, which it looks at in every way."""
 
     manager_name = "Looking"
 

@@ -1,4 +1,4 @@
-"""Snapshots of earlier commits load, and parts of this one go on from them.
+"""Snapshots of earlier releases load, and today's deltas continue them.
 
 Commit 1482369 wrote `tests/data/snapshot-2.json`, in version 2: of each scenario the snapshot, a
 delta at every item of its run, and what `save_state` gave in the middle and at the end.
@@ -30,7 +30,7 @@ class Weather(BaseModel):
 
 
 def odd(models: Models) -> BaseGroupChat:
-    """Its task is a picture and a structured message; its second agent says nothing."""
+    """A picture and a structured message as task, and a silent agent."""
     worker = models.agent("worker", calls(("spell", {"text": "ab"})), "ä € ", tools=[Spell()])
     return RoundRobinGroupChat(
         [worker, models.agent("second", "")],

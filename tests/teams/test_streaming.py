@@ -1,4 +1,4 @@
-"""A run moves only when its consumer asks for more, and costs nothing that nobody asked for."""
+"""A run moves only on demand, and costs nothing beyond the demand."""
 
 import asyncio
 import subprocess

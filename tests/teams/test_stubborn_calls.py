@@ -1,4 +1,4 @@
-"""What ignores its cancellation is abandoned, soon, and with a line in the log."""
+"""Calls that ignore their cancellation are soon abandoned, and logged."""
 
 import asyncio
 import logging
@@ -118,7 +118,7 @@ async def test_a_blocking_input_function_does_not_hold_a_cancelled_run():
 
 
 async def try_again(trap: Trap, attempts: int = 3) -> None:
-    """Waits in the trap, and takes a cancellation for a failure after which one tries again."""
+    """Waits in the trap, and takes cancellation for a failure to retry."""
     if trap.entered.is_set():
         return
     trap.entered.set()

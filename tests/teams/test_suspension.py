@@ -1,4 +1,4 @@
-"""A run that waits for a human stands still, is saved, and goes on when the answer is there."""
+"""A run that waits for a human is saved, and continues later."""
 
 import json
 from collections.abc import AsyncGenerator, Sequence
@@ -45,7 +45,7 @@ class Human:
 
 
 class Desk:
-    """Approves calls of the tools in `ask`, once it knows what to say."""
+    """Approves calls of the tools in `ask` once it has an answer."""
 
     def __init__(self, *ask: str) -> None:
         self.ask = ask

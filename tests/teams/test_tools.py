@@ -1,4 +1,4 @@
-"""Tools: their schemas, how functions become tools, and how their calls run and end."""
+"""Tools: their schemas, functions as tools, and their calls."""
 
 import asyncio
 import contextvars

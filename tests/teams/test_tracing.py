@@ -1,4 +1,4 @@
-"""OpenTelemetry spans of teams, agents, models and tools, and nothing without a provider."""
+"""OpenTelemetry spans of teams, agents, models and tools; none without provider."""
 
 import asyncio
 import sys
@@ -25,7 +25,7 @@ from tests.fakes.scripted_model import ScriptedModel, calls
 
 
 class Spans:
-    """What was traced."""
+    """The recorded spans."""
 
     def __init__(self) -> None:
         self.exporter = InMemorySpanExporter()

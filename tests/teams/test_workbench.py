@@ -151,7 +151,7 @@ async def test_items_of_a_stream_tool_come_before_its_result():
 
 
 class Stepper(BaseStreamTool[Text, Count, Text]):
-    """Yields what may be its result at every step, and keeps a record of its steps."""
+    """Yields a possible result at every step, and records its steps."""
 
     def __init__(self) -> None:
         super().__init__(Text, Text, "stepper", "Steps.")
