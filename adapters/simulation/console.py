@@ -1,4 +1,4 @@
-"""Being the people of a simulated platform from a terminal, line by line."""
+"""The console of a simulated platform: acting as people, line by line."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Console(ABC):
     HELP: ClassVar[str]
     UNKNOWN: ClassVar[str] = "there is no /{name}; /help says what there is"
     refusals: ClassVar[tuple[type[Exception], ...]] = (LookupError, OSError, ValueError)
-    """What does not work, and is said."""
+    """Errors that are printed, not raised."""
 
     def __init__(self, write: Callable[[str], None], commands: Mapping[str, Command]) -> None:
         self._write = write
@@ -32,12 +32,12 @@ class Console(ABC):
     @property
     @abstractmethod
     def screen(self) -> ConsoleScreen:
-        """What people see."""
+        """Messages and forms, as people see them."""
 
     @property
     @abstractmethod
     def prompt(self) -> str:
-        """Who and where one is."""
+        """The current person and place."""
 
     @abstractmethod
     async def _post(self, text: str) -> object:
@@ -78,7 +78,7 @@ class Console(ABC):
 
 
 def person_name(written: str) -> str:
-    """The name of somebody as it was typed. Raises ValueError where it can't be one."""
+    """A person's name, as typed; raises ValueError if it is invalid."""
     name = written.removeprefix("@")
     if not name.replace("-", "").isalnum():
         raise ValueError("a name is made of letters, digits and -")

@@ -1,4 +1,4 @@
-"""Faults on order: which calls they meet, after how many that they spare, and how often."""
+"""Planned faults: the calls they match, skipped calls and repetitions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Fault = TypeVar("Fault")
 
 @dataclass(slots=True)
 class PlannedFault(Generic[Fault, Call]):
-    """A fault for `times` calls that match, after `skip` of them; without end where negative."""
+    """A fault for `times` matching calls after `skip`; negative: for all."""
 
     fault: Fault
     matches: Callable[[Call], bool]
@@ -20,7 +20,7 @@ class PlannedFault(Generic[Fault, Call]):
     times: int
 
     def counts(self, call: Call) -> bool:
-        """Whether this call is met; counts it."""
+        """Count a call; True if it gets the fault."""
         if self.times == 0 or not self.matches(call):
             return False
         if self.skip:

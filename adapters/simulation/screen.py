@@ -1,4 +1,4 @@
-"""A simulated platform as lines in a terminal: what is new, as it comes."""
+"""The screen of a simulated platform: new lines as they come."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Message = TypeVar("Message")
 
 @dataclass(slots=True)
 class PrintedMessage(Generic[Message]):
-    """What stands on the terminal of a message."""
+    """The lines of a message on the terminal."""
 
     number: int
     message: Message
@@ -24,7 +24,7 @@ class PrintedMessage(Generic[Message]):
 
 
 class Screen(ABC, Generic[Message]):
-    """Writes what has changed since the last time. Every message has a number to name it by."""
+    """Writes changes since the last time; every message has a number."""
 
     def __init__(self, write: Callable[[str], None]) -> None:
         self._write = write
@@ -51,7 +51,7 @@ class Screen(ABC, Generic[Message]):
         """Write what is new."""
 
     def _printed_message(self, key: Hashable, message: Message) -> PrintedMessage[Message]:
-        """What stands there of a message; it gets its number at first sight."""
+        """The printed lines of a message, numbered at first sight."""
         if key not in self._printed:
             self._numbered.append(message)
             self._printed[key] = PrintedMessage(len(self._numbered), message)
@@ -80,7 +80,7 @@ class Screen(ABC, Generic[Message]):
 
 
 def _new_lines(before: list[str], now: list[str]) -> list[str]:
-    """The lines to write: what was added at the end, or what was not there before."""
+    """Lines to write: those added at the end, or all changed."""
     if now[: len(before)] == before:
         return now[len(before) :]
     return [line for line in now if line not in before] or now

@@ -1,4 +1,4 @@
-"""Standard input and output of somebody who is the people of a simulated platform."""
+"""Standard input and output of a console."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ CLEAR_LINE = "\r\x1b[K"
 
 
 class Terminal:
-    """Lines to and from a console. Where a person sits there, the prompt stays below them."""
+    """Lines to and from a console.
+
+    Where a person sits there, the prompt stays below them.
+    """
 
     def __init__(self) -> None:
         self._prompts = sys.stdin.isatty() and sys.stdout.isatty()
@@ -25,7 +28,7 @@ class Terminal:
         click.echo(f"{CLEAR_LINE}{line}" if self._prompts else line)
 
     async def talk(self, console: Console, change: Callable[[], Awaitable[object]]) -> None:
-        """Let the console do what is typed, and show what is new after every `change`."""
+        """Run the typed lines, and show what is new after every `change`."""
         async with asyncio.TaskGroup() as group:
             watching = group.create_task(self._watch(console, change), name="simulator screen")
             await console.run(self._read_lines(console))
@@ -42,7 +45,7 @@ class Terminal:
             click.echo(f"{CLEAR_LINE}{console.prompt}", nl=False)
 
     async def _read_lines(self, console: Console) -> AsyncIterator[str]:
-        """The lines of standard input, read in a thread that does not hold the process."""
+        """Lines of standard input, read in a daemon thread."""
         loop = asyncio.get_running_loop()
         lines: asyncio.Queue[str] = asyncio.Queue()
 

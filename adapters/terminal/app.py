@@ -1,4 +1,4 @@
-"""The full-screen chat as an application: themes, quitting, and the line to the gateway."""
+"""The full-screen chat application: themes, quitting and the gateway's connection."""
 
 from __future__ import annotations
 
@@ -69,13 +69,16 @@ class ChatApp(App[int]):
         return theme_variables(dark=self.current_theme.dark)
 
     def _display(self, screen: Screen[Any], renderable: RenderableType | None) -> None:
-        """Paint, unless the terminal does not keep up; its driver has all painted once it does."""
+        """Paint, unless the terminal is too slow.
+
+        Its driver has all painted once it keeps up.
+        """
         if not (isinstance(self._driver, TerminalDriver) and self._driver.behind):
             super()._display(screen, renderable)
 
     @property
     def lent(self) -> bool:
-        """Whether another program, an editor, has the terminal."""
+        """True while another program, an editor, uses the terminal."""
         return isinstance(self._driver, TerminalDriver) and self._driver.lent
 
     async def hold(self, connect: Connect) -> None:
@@ -110,13 +113,13 @@ class ChatApp(App[int]):
         self._settings.painted.set()
 
     def _is_worth_retrying(self, error: Exception) -> bool:
-        """Whether another try helps: the thread is on screen, and a store changes its owner."""
+        """True if a shown thread may only be changing its owner."""
         from gateway.errors import GatewayClosed, StoreInUse
 
         return self._shown and isinstance(error, GatewayClosed | StoreInUse)
 
     def fail(self, error: Exception) -> None:
-        """Leave with what happened as a sentence, and the exit code that belongs to it."""
+        """Exit with a sentence for the error and its exit code."""
         self.failure = describe_error(error)
         self.exit(getattr(error, "exit_code", 1))
 
@@ -139,7 +142,7 @@ class ChatApp(App[int]):
                 self.fail(error)
 
     def action_interrupt(self) -> None:
-        """Copy what is selected, or clear the draft; otherwise leave at the second press."""
+        """Copy the selection or clear the draft; otherwise quit when repeated."""
         selected = getattr(self.focused, "selected_text", "") or self.screen.get_selected_text()
         if selected:
             self.copy_to_clipboard(selected)
@@ -152,7 +155,7 @@ class ChatApp(App[int]):
             self.notify("ctrl+c again to leave", timeout=SECOND_PRESS, markup=False)
 
     def toggle_mouse(self) -> None:
-        """Hand the mouse to the terminal, so that it selects text itself, or take it back."""
+        """Give the mouse to the terminal for selecting text, or back."""
         self._mouse = not self._mouse
         driver = self._driver
         if driver is not None and not self.is_headless:
@@ -165,7 +168,7 @@ class ChatApp(App[int]):
         self.notify(f"The mouse is {whose}.", markup=False)
 
     def on_markdown_link_clicked(self, event: events.Event) -> None:
-        """A link never opens by itself: its address is copied, so that it can be read first."""
+        """Copy a link's address; no link opens by itself."""
         href = str(getattr(event, "href", ""))
         self.copy_to_clipboard(href)
         self.notify(f"Copied the address: {href}", markup=False)

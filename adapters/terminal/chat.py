@@ -1,4 +1,4 @@
-"""`run_chat`: from the command line into the chat, and out of it with a sane terminal."""
+"""`run_chat`: the command's way into the chat, and a clean end."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ async def _by_line(chat: PlainChat, connect: Connect) -> int:
 
 
 class _Shutdown:
-    """Signals end the chat in order; once it ends, the process does not outlive the deadline."""
+    """Signals end the chat in order, within a deadline."""
 
     def __init__(self) -> None:
         self.code = 0

@@ -1,4 +1,4 @@
-"""The system's clipboard, beside the terminal's own (OSC 52), which not every terminal has."""
+"""The system's clipboard, for terminals without their own (OSC 52)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ DEADLINE = 2.0
 
 
 def copy(text: str) -> None:
-    """Hand the text to the desktop's clipboard program, if there is one. Blocks; raises nothing."""
+    """Copy through the desktop's clipboard program, if any.
+
+    Blocks; raises nothing.
+    """
     for command in _programs():
         if shutil.which(command[0]):
             with suppress(OSError, subprocess.SubprocessError):

@@ -1,4 +1,4 @@
-"""The slash commands: one registry for the palette, the help page and the line mode."""
+"""Slash commands of the palette, the help page and the line mode."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command; `argument` names what may follow it, `keys` what does the same."""
+    """A command; `argument` names its argument, `keys` its shortcut."""
 
     name: str
     description: str
@@ -53,7 +53,7 @@ class Commands:
         return iter(self._all)
 
     def matching(self, draft: str) -> list[Command]:
-        """What a draft may become: "/" gives all, "/re" those that begin so, then those with it."""
+        """Commands for a draft: those that begin with it come first."""
         if not draft.startswith("/") or any(char.isspace() for char in draft):
             return []
         typed = draft[1:].lower()

@@ -1,4 +1,6 @@
-"""`Conversation`: one thread as its reader meets it, over any `Client`. No Textual.
+"""`Conversation`: one thread over any `Client`, without Textual.
+
+It follows the thread's events into a `ThreadModel`, and sends messages in order.
 
 It follows the thread's events into a `ThreadModel`, and sends what the person says, in order.
 """
@@ -29,11 +31,11 @@ BREATH = 100
 
 
 class Conversation:
-    """The open thread, or none yet: an empty one is made by its first message.
+    """The open thread, or none until the first message creates it.
 
     `changed()` is called after each change of `model`, `outbox` or `trouble`; `opened()` when
     another thread is shown, whose events somebody must `follow()` then; `lost()` when the gateway
-    is gone, and only `carry_on` with another client helps.
+    is gone, and only `replace_client` helps.
     """
 
     def __init__(
@@ -60,7 +62,7 @@ class Conversation:
 
     @property
     def attached(self) -> str:
-        """That the gateway is another process's, as a sentence; empty where it is our own."""
+        """A sentence naming the gateway's process; empty if it is ours."""
         owner = self.client.owner()
         return f"Process {owner} has the threads; this chat works through it." if owner else ""
 
@@ -91,7 +93,7 @@ class Conversation:
         self._changed()
 
     async def follow(self) -> None:
-        """Take in the open thread's events until cancelled; connects again where they break off."""
+        """Apply the open thread's events until cancelled, and reconnect after breaks."""
         await self.load_agents()
         thread, model, pause = self.thread, self.model, FIRST_RETRY
         while thread is not None:
@@ -115,7 +117,7 @@ class Conversation:
 
     @property
     def models(self) -> list[str]:
-        """The models that are at work, or else those the team runs on, as far as known."""
+        """Models of the current speaker, or of the team, if known."""
         states = self.model.agents
         if (speaker := states.get(self.model.speaker)) and speaker.model:
             return [speaker.model]
@@ -123,7 +125,7 @@ class Conversation:
 
     @property
     def agents(self) -> dict[str, str]:
-        """The team's agents, each with its model or "", as far as known."""
+        """The team's agents, each with its model or "", if known."""
         agents = dict(self._agents)
         for name, state in self.model.agents.items():
             agents[name] = state.model or agents.get(name, "")
@@ -138,7 +140,7 @@ class Conversation:
             self._changed()
 
     async def send(self, text: str) -> Receipt:
-        """Hand a message to the team, or a command to the gateway. Raises GatewayError."""
+        """Send a message or command to the gateway. Raises GatewayError."""
         self.outbox.append(text)
         self._changed()
         try:
@@ -153,14 +155,17 @@ class Conversation:
             self._changed()
 
     async def withdraw_newest(self) -> str | None:
-        """Withdraw the newest waiting message and return its text; None if none could be had."""
+        """Withdraw the newest queued message; its text, or None."""
         if self.thread is None or not self.model.queued:
             return None
         inbox = next(reversed(self.model.queued))
         return await self.client.withdraw(self.thread.id, inbox)
 
     async def answer(self, request: str, kind: AnswerKind, text: str = "") -> str | None:
-        """Answer a request; None if it was taken, else a sentence why not. Raises GatewayError."""
+        """Answer a request; None, or a refusal as a sentence.
+
+        Raises GatewayError.
+        """
         return await self.client.answer(request, Answer(kind=kind, text=text))
 
     async def stop(self) -> bool:
@@ -175,7 +180,7 @@ class Conversation:
             self._changed()
 
     async def delete(self, thread: str) -> None:
-        """Delete a thread; an empty one is shown in place of the open one. Raises GatewayError."""
+        """Delete a thread; an empty one replaces it. Raises GatewayError."""
         await self.client.delete_thread(thread)
         if self.thread is not None and thread == self.thread.id:
             self.open(None)

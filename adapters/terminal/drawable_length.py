@@ -1,4 +1,4 @@
-"""Where the drawing of a growing text stops for a while: in a long code fence or table.
+"""Limits to drawing a growing text: long code fences and tables.
 
 Each further line of one costs the drawing of all its lines again, so what comes behind the first
 ones is drawn when the block is closed. Pure.
@@ -14,7 +14,7 @@ _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
 
 
 def drawable_length(text: str) -> int:
-    """How many characters of a text that still grows are to be drawn now: whole lines, or all."""
+    """Number of characters of a growing text to draw now."""
     lines = text.splitlines(keepends=True)
     start = _find_open_block(lines)
     if len(lines) - start <= MOST_LINES:
@@ -23,7 +23,7 @@ def drawable_length(text: str) -> int:
 
 
 def _find_open_block(lines: list[str]) -> int:
-    """The line in which the fence or table begins that the text ends in; behind all without one."""
+    """The first line of an open fence or table, or the end."""
     fence, start = "", 0
     for number, line in enumerate(lines):
         mark = _FENCE.match(line)

@@ -1,4 +1,4 @@
-"""Between the chat and its terminal: one that stalls, goes away or sends odd bytes is no matter.
+"""The terminal's driver, safe against slow, closed and odd terminals.
 
 Textual's own driver waits for a slow terminal, and for ever for one that is gone, with the whole
 program; a byte that is no UTF-8 ends it.
@@ -44,14 +44,14 @@ class OutputThread(threading.Thread):
         self._was_behind = False
 
     def write(self, text: str) -> None:
-        """Write this, in its order. Nothing is kept for a terminal that is gone."""
+        """Queue output in order; none is kept for a closed terminal."""
         if not self._gone:
             self._waiting.put(text)
             self._was_behind = self._was_behind or self.behind
 
     @property
     def behind(self) -> bool:
-        """Whether the terminal does not keep up."""
+        """True while the terminal is too slow."""
         return self._gone or self._waiting.qsize() > MOST_WAITING
 
     def stop(self) -> None:
@@ -88,12 +88,15 @@ class TerminalDriver(LinuxDriver):
 
     @property
     def behind(self) -> bool:
-        """Whether the terminal does not keep up. Once it does again, all is painted anew."""
+        """True while the terminal is too slow.
+
+        Once it keeps up again, all is painted anew.
+        """
         return self._output is not None and self._output.behind
 
     @property
     def lent(self) -> bool:
-        """Whether somebody else has the terminal."""
+        """True while another program uses the terminal."""
         return self._output is None
 
     def start_application_mode(self) -> None:
@@ -115,7 +118,7 @@ class TerminalDriver(LinuxDriver):
             self._output = None
 
     def run_input_thread(self) -> None:
-        """Read until the end, or until the terminal is gone: the chat ends in order then."""
+        """Read until the end, or end the chat when the terminal closes."""
         parser = PasteParser(self._debug)
         decode = getincrementaldecoder("utf-8")(errors="replace").decode
         while not self.exit_event.is_set():
@@ -129,7 +132,7 @@ class TerminalDriver(LinuxDriver):
                 self.process_message(message)
 
     def _read(self) -> bytes:
-        """What was typed; nothing from a terminal that is gone."""
+        """Typed bytes; none from a closed terminal."""
         try:
             return os.read(self.fileno, PIECE)
         except OSError:
@@ -140,7 +143,7 @@ class TerminalDriver(LinuxDriver):
         self._loop.call_soon_threadsafe(self._come_back)
 
     def _come_back(self) -> None:
-        """Take the terminal again after a stop. One that goes away sends this signal as well."""
+        """Resume after a stop; a closing terminal sends this signal, too."""
         if not self._auto_restart or not os.isatty(self.fileno):
             return
         if self._output is not None:

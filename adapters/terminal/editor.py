@@ -15,14 +15,16 @@ USUAL = ("nano", "vi")
 
 
 def find_editor() -> list[str]:
-    """The person's editor: $VISUAL, $EDITOR, or a usual one; nothing where there is none."""
+    """The editor: $VISUAL, $EDITOR, or a usual one; otherwise nothing."""
     named = os.environ.get("VISUAL") or os.environ.get("EDITOR") or ""
     usual = [name for name in USUAL if shutil.which(name)]
     return shlex.split(named) or usual[:1]
 
 
 async def edit_text(text: str, editor: list[str]) -> str:
-    """The text as it was left in the editor. Raises OSError when that can't be started.
+    """Return the text as edited; raises OSError if the editor fails.
+
+    It lasts as long as the person takes; cancelled, it ends the editor.
 
     It lasts as long as the person takes; cancelled, it ends the editor.
     """

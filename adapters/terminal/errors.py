@@ -1,4 +1,4 @@
-"""Errors, told where they happened: a chat does not end because something else broke."""
+"""Errors as notifications: one failed action does not end the chat."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def notify_errors(widget: Widget) -> Generator[None]:
 
 
 def describe_error(error: Exception) -> str:
-    """What a person is told of an error. One that is no GatewayError is ours, and is logged."""
+    """A sentence for an error; unexpected ones are logged."""
     if isinstance(error, GatewayError):
         return sanitize(str(error))
     LOGGER.error("unexpected in the chat", exc_info=error)

@@ -1,4 +1,4 @@
-"""The prompt history: what was sent, kept over restarts, walked with up and down."""
+"""The prompt history: sent messages, kept over restarts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ MOST = 1000
 
 
 class History:
-    """Prompts, oldest first, in a file of one JSON string per line that only its owner may read.
+    """Prompts, oldest first, in a private file of JSON lines.
+
+    A history that can't be read or written is one of this run alone: it never gets in the way.
 
     A history that can't be read or written is one of this run alone: it never gets in the way.
     """
@@ -31,7 +33,10 @@ class History:
         self._at = len(self._entries)
 
     def older(self, draft: str) -> str | None:
-        """The prompt before the shown one; None at the oldest. `draft` returns after the newest."""
+        """The previous prompt; None at the oldest.
+
+        `draft` returns after the newest.
+        """
         if not self._at:
             return None
         if self._at == len(self._entries):
@@ -40,7 +45,7 @@ class History:
         return self._entries[self._at]
 
     def newer(self) -> str | None:
-        """The prompt after the shown one, at last the draft; None behind that."""
+        """The next prompt, finally the draft, then None."""
         if self._at == len(self._entries):
             return None
         self._at += 1

@@ -1,4 +1,6 @@
-"""What stands in a transcript: a closed union of frozen values. No Textual, no gateway.
+"""Items of a transcript: a closed union of frozen values.
+
+No Textual, no gateway.
 
 A changed item is a new value under the same key, so a view redraws what is not the same object.
 All text in them is sanitised.
@@ -21,7 +23,7 @@ Level: TypeAlias = Literal["info", "warning", "error"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Agent:
-    """An agent's name with the number of its colour, which it keeps within a thread."""
+    """An agent's name and its colour number, fixed within a thread."""
 
     name: str
     colour: int = 0
@@ -34,7 +36,7 @@ class _Item:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HumanItem(_Item):
-    """What a person wrote, as part of a turn."""
+    """A person's message in a turn."""
 
     author: str
     text: str
@@ -60,7 +62,10 @@ class ThoughtItem(_Item):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolItem(_Item):
-    """A tool call with its outcome; `duration` is in seconds, `summary` the arguments in a row."""
+    """A tool call with its outcome.
+
+    `duration` is in seconds, `summary` the arguments in a row.
+    """
 
     agent: Agent
     tool: str
@@ -70,7 +75,7 @@ class ToolItem(_Item):
     result: str = ""
     duration: float = 0.0
     decision: str = ""
-    """What a person said to it, where one was asked."""
+    """The person's decision, if one was asked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +107,7 @@ class RequestItem(_Item):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoticeItem(_Item):
-    """A line from the gateway or from the terminal itself; `command` is what it answers."""
+    """A notice of the gateway or terminal; `command` is its cause."""
 
     text: str
     level: Level = "info"
@@ -116,7 +121,7 @@ Item: TypeAlias = (
 
 
 def is_shown_for(item: Item, agent: str) -> bool:
-    """Whether the item is an agent's, or was said to all."""
+    """True for the agent's items and for those to everybody."""
     match item:
         case HumanItem() | NoticeItem():
             return True
@@ -127,7 +132,10 @@ def is_shown_for(item: Item, agent: str) -> bool:
 
 
 def weight(item: Item) -> int:
-    """About how many widgets the item takes: Markdown mounts one per block, more for lists."""
+    """Approximate number of widgets that the item needs.
+
+    Markdown mounts one per block, more for lists.
+    """
     match item:
         case AgentItem(text=text):
             return 3 + text.count("\n\n") + 4 * len(_LIST_ITEM.findall(text)) + text.count("|")

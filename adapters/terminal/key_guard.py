@@ -1,4 +1,4 @@
-"""Keys that mean much: when a card may take the keyboard, and what takes a second press."""
+"""Guards against accidental keys: focus delays and second presses."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Timer(Protocol):
 
 
 class KeyClock(Protocol):
-    """Time and calls that are due: an asyncio event loop, or one that tests move by hand."""
+    """Time and timers: an event loop, or a test's clock."""
 
     def time(self) -> float:
         """Seconds, from any beginning."""
@@ -34,7 +34,7 @@ class KeyClock(Protocol):
 
 
 class TypingGuard:
-    """Knows when the last key came and when the card took the focus."""
+    """Tracks the last key and when the card took the focus."""
 
     def __init__(self, clock: KeyClock) -> None:
         self._clock = clock
@@ -46,7 +46,7 @@ class TypingGuard:
         self._last_key = self._clock.time()
 
     def quiet_in(self) -> float:
-        """Seconds until nobody has typed for long enough; 0 or less when that is so."""
+        """Seconds until typing counts as paused; 0 or less if so."""
         return self._last_key + QUIET - self._clock.time()
 
     def focus(self) -> None:
@@ -54,7 +54,7 @@ class TypingGuard:
         self._focused_at = self._clock.time()
 
     def keys_live(self) -> bool:
-        """Whether the card may listen to keys and clicks."""
+        """True once the card may react to keys and clicks."""
         return self._clock.time() >= self._focused_at + INERT
 
 
@@ -68,7 +68,7 @@ class SecondPress:
 
     @property
     def armed(self) -> bool:
-        """Whether the next press is the second one."""
+        """True if the next press is the second one."""
         return self._time() - self._armed_at < self._within
 
     def press(self) -> bool:

@@ -1,4 +1,4 @@
-"""What the line mode prints: the transcript as plain lines with their roles, each one once."""
+"""The transcript of the line mode: plain lines, each printed once."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ WIDTH = 200
 
 
 class LineTranscript:
-    """Turns each change of a model into lines. Feed it after every change."""
+    """Turns each change of a model into lines."""
 
     def __init__(self, model: ThreadModel) -> None:
         self._model = model
@@ -31,7 +31,7 @@ class LineTranscript:
         self._speaking = ""
         self._asked: set[str] = set()
         self.echo = True
-        """Whether what people wrote is printed, too."""
+        """True if people's messages are printed, too."""
 
     def skip(self, *, keep: int) -> None:
         """Take all but the last items as printed already."""
@@ -53,7 +53,7 @@ class LineTranscript:
         return lines
 
     def _may_print(self, item: Item) -> bool:
-        """One message at a time: another one waits until the first is finished."""
+        """True if no other message is being printed."""
         if not isinstance(item, AgentItem):
             return True
         if self._speaking and self._speaking != item.key:
@@ -102,7 +102,7 @@ def _item_line(item: HumanItem | ThoughtItem | HandoffItem | RequestItem | Notic
 
 
 def request_lines(request: RequestItem) -> list[str]:
-    """What the team asks, whole, and how it is answered."""
+    """The team's request with instructions for the answer."""
     name = request.agent.name
     match request.kind:
         case "approval":

@@ -1,4 +1,4 @@
-"""`ThreadModel`: from session events to what stands on screen. Pure; the view compares and draws.
+"""`ThreadModel`: the picture of a thread, made from session events.
 
 Finished items stand in the order of their events. A message that still grows stands below all of
 them, and takes its place when it is finished; so a replay and a live run end in the same picture.
@@ -55,13 +55,13 @@ from gateway.render.sanitize import sanitize, visible
 
 COLOURS = 8
 USUAL_HANDOFF = "Transferred to {target}, adopting the role of {target} immediately."
-"""What a hand-off says that was given no words of its own; the row says it already."""
+"""The default text of a hand-off, which the row already says."""
 Activity: TypeAlias = Literal["idle", "working", "waiting"]
 
 
 @dataclass(slots=True)
 class AgentState:
-    """What is known of an agent in this thread; `doing` is for people."""
+    """An agent's state in this thread; `doing` is for people."""
 
     agent: Agent
     model: str = ""
@@ -111,19 +111,19 @@ class ThreadModel:
             self.apply(event)
 
     def reconnect(self) -> None:
-        """Forget the text of open messages: a new stream of events gives it from its beginning."""
+        """Forget the text of open messages; new events repeat it."""
         for key in self._open:
             self.items.pop(key, None)
         self._open.clear()
 
     def note(self, text: str, level: Level = "info", *, command: str = "") -> None:
-        """Add a line of the terminal's own, which is not part of the thread; a command's answer."""
+        """Add a line of the terminal's own, such as a command's answer."""
         key, text, command = f"note-{len(self._sealed)}", sanitize(text), sanitize(command)
         self._seal(NoticeItem(key=key, text=text, level=level, command=command))
 
     @property
     def settled(self) -> bool:
-        """Whether the team has come to rest: done, or asking. An answer makes it go on."""
+        """True while the team is done or waits for an answer."""
         return self.activity == "idle" or (self.activity == "waiting" and bool(self.requests))
 
     def last_reply(self) -> str:
@@ -219,7 +219,7 @@ class ThreadModel:
                     self._seal_turn_end(event)
 
     def _seal_turn_end(self, event: TurnFinished) -> None:
-        """Say why the turn did not reach its end, unless a notice just did."""
+        """Add the reason for a turn's early end, unless already shown."""
         reason = sanitize(event.reason)
         last = self.items[next(reversed(self._sealed))] if self._sealed else None
         if reason and isinstance(last, NoticeItem) and last.text == reason:
@@ -357,7 +357,7 @@ class ThreadModel:
                 self.items[key] = replace(item, state="stopped")
 
     def _resume_decided_calls(self) -> None:
-        """Calls wait for the verdict on their siblings, and run once there is none left."""
+        """Mark decided calls as running once no sibling waits."""
         for key, item in self.items.items():
             if isinstance(item, ToolItem) and item.state == "decided":
                 self.items[key] = replace(item, state="running")
@@ -386,7 +386,7 @@ class ThreadModel:
         self._sealed[item.key] = None
 
     def _find_agent(self, name: str) -> Agent:
-        """The agent with its colour; someone who never spoke (the user) is not in `agents`."""
+        """The agent with its colour, even if it has never spoken."""
         name = one_line(sanitize(name))
         state = self.agents.get(name)
         return state.agent if state else Agent(name=name, colour=self._choose_colour(name))
@@ -396,7 +396,7 @@ class ThreadModel:
         return self.agents.setdefault(agent.name, AgentState(agent))
 
     def _choose_colour(self, name: str) -> int:
-        """By name, so that it is the same in every thread; the next free one where two clash."""
+        """A colour by name; the next free one if two clash."""
         wanted = zlib.crc32(name.encode()) % COLOURS
         taken = {state.agent.colour for state in self.agents.values()}
         free = (wanted + step for step in range(COLOURS))
@@ -404,7 +404,7 @@ class ThreadModel:
 
 
 def _final_state(event: ToolFinished, before: ToolItem) -> ToolState:
-    """How a call ended; one that a person refused did not fail."""
+    """The outcome of a call; a denied one did not fail."""
     if event.unknown:
         return "unknown"
     if not event.failed:

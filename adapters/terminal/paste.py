@@ -1,4 +1,4 @@
-"""What a paste may do: nothing but arrive. Escape characters in it are taken out.
+"""Pasted text, without its escape characters.
 
 Textual reads an escape sequence within a bracketed paste as keys, so that a few lines of coloured
 terminal output, pasted, would send themselves to the team line by line.
@@ -16,16 +16,15 @@ BEGIN, END = f"{ESC}[200~", f"{ESC}[201~"
 
 
 class PasteFilter:
-    """Takes what a terminal sends, in any pieces, and gives it back without escapes in pastes."""
+    """Removes escape characters from pastes in input of any pieces."""
 
     def __init__(self) -> None:
         self._pasting = False
         self._held = ""
-        """What may become the mark of an end; outside of a paste, what may have become a beginning
-        and was given back already."""
+        """Text that may become the start or end mark of a paste."""
 
     def feed(self, data: str) -> str:
-        """The next piece, cleaned. The last characters of a paste may come with a later piece."""
+        """Filter the next piece; a paste's last characters may come later."""
         return "".join(map(self._filtered, data))
 
     def _filtered(self, character: str) -> str:
@@ -50,6 +49,6 @@ class PasteParser(XTermParser):
         self._filter = PasteFilter()
 
     def feed(self, data: str) -> Iterable[Message]:
-        """What the data says; none at all ends it."""
+        """Parse the data; empty data ends it."""
         cleaned = self._filter.feed(data)
         return super().feed(cleaned) if cleaned or not data else ()

@@ -1,4 +1,4 @@
-"""The line mode: a chat for pipes, screen readers and dumb terminals, plain lines in and out."""
+"""The line mode: a chat for pipes, screen readers and dumb terminals."""
 
 from __future__ import annotations
 
@@ -26,12 +26,15 @@ if TYPE_CHECKING:
 
 LISTED = 20
 TAIL = 10
-"""How many items of an old thread are printed when it is opened."""
+"""Number of an old thread's items printed when it is opened."""
 SCREEN_ONLY = frozenset(("copy", "mouse", "only", "editor"))
 
 
 class PlainChat:
-    """A chat by lines. From a terminal they may come at any time; from a pipe each has its turn."""
+    """A chat by lines.
+
+    From a terminal they may come at any time; from a pipe each has its turn.
+    """
 
     def __init__(
         self,
@@ -81,7 +84,7 @@ class PlainChat:
         self._news.set()
 
     def interrupt(self) -> None:
-        """ctrl+c: stop the team when it works, otherwise leave at the second press."""
+        """Stop the working team; otherwise leave at the second ctrl+c."""
         if self._conversation and self._group and not self._conversation.model.settled:
             self._group.create_task(self._attempt(self._conversation.stop()), name="stop")
         elif self._interrupted:
@@ -123,7 +126,7 @@ class PlainChat:
     # input
 
     def _read(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Read lines in a thread of their own: nothing else can be told to stop reading."""
+        """Read lines in a daemon thread, which can't be interrupted."""
         with suppress(RuntimeError, OSError, ValueError):  # the chat is over, or the input closed
             for line in self._in:
                 loop.call_soon_threadsafe(self._on_line, line)
@@ -134,7 +137,7 @@ class PlainChat:
         self._news.set()
 
     async def _next_message(self, conversation: Conversation) -> str | None:
-        """The next message; one that goes on after a backslash is one. None at the end."""
+        """The next message, joined over backslashes; None at the end."""
         parts: list[str] = []
         if self._interactive:
             await self._wait_until(lambda: bool(self._input) or conversation.model.settled)
@@ -317,7 +320,7 @@ class PlainChat:
 
 
 def parse_answer(request: RequestItem, text: str) -> tuple[AnswerKind, str] | None:
-    """The answer that a line gives to a request; None for a line that is something else."""
+    """The answer in a line; None if it is something else."""
     word, _, rest = text.strip().partition(" ")
     match request.kind:
         case "text":

@@ -1,4 +1,4 @@
-"""The pace of redrawing: as fast as the machine can do easily, and no faster."""
+"""The pace of redrawing, adapted to the machine's speed."""
 
 from __future__ import annotations
 
@@ -12,14 +12,17 @@ LONGEST = 0.5
 
 
 def pause_after(cpu: float) -> float:
-    """Seconds to wait after a redraw that took `cpu` seconds: a quarter of the time, at most, goes
-    into drawing.
+    """Seconds to wait after a redraw that took `cpu` seconds.
+
+    At most a quarter of the time goes into drawing.
     """
     return min(LONGEST, max(SHORTEST, 3 * cpu))
 
 
 class Pace:
-    """Calls `draw` when something has changed, and leaves a pause after each call.
+    """Calls `draw` after changes, with a pause after each call.
+
+    `draw` returns when what it drew is painted, so that its cost is known.
 
     `draw` returns when what it drew is painted, so that its cost is known.
     """
@@ -34,7 +37,7 @@ class Pace:
         self._changed.set()
 
     def changed_by_reader(self) -> None:
-        """Something is to be drawn for somebody who waits for it: the pause ends."""
+        """Redraw at once for a person who waits."""
         self._changed.set()
         self._urgent.set()
 

@@ -22,7 +22,7 @@ def do_nothing() -> None:
 
 @dataclass(slots=True, kw_only=True)
 class Settings:
-    """What the chat is started with; `clock` and `now` are the loop's and the system's."""
+    """Start options of the chat; `clock` and `now` are for tests."""
 
     data_dir: Path
     thread: str | None = None

@@ -11,7 +11,7 @@ _INTRODUCER = re.compile("[\x1b\x80-\x9f\r]")
 
 
 class StreamSanitizer:
-    """Sanitises a text that comes in pieces, so that the result does not depend on how it was cut.
+    """Sanitises a text in pieces, independently of the cuts.
 
     From a control character on, text is held back to the end of its line: a sequence must not be
     judged by its first half.
@@ -21,7 +21,7 @@ class StreamSanitizer:
         self._held = ""
 
     def feed(self, piece: str) -> str:
-        """What may be shown now."""
+        """Text that is safe to show now."""
         text = self._held + piece
         shown: list[str] = []
         while introducer := _INTRODUCER.search(text):

@@ -15,7 +15,7 @@ _SHORTEST = 0.05
 
 
 def pretty_arguments(arguments: str) -> str:
-    """JSON arguments one per line, and whole; text that is no object stays as it is.
+    """JSON arguments, one per line; anything but an object stays unchanged.
 
     An object that names a key twice stays as it is, too: which one counts is not ours to say.
     Strings keep their quotes, so that a value can't look like another argument. What JSON wrote
@@ -33,7 +33,7 @@ def pretty_arguments(arguments: str) -> str:
 
 
 def one_line_arguments(arguments: str) -> str:
-    """Arguments in a row, for the head of a tool card. Decoded: make the result safe."""
+    """Arguments in one line; the result still needs sanitising."""
     try:
         parsed = json.loads(arguments)
     except ValueError:
@@ -51,7 +51,7 @@ def one_line(text: str) -> str:
 
 
 def shorten(text: str, width: int) -> str:
-    """At most `width` characters of the text, with an ellipsis where something is missing."""
+    """At most `width` characters of the text, with an ellipsis if cut."""
     return text if len(text) <= width else text[: max(0, width - 1)] + "…"
 
 
@@ -71,7 +71,7 @@ def format_tokens(count: int) -> str:
 
 
 def format_duration(seconds: float) -> str:
-    """A duration as people say it: <0.1s, 0.4s, 12s, 3m 05s, 1h 02m."""
+    """A duration for people: <0.1s, 0.4s, 12s, 3m 05s, 1h 02m."""
     if seconds < _SHORTEST:
         return "<0.1s"
     minutes, rest = divmod(round(seconds), 60)
@@ -84,7 +84,7 @@ def format_duration(seconds: float) -> str:
 
 
 def format_age(seconds: float) -> str:
-    """How long ago: now, 5m, 3h, 2d."""
+    """The age in short: now, 5m, 3h, 2d."""
     for size, unit in ((86400, "d"), (3600, "h"), (60, "m")):
         if seconds >= size:
             return f"{int(seconds // size)}{unit}"
@@ -92,12 +92,12 @@ def format_age(seconds: float) -> str:
 
 
 def thread_title(thread: ThreadInfo) -> str:
-    """What a thread is called where it has no title yet."""
+    """The thread's title, or a substitute."""
     return one_line(sanitize(thread.title or thread.preview)) or "New thread"
 
 
 def delete_question(thread: ThreadInfo) -> str:
-    """What is asked before a thread is deleted."""
+    """The question before a thread is deleted."""
     return f"Delete “{shorten(thread_title(thread), 40)}” with all its messages and files?"
 
 

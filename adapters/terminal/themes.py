@@ -1,4 +1,4 @@
-"""Parley's two themes, and the colours that every theme has: the agents', and a muted one."""
+"""Parley's two themes, and colours that every theme has."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LIGHT_AGENTS = (
 
 
 def theme_variables(*, dark: bool) -> dict[str, str]:
-    """The CSS variables `agent-0` to `agent-7`, and `muted` for what is said by the way."""
+    """The CSS variables `agent-0` to `agent-7`, and `muted`."""
     colours = DARK_AGENTS if dark else LIGHT_AGENTS
     named = {f"agent-{number}": colour for number, colour in enumerate(colours)}
     return named | {"muted": "#8790a0" if dark else "#667085"}

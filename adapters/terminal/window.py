@@ -32,7 +32,7 @@ class Window:
         return cls(_back(items, len(items), TAIL_TURNS, TAIL_WEIGHT), len(items))
 
     def following(self, items: Sequence[Item]) -> Window:
-        """The same start with everything new below; the tail alone where that is too much."""
+        """The window extended by new items, or the tail if too large."""
         grown = Window(self.start, len(items))
         return grown if grown._weight(items) <= MOST_WEIGHT else Window.tail(items)
 
@@ -66,7 +66,7 @@ class Window:
 
 
 def _back(items: Sequence[Item], end: int, turns: int, most: int) -> int:
-    """Where a slice before `end` begins that holds so many turns, or so much weight."""
+    """The start of a slice before `end`, limited by turns and weight."""
     start = end
     while start and most > 0 and turns > 0:
         start -= 1

@@ -1,4 +1,4 @@
-"""What the log has at its lowest level while a platform is served."""
+"""The debug log while a platform is served."""
 
 import logging
 from collections.abc import Iterator

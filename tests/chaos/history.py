@@ -1,4 +1,4 @@
-"""What happened, and whether it may have: one checker of loss, order, overlap and duplicates.
+"""History: a checker of loss, order, overlap and duplicates.
 
 Processes append what they did to one file, a line of JSON each; whoever dies, its lines stay. The
 checker holds them against what a store says in the end, whatever store that is.
@@ -27,12 +27,12 @@ class HistoryEvent:
     n: int = 0
     process: int = 0
     message: str = ""
-    """Of a post or an edit: the message on the platform."""
+    """The platform's id of a posted or edited message."""
     key: str = ""
-    """Of a post: what is the same at every try."""
+    """The key of a post, the same at every retry."""
     text: str = ""
     unsure: bool = False
-    """Of a post: it says itself that it may stand there twice."""
+    """True for a post marked as a possible double."""
 
 
 class Record:
@@ -49,15 +49,17 @@ class Record:
 
 
 def read(path: Path, names: Mapping[str, str] = MappingProxyType({})) -> list[HistoryEvent]:
-    """All that happened, in order; `names` has other names that threads go by."""
+    """All events in order; `names` maps threads' other names."""
     lines = [HistoryEvent(**json.loads(line)) for line in path.read_text().splitlines()]
     return [replace(line, thread=names.get(line.thread, line.thread)) for line in lines]
 
 
 @dataclass(frozen=True)
 class ThreadReport:
-    """What a store says of one thread: how often each message was taken, which ones its turns
-    worked on, in order, and what the team said, in order.
+    """A thread in the store: taken messages, turns and answers.
+
+    How often each message was taken, which ones its turns worked on, in order, and what the team
+    said, in order.
     """
 
     taken: Mapping[int, int]
@@ -67,7 +69,7 @@ class ThreadReport:
 
 @dataclass
 class Verdict:
-    """What is wrong, in words; all of it empty for a history that keeps the word."""
+    """Violations in words; empty for a correct history."""
 
     lost: list[str] = field(default_factory=list)
     out_of_order: list[str] = field(default_factory=list)
@@ -75,7 +77,7 @@ class Verdict:
     twice: list[str] = field(default_factory=list)
 
     def __bool__(self) -> bool:
-        """Whether nothing is wrong."""
+        """True without violations."""
         return not any(vars(self).values())
 
 

@@ -1,4 +1,6 @@
-"""A gateway under load that kills itself: `python -m tests.chaos.load FOLDER POINT NTH [blind]`.
+"""A gateway under load that kills itself:
+
+`python -m tests.chaos.load FOLDER POINT NTH [blind]`.
 
 Several conversations write to teams with a nested team, parallel speakers and a team as a tool.
 Each message arrives twice at the same time, from two sources. At the `NTH` time that `POINT` is
@@ -40,7 +42,7 @@ MESSAGES = 4
 """In each conversation."""
 CONVERSATIONS = {f"{team}{n}": team for team in ("nested", "graph", "tool") for n in (1, 2)}
 ANSWERS = {"nested": "closed {n}", "graph": "joined {n}", "tool": "reported {n}"}
-"""What each team says last about message n."""
+"""Each team's last answer to message n."""
 
 POINTS = [
     "after accept",
@@ -59,7 +61,7 @@ PERSON = "chat:T:alice"
 
 
 class Points:
-    """Counts what is reached, and ends the process where it was told to."""
+    """Counts reached points, and ends the process at the chosen one."""
 
     def __init__(self, point: str, nth: int) -> None:
         self._point = point
@@ -111,7 +113,7 @@ class Model(ScriptedModel):
 
 
 class Teams:
-    """The teams of the load. What a tool does is a line of the record."""
+    """The teams of the load; their tool calls are recorded."""
 
     default = "nested"
 
@@ -216,7 +218,7 @@ def message(conversation: str, n: int, source: str) -> InboundMessage:
 
 
 async def converse(gateway: Gateway, record: TurnUpdate, conversation: str) -> None:
-    """Send all messages, each from both sources at once; what was taken before is sent again."""
+    """Send all messages from both sources; taken ones are sent again."""
     for n in range(1, MESSAGES + 1):
         record.add(HistoryEvent("sent", conversation, n))
         async with asyncio.TaskGroup() as group:

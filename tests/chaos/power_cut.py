@@ -1,4 +1,4 @@
-"""A power cut: what was written to a disk and not synced is lost, in part and out of order.
+"""A power cut: unsynced writes are lost, in part and reordered.
 
 Files are read and written as ever; beside that it is remembered what a disk would surely hold. When
 the power goes, a disk is written as it may be found then, and the process ends.
@@ -19,7 +19,7 @@ SECTOR = 512
 
 @dataclass
 class Contents:
-    """One file: what is surely on disk, and what was written since, in order."""
+    """One file: its synced content and the later writes."""
 
     synced: bytearray = field(default_factory=bytearray)
     there: bool = False
@@ -34,7 +34,7 @@ class Contents:
         self.there = True
 
     def survivor(self, chance: random.Random) -> bytes | None:
-        """The file as it may be found again; None if its name was never on disk."""
+        """The file as found after the cut; None without a synced name."""
         if not self.there and chance.random() < 0.5:
             return None
         image = bytearray(self.synced)
@@ -59,8 +59,9 @@ def apply(image: bytearray, offset: int, data: bytes | None) -> None:
 
 
 class Disk:
-    """The files below one folder. After `writes` writes the power is cut: `survivors` then holds
-    what is left.
+    """The files below one folder, cut off after `writes` writes.
+
+    `survivors` then holds what is left.
     """
 
     def __init__(self, folder: Path, survivors: Path, *, seed: int, writes: int) -> None:
@@ -72,7 +73,7 @@ class Disk:
         self._lock = threading.Lock()
 
     def opens(self, path: bytes) -> bool:
-        """Whether the file is one of this disk."""
+        """True if the file is on this disk."""
         if not path.startswith(self._folder):
             return False
         with self._lock:
@@ -84,7 +85,7 @@ class Disk:
         return True
 
     def writes(self, path: bytes, offset: int, data: bytes | None) -> int:
-        """Remember a write; after the last one that is allowed the power goes."""
+        """Record a write; the power goes after the last allowed one."""
         with self._lock:
             self._files[path].unsynced.append((offset, data))
             self._left -= 1

@@ -1,5 +1,7 @@
-"""A process that takes messages until its power is cut: `python power_cut_child.py FOLDER SURVIVORS
-SEED WRITES LEVEL`. Each message it has acknowledged is a line of its standard output.
+"""A process that takes messages until its power is cut:
+
+`python power_cut_child.py FOLDER SURVIVORS SEED WRITES LEVEL`. Each message it has acknowledged is
+a line of its standard output.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The real `parley` process on a pseudo-terminal, and the tools of its team, steered by a test."""
+"""The real `parley` process on a pseudo-terminal, with controlled tools."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ folder = "{folder}/store"
 
 
 class Steps:
-    """Where the tools report: a test waits until one has begun and lets it go on."""
+    """Tool reports: a test waits for a call and lets it continue."""
 
     def __init__(self) -> None:
         self.begun: list[str] = []
@@ -121,7 +121,7 @@ class Steps:
 
 
 class Parley:
-    """One process. What it writes is collected, with the terminal's escape sequences taken out."""
+    """One process and its output, without escape sequences."""
 
     def __init__(
         self, folder: Path, *arguments: str, steps: Steps, size: tuple[int, int] = (30, 100)
@@ -176,7 +176,7 @@ class Parley:
         return bytes(self._raw)
 
     async def shows(self, text: str, times: int = 1) -> None:
-        """Return once the text was written so many times; white space does not count."""
+        """Return once the text appeared that often; white space is ignored."""
         wanted = "".join(text.split())
         while "".join(self.text.split()).count(wanted) < times:
             if self.process.poll() is not None and not await self._more():
@@ -215,7 +215,7 @@ class Parley:
 
 
 def environment(folder: Path, port: int) -> dict[str, str]:
-    """What the process may know: nothing of this machine's user."""
+    """An environment without anything of this machine's user."""
     return {
         "PATH": os.environ["PATH"],
         "HOME": str(folder),
@@ -237,7 +237,7 @@ def set_up(folder: Path, url: str, *, action: str = "allow") -> None:
 
 
 def effects(folder: Path) -> list[str]:
-    """What the tools did, in order."""
+    """Effects of the tools, in order."""
     return (folder / "effects").read_text().split()
 
 

@@ -1,4 +1,4 @@
-"""A layer between the SQLite that Python itself uses and its files, for disks that misbehave.
+"""A layer between Python's SQLite and its files, for disk faults.
 
     with watched(disk): ...        # every file that SQLite opens meanwhile goes through `disk`
 
@@ -62,12 +62,13 @@ class File(ctypes.Structure):
 
 
 class Disk(Protocol):
-    """What happens to the files below a folder. A code other than OK is what SQLite is told of a
-    call, which then reaches no file.
+    """The fate of file operations below a folder.
+
+    A code other than OK is what SQLite is told of a call, which then reaches no file.
     """
 
     def opens(self, path: bytes) -> bool:
-        """Whether to watch a file that is about to be opened."""
+        """True if a file to be opened is to be watched."""
         ...
 
     def writes(self, path: bytes, offset: int, data: bytes | None) -> int:
@@ -84,12 +85,12 @@ class Disk(Protocol):
 
 
 def dynamic() -> bool:
-    """Whether Python's SQLite is a library that can be reached."""
+    """True if Python's SQLite is a shared library."""
     return hasattr(ctypes.CDLL(_sqlite3.__file__), "sqlite3_vfs_find")
 
 
 _KEPT: list[Any] = []
-"""What SQLite may still call: a file can be closed long after nobody watches any more."""
+"""Callbacks that SQLite may call later, when a file is closed."""
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Cancellation at every await of a turn, one after the other: nothing is lost, nothing is doubled.
+"""Cancellation at every await of a turn loses and doubles nothing.
 
 The turn's task is cancelled at the first of its awaits, in another run at the second, and so on
 until it ends without being cancelled. Each time the store is opened again and the turn goes on.
@@ -30,7 +30,7 @@ pytestmark = [pytest.mark.chaos, pytest.mark.timeout(120)]
 
 
 class CancellableCoroutine(Coroutine[Any, Any, Any]):
-    """A coroutine whose task, if it is a lane, is cancelled at an await of its."""
+    """A coroutine whose task, if a lane, is cancelled at one await."""
 
     def __init__(self, inner: Coroutine[Any, Any, Any], awaits: Awaits):
         self._inner = inner
@@ -71,7 +71,7 @@ class Awaits:
 
 @contextmanager
 def cancelling(last: int) -> Generator[asyncio.Event]:
-    """Cancel a lane at this await of its; the event tells that it was reached."""
+    """Cancel a lane at this await; the event is set then."""
     awaits = Awaits(last)
 
     def factory(loop: asyncio.AbstractEventLoop, inner: Any, **options: Any) -> asyncio.Task[Any]:
@@ -153,7 +153,9 @@ async def first_of(*works: Coroutine[Any, Any, Any]) -> None:
 
 
 async def one(folder: Path, make: Callable[[Marks], Team], last: int) -> bool:
-    """Cancel a turn at one await, let it go on, and hold what came of it against its word.
+    """Cancel a turn at one await, resume it, and check the result.
+
+    False if it has no such await.
 
     False if it has no such await.
     """

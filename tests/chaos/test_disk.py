@@ -1,4 +1,4 @@
-"""Disks that stop taking anything: nothing is acknowledged, and all goes on once they do again."""
+"""Full disks: nothing is acknowledged, and work resumes when they recover."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""kill -9 of the real chat at the worst moments: the next start goes on, nothing happens twice."""
+"""kill -9 of the real chat: the next start resumes without repeats."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def of_kind(events: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
 
 
 def assert_once(events: list[dict[str, Any]]) -> None:
-    """Each message, call and request stands in the transcript once, and the numbers have no gap."""
+    """Check that each transcript item appears once, without numbering gaps."""
     assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
     for kind, key in (
         ("message_finished", "message"),

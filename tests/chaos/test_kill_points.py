@@ -1,4 +1,4 @@
-"""kill -9 of a gateway under load, at each named point and at random ones: it keeps its word."""
+"""kill -9 of a loaded gateway, at named and random points."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FINAL = {conversation: ANSWERS[team] for conversation, team in CONVERSATIONS.ite
 
 
 async def run(folder: Path, point: str, nth: int, *more: str) -> bool:
-    """Whether the process lived to its end."""
+    """Run the load; True if the process lived to its end."""
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "tests.chaos.load", str(folder), point, str(nth), *more,
         cwd=ROOT, stderr=PIPE,
@@ -36,7 +36,7 @@ async def run(folder: Path, point: str, nth: int, *more: str) -> bool:
 
 
 def verdict_on(folder: Path) -> Verdict:
-    """What the record says, held against the store."""
+    """The verdict on the record, compared with the store."""
     with closing(sqlite3.connect(folder / "store" / "parley.db")) as store:
         names = {
             thread: key.split("/")[3]
@@ -48,7 +48,7 @@ def verdict_on(folder: Path) -> Verdict:
 
 
 def told_of(store: sqlite3.Connection, thread: str) -> ThreadReport:
-    """What the store says of one thread."""
+    """The store's report on one thread."""
     taken: dict[int, int] = {}
     for (name,) in store.execute("SELECT message_id FROM inbox WHERE thread = ?", (thread,)):
         n = int(name.rpartition("-")[2])

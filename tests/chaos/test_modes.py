@@ -1,5 +1,6 @@
-"""The process ends at any commit while messages join, interrupt or are collected: each of them is
-told to the team exactly once.
+"""Kills at any commit, in every queue mode.
+
+Messages join, interrupt or are collected: each of them reaches the team exactly once.
 """
 
 from __future__ import annotations
@@ -57,7 +58,10 @@ class DyingStore(SqliteStore):
 
 
 class Scene:
-    """A team that waits in a tool at its first call, and answers whatever it is told."""
+    """A team that waits in its first tool call.
+
+    It answers whatever it receives.
+    """
 
     def __init__(self, folder: Path, mode: str) -> None:
         self.folder = folder
@@ -81,7 +85,7 @@ class Scene:
         return Gateway(store, self.teams, access=self.access, limits=limits)
 
     async def say(self, gateway: Gateway) -> None:
-        """The platform hands every message in, again where nobody said that it was taken."""
+        """Deliver each message again until it is acknowledged."""
         for text in TEXTS:
             message = InboundMessage(
                 key=KEY, author=ANN, text=text, message_id=text, dedupe=(text,)
@@ -103,7 +107,7 @@ class Scene:
         self.door.open()
 
     async def second_life(self) -> tuple[list[SessionEvent], list[str], dict[str, int]]:
-        """What happened altogether, what the team remembers of people, and the outcomes."""
+        """The whole history, the team's memory of messages, and the outcomes."""
         async with self.gateway(SqliteStore(self.folder)) as gateway:
             await self.say(gateway)
             async with asyncio.timeout(20):

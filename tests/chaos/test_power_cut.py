@@ -1,4 +1,4 @@
-"""The power goes while messages are taken: what was acknowledged is there when it is back."""
+"""Power cuts: acknowledged messages survive."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SEEDS = 30
 
 @dataclass
 class Cut:
-    """What a process told before its power was cut, and what its disk has of that."""
+    """A process's output before its power cut, and the disk's state."""
 
     acknowledged: set[str]
     found: set[str]
@@ -41,7 +41,7 @@ class Cut:
 
 
 async def cut(folder: Path, seed: int, level: str) -> Cut:
-    """Let a process take messages until its power goes, and open what survived with the store."""
+    """Run a process until its power cut, and open the survivors."""
     survivors = folder / "survivors"
     writes = random.Random(seed).randrange(50, 9000)  # checkpoints are cut, too
     command = [sys.executable, "-m", "tests.chaos.power_cut_child"]

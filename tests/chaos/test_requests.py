@@ -1,5 +1,6 @@
-"""The process ends at any commit while people approve, edit and run again: each of their acts
-counts exactly once.
+"""Kills at any commit while people approve, edit and rerun.
+
+Each of their acts counts exactly once.
 """
 
 from __future__ import annotations
@@ -91,7 +92,7 @@ class Scene:
         return Gateway(store, self.teams, access=Everybody(), limits=Limits(shutdown=0.02))
 
     async def act(self, gateway: Gateway) -> None:
-        """What the people do, handed in again where nobody said that it was taken."""
+        """People's acts, repeated until acknowledged."""
         thread = (await gateway.accept(message("m1", "hello", "create"))).thread
         [request] = await self.happened(gateway, thread, InputRequested)
         for boss in BOSSES:
@@ -135,7 +136,7 @@ class Scene:
                 await asyncio.gather(acting, dying, return_exceptions=True)
 
     async def second_life(self) -> tuple[list[SessionEvent], Counter[str]]:
-        """What happened altogether, and what is audited how often."""
+        """The whole history, and counts of audit entries."""
         async with self.gateway(SqliteStore(self.folder)) as gateway, asyncio.timeout(20):
             await self.act(gateway)
             thread = (await gateway.threads())[0].id

@@ -1,4 +1,4 @@
-"""A chat platform in a file: what is posted there outlives every process."""
+"""A chat platform in a file, whose posts outlive every process."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Wall(BlindWall):
 
 
 def text_of(part: Part) -> str:
-    """What an agent says there."""
+    """The agent's text in a post."""
     match part.content:
         case Speech(text=text):
             return text

@@ -1,4 +1,4 @@
-"""What platforms deliver, and what is shown there: payloads with parts put out or exchanged."""
+"""Fuzz targets of platforms: mutated payloads, and what is shown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What foreign bytes reach first, each with inputs for it and what has to hold of any of them.
+"""Fuzz targets of the gateway, each with inputs and a check.
+
+A check may raise nothing but AssertionError; the errors that a part documents are expected there.
 
 A check may raise nothing but AssertionError; the errors that a part documents are expected there.
 """

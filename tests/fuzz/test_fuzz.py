@@ -1,4 +1,4 @@
-"""Whatever comes in, the gateway's parts end as they document: a slice here, more in soak."""
+"""Fuzzing of the gateway's parts: a slice here, more in soak."""
 
 import os
 

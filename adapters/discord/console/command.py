@@ -1,4 +1,4 @@
-"""What `parley simulate discord` starts: a simulated Discord, with somebody at the terminal."""
+"""The `parley simulate discord` command: a simulated Discord, driven from the terminal."""
 
 from __future__ import annotations
 
@@ -17,14 +17,17 @@ PATIENCE = 3.0
 
 
 class Simulation:
-    """A Discord that runs on this machine, as the gateway's command wants it."""
+    """A simulated Discord on this machine, as the gateway's command needs it."""
 
     def __init__(self, discord: DiscordSimulator) -> None:
         self._discord = discord
 
     @property
     def table(self) -> Mapping[str, str]:
-        """What `[adapters.discord]` has to say to reach it; the token is good for nothing else."""
+        """The `[adapters.discord]` settings that reach it.
+
+        The token is good for nothing else.
+        """
         return {
             "token": self._discord.token,
             "api_url": self._discord.api_url,
@@ -33,15 +36,15 @@ class Simulation:
 
     @property
     def operators(self) -> Sequence[str]:
-        """Who may decide about tools."""
+        """Ids of the people who may approve tools."""
         return [f"discord:{self._discord.person('alice').id}"]
 
     def room(self, name: str) -> str:
-        """A channel with a name like that, made if there is none; its id."""
+        """The id of the channel with this name, created if missing."""
         return str(self._discord.channel(name.lower().replace("_", "-")).id)
 
     async def talk(self) -> None:
-        """Let whoever is at the terminal be the people, until they end it."""
+        """Let the person at the terminal act until they quit."""
         terminal = Terminal()
         terminal.write(f"{Console.HELP}\n")
         console = Console(self._discord, terminal.write)
@@ -52,7 +55,7 @@ class Simulation:
 
 @asynccontextmanager
 async def simulate(port: int = 0) -> AsyncGenerator[Simulation]:
-    """A simulated Discord with alice and bob in it, on this machine alone."""
+    """A simulated Discord with alice and bob, on this machine alone."""
     async with DiscordSimulator(port=port) as discord:
         for name in ("alice", "bob"):
             discord.person(name)

@@ -1,4 +1,4 @@
-"""Being the people of the simulated Discord from a terminal, line by line."""
+"""The console of the simulated Discord: acting as people, line by line."""
 
 from __future__ import annotations
 
@@ -63,12 +63,12 @@ class Console(simulation.Console):
 
     @property
     def screen(self) -> Screen:
-        """What people see."""
+        """Messages and forms, as people see them."""
         return self._screen
 
     @property
     def prompt(self) -> str:
-        """Who and where one is."""
+        """The current person and place."""
         return f"{self._who.name} {self._screen.place(self._where)}> "
 
     async def run_line(self, line: str) -> None:

@@ -1,4 +1,4 @@
-"""The simulated Discord as lines in a terminal: what is new, as it comes."""
+"""The screen of the simulated Discord: new lines as they come."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Screen(simulation.Screen[Message]):
             self._once(interaction, "  (the application did not respond)")
 
     def place(self, channel: Channel) -> str:
-        """How a channel, thread or conversation is called."""
+        """The name of a channel, thread or conversation, as shown."""
         if channel.type is ChannelType.DM:
             return "direct"
         return f"#{channel.home.name} / {channel.name}" if channel.is_thread else f"#{channel.name}"

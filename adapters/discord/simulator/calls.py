@@ -1,4 +1,4 @@
-"""A request to the simulator and its answer, apart from how they travel."""
+"""Requests to the simulator and their replies, independent of HTTP."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ from adapters.discord.simulator.world import World
 
 @dataclass(slots=True, kw_only=True)
 class Call:
-    """One request. `route` is its path with names for ids, as Discord's documentation writes it.
+    """One request.
+
+    `route` is its path with names for ids, as Discord's documentation writes it. `status` and
+    `answer` are None while it is worked on, and for good if the connection was cut.
 
     `status` and `answer` are None while it is worked on, and for good if the connection was cut.
     """
@@ -48,7 +51,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a request is answered with; no body where Discord sends none."""
+    """The reply to a request; no body where Discord sends none."""
 
     status: int = 204
     body: Any = None
@@ -64,7 +67,10 @@ def channel_of(world: World, call: Call) -> Channel:
 
 
 def message_of(world: World, call: Call) -> Message:
-    """The message that the path names; refused if its channel is not that of the path."""
+    """The message that the path names.
+
+    It is refused if its channel is not that of the path.
+    """
     channel = channel_of(world, call)
     message = world.find_message(channel, call.id("message_id"))
     if message.channel is not channel:

@@ -1,4 +1,4 @@
-"""Where attachments are downloaded: by links that are signed and go stale after a day."""
+"""Downloads of attachments, by signed links that expire after a day."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Cdn:
         return f"{self.url}{path}?ex={expires}&is={now:x}&hm={self._sign(attachment.id, expires)}&"
 
     def good(self, attachment: int, query: Mapping[str, str]) -> bool:
-        """Whether a link is signed by us and has not expired."""
+        """True if the simulator signed the link and it is still valid."""
         expires = query.get("ex", "")
         if not hmac.compare_digest(self._sign(attachment, expires), query.get("hm", "")):
             return False

@@ -1,4 +1,4 @@
-"""The simulator's time: the wall's, plus what a test has pushed it on."""
+"""The simulator's time: the wall clock plus what a test added."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ DISCORD_EPOCH = 1_420_070_400_000
 
 
 class SimulatorClock:
-    """Seconds since 1970, never going back; `advance` makes what waits for hours testable."""
+    """Seconds since 1970, never going back.
+
+    `advance` makes what waits for hours testable.
+    """
 
     def __init__(self) -> None:
         self._start = time.time() - time.monotonic()
@@ -26,7 +29,7 @@ class SimulatorClock:
 
 
 class Ids:
-    """Snowflakes: ids that tell when they were made and grow with every one."""
+    """Snowflakes: growing ids that hold their creation time."""
 
     def __init__(self, clock: SimulatorClock) -> None:
         self._clock = clock

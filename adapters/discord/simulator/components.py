@@ -1,4 +1,4 @@
-"""Checks the components of a message and completes them as Discord shows them."""
+"""Checks of a message's components, completed as Discord shows them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ DEFAULTS: dict[int, Json] = {
 
 
 def complete_components(components: list[Json], *, v2: bool) -> list[Json]:
-    """The components as they will be shown, with an id each; raises `Refused`."""
+    """Check components and give each an id; raises `ApiError`."""
     everything = list(walk(components))
     if len(everything) > MOST:
         raise invalid("components", "BASE_TYPE_MAX_LENGTH", f"Must be {MOST} or fewer in length.")
@@ -68,12 +68,12 @@ def walk(components: list[Json]) -> Iterator[Json]:
 
 
 def custom_ids(components: list[Json]) -> list[str]:
-    """What can be clicked, by its custom id."""
+    """Custom ids of everything that can be clicked."""
     return [each["custom_id"] for each in walk(components) if each.get("custom_id")]
 
 
 def referenced_files(value: Any) -> Iterator[str]:
-    """The names of files of the same message that components or embeds show."""
+    """Names of the message's own files that components or embeds show."""
     match value:
         case {"url": str(url)} if url.startswith(OWN_FILE):
             yield url.removeprefix(OWN_FILE)
@@ -88,7 +88,7 @@ def referenced_files(value: Any) -> Iterator[str]:
 
 
 def find_component(components: list[Json], wanted: str) -> Json | None:
-    """The component with this custom id, or else with this label or placeholder."""
+    """The component with this custom id, label or placeholder."""
     everything = list(walk(components))
     for key in ("custom_id", "label", "placeholder"):
         for component in everything:
@@ -98,7 +98,7 @@ def find_component(components: list[Json], wanted: str) -> Json | None:
 
 
 def field_ids(form: Json) -> dict[str, str]:
-    """A form's fields: their labels, and the custom ids to fill them in by."""
+    """Custom ids of a form's fields, by label."""
     found: dict[str, str] = {}
     for each in walk(form["components"]):
         inside = each.get("component") or {}

@@ -1,4 +1,4 @@
-"""How frames are compressed on the way to a client: not at all, zlib-stream or zstd-stream."""
+"""Compression of gateway frames: none, zlib-stream or zstd-stream."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class ZstdStream:
 
 
 def find_compression(name: str) -> Compression:
-    """The compression that a client asks for, or none where we can't do it."""
+    """The compression a client asks for, or none if it is missing."""
     if name == "zlib-stream":
         return ZlibStream()
     if name == "zstd-stream" and find_spec("zstandard"):

@@ -18,7 +18,10 @@ PER = 60.0
 
 
 class Connection:
-    """One websocket. Frames are queued, so that nobody who causes an event waits for a client."""
+    """One websocket with a queue of frames.
+
+    Nobody who causes an event waits for a client.
+    """
 
     def __init__(
         self, request: web.Request, socket: web.WebSocketResponse, compression: Compression
@@ -56,7 +59,7 @@ class Connection:
                         await self._write_frame(frame)
 
     def receives_too_much(self, now: float) -> bool:
-        """Count a frame from the client, and say whether there were too many within a minute."""
+        """Count a frame; True if there were too many within a minute."""
         self._received.append(now)
         while self._received[0] <= now - PER:
             self._received.popleft()

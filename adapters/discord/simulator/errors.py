@@ -1,4 +1,4 @@
-"""What Discord answers to a request that it refuses: a status, a code of its own, a sentence."""
+"""Discord's error answers: a status, a code and a sentence."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ Json: TypeAlias = dict[str, Any]
 
 
 class ApiError(Exception):
-    """The request is not done. `errors` names the fields of a malformed body.
+    """A refused request.
+
+    `errors` names the fields of a malformed body. `retry_after`: it may be tried again after so
+    many seconds.
 
     `retry_after`: it may be tried again after so many seconds.
     """
@@ -81,7 +84,7 @@ def empty_message() -> ApiError:
 
 
 def invalid_token() -> ApiError:
-    """The token in the path is not, or no longer, good for this."""
+    """The token in the path is wrong or has expired."""
     return ApiError(401, 50027, "Invalid Webhook Token")
 
 

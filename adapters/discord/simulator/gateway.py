@@ -1,4 +1,6 @@
-"""The gateway: clients connect, identify, are told of events, come back after a break.
+"""The gateway: clients connect, identify, receive events and resume.
+
+Its faults are methods that a test calls: `abort`, `reconnect`, `invalidate`, `malformed` ...
 
 Its faults are methods that a test calls: `abort`, `reconnect`, `invalidate`, `malformed` ...
 """
@@ -71,7 +73,10 @@ class Gateway:
         return [each for each in self.sessions.values() if each.line is not None]
 
     def emit(self, event: Event) -> None:
-        """Tell every session that wants to know; also those that are away, for when they resume."""
+        """Send an event to every session that receives it.
+
+        Sessions that are away get it when they resume.
+        """
         for session in list(self.sessions.values()):
             if not session.can_resume(self._world.clock.now()):
                 del self.sessions[session.id]
@@ -100,7 +105,7 @@ class Gateway:
     # Faults
 
     def abort(self, *, after: int | None = None) -> None:
-        """Cut all connections: now, or in the midst of a burst after so many more events."""
+        """Cut all connections, now or after so many more events."""
         for connection in list(self.connections):
             if after is None:
                 connection.abort()
@@ -109,13 +114,16 @@ class Gateway:
                 connection.abort_after = after
 
     def close(self, code: int = 4000) -> None:
-        """Close all connections with a code; 4000 and 4009 can be resumed, 4004 is the end."""
+        """Close all connections with a code.
+
+        4000 and 4009 can be resumed, 4004 is final.
+        """
         for connection in self.connections:
             connection.close(code)
             self._detach(connection)
 
     def reconnect(self) -> None:
-        """Ask all clients to come back, as Discord does some times a day."""
+        """Ask all clients to reconnect, as Discord does several times a day."""
         self._broadcast({"op": RECONNECT, "d": None})
 
     def invalidate(self, *, resumable: bool = False) -> None:

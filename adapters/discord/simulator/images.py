@@ -1,4 +1,4 @@
-"""How large a picture is, read from its first bytes."""
+"""Sizes of pictures, read from their first bytes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ PNG_HEADER, GIF_HEADER = 24, 10  # bytes, with the size at the end
 
 
 def size_of(content: bytes) -> tuple[int | None, int | None]:
-    """Width and height of a PNG or GIF in pixels; (None, None) of anything else."""
+    """Width and height of a PNG or GIF; otherwise (None, None)."""
     if content.startswith(PNG) and len(content) >= PNG_HEADER:
         return int.from_bytes(content[16:20]), int.from_bytes(content[20:24])
     if content[:6] in (b"GIF87a", b"GIF89a") and len(content) >= GIF_HEADER:

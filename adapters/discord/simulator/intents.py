@@ -1,4 +1,4 @@
-"""What a session asked to be told of, and what it may ask for."""
+"""Gateway intents: the events a session asks for and may have."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ from enum import IntFlag
 
 
 class Intent(IntFlag):
-    """Kinds of events. Discord grants the privileged ones only where they are switched on."""
+    """Kinds of events.
+
+    Discord grants the privileged ones only where they are switched on.
+    """
 
     GUILDS = 1 << 0
     MEMBERS = 1 << 1
@@ -27,7 +30,7 @@ APPLICATION_FLAGS = {
     Intent.MEMBERS: 1 << 15,
     Intent.CONTENT: 1 << 19,
 }
-"""How an application shows that a privileged intent is granted to it (the `LIMITED` flags)."""
+"""Application flags that show a granted privileged intent (the `LIMITED` ones)."""
 
 
 def application_flags(granted: int) -> int:

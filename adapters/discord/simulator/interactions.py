@@ -1,4 +1,6 @@
-"""Commands, clicks and forms: how a person's doing reaches the application, and its answers.
+"""Commands, clicks and forms on their way to the application, and answers.
+
+An application has three seconds for its first answer, and fifteen minutes for what it says after.
 
 An application has three seconds for its first answer, and fifteen minutes for what it says after.
 """
@@ -42,7 +44,7 @@ MODAL_FIELDS = 5
 
 
 class Callback(IntEnum):
-    """How an application may answer at first."""
+    """Kinds of first answers to an interaction."""
 
     MESSAGE = 4
     DEFER = 5
@@ -164,7 +166,7 @@ def answer(world: World, interaction: Interaction, kind: int, data: Json, draft:
 
 
 def answered(world: World, interaction: Interaction) -> Json:
-    """What the application gets back for its answer."""
+    """The body Discord returns for a first answer."""
     told: Json = {"id": str(interaction.id), "type": int(interaction.type)}
     response = interaction.response
     if response is None:
@@ -192,7 +194,7 @@ def follow_up(world: World, interaction: Interaction, draft: Draft) -> Message:
 
 
 def original(interaction: Interaction) -> Message:
-    """The message of the first answer; of a click without a new one, that which was clicked."""
+    """The message of the first answer, or the one that was clicked."""
     message = interaction.response
     if message is None and interaction.answer == Callback.DEFER_UPDATE:
         message = interaction.message

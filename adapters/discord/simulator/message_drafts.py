@@ -1,4 +1,4 @@
-"""Reads what a request wants a message to be, and refuses what Discord refuses."""
+"""Messages as requests describe them, checked as Discord checks them."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Upload:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
-    """What a message will be. In an edit, None keeps what was."""
+    """A message to be written; in an edit, None changes nothing."""
 
     content: str | None = None
     embeds: list[Json] | None = None
@@ -64,7 +64,7 @@ class Draft:
 def read(
     body: Any, uploads: dict[str, Upload], known: Iterable[str], *, old_flags: int | None = None
 ) -> Draft:
-    """Read the body of a request; `old_flags`, those of the message that is edited."""
+    """Read a request's body; `old_flags` belong to the edited message."""
     if not isinstance(body, dict):
         raise invalid("_", "DICT_TYPE_CONVERT", "Only dictionaries may be used in a DictType")
     _check_names(body, known)

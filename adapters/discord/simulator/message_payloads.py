@@ -1,4 +1,4 @@
-"""How a message looks on the wire, over REST and in events."""
+"""Messages on the wire, over REST and in events."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class MessagePayloads:
         return shown if nested else {**shown, **self._outer(message)}
 
     def snapshot(self, message: Message) -> Json:
-        """What a forward keeps of a message."""
+        """The copy of a message that a forward contains."""
         return {"message": self._content(message)}
 
     def event(self, message: Message) -> Json:
@@ -157,6 +157,6 @@ def _metadata(interaction: Interaction) -> Json:
 
 
 def owners(interaction: Interaction) -> dict[str, str]:
-    """Who installed the application where it was used: the guild."""
+    """Installers of the application where it was used: the guild."""
     guild = interaction.channel.guild
     return {"0": str(guild.id) if guild else "0"}

@@ -1,4 +1,4 @@
-"""Messages come, change and go: the same for the application, its webhooks and people."""
+"""Writing, changing and deleting messages, for the application and people alike."""
 
 from __future__ import annotations
 
@@ -52,7 +52,10 @@ PLAIN = Origin()
 def post(
     world: World, channel: Channel, author: User, draft: Draft, origin: Origin = PLAIN
 ) -> Message:
-    """Write a message and tell of it. An archived thread comes back, unless it is locked."""
+    """Write a message and publish it.
+
+    An archived thread comes back, unless it is locked.
+    """
     check_open(world, channel, author)
     message = Message(
         origin.id or world.ids.new(),
@@ -114,7 +117,7 @@ def delete(world: World, message: Message) -> None:
 
 
 def delete_many(world: World, messages: Sequence[Message]) -> None:
-    """Delete several messages of one channel at once, which is told as one event."""
+    """Delete several messages of one channel, published as one event."""
     ids = _ids(messages[0])
     for message in messages:
         message.deleted = True
@@ -156,7 +159,10 @@ def type_in(world: World, channel: Channel, user: User) -> None:
 
 
 def unfurl(world: World, message: Message, embed: Json) -> None:
-    """Show a preview under a message: it looks like an edit, and is none."""
+    """Show a link preview under a message.
+
+    It looks like an edit, and is none.
+    """
     message.embeds = [*message.embeds, {"type": "article", **embed}]
     publish(world, "MESSAGE_UPDATE", message)
 
@@ -168,7 +174,7 @@ def publish(world: World, name: str, message: Message) -> None:
 
 
 def check_open(world: World, channel: Channel, author: User) -> None:
-    """Refuse what an archived and locked thread does not take; wake an archived one."""
+    """Refuse a locked thread; reopen an archived one."""
     if channel.type is ChannelType.FORUM:
         raise ApiError(400, 50008, "Cannot send messages in a non-text channel")
     if not channel.is_thread:
@@ -260,12 +266,15 @@ def _reference(target: Message, kind: int) -> Json:
 
 
 def starter(parent: Message) -> Json:
-    """The reference by which a thread's first message shows the one it grew from."""
+    """The reference from a thread's first message to its origin."""
     return _reference(parent, 0)
 
 
 def _mention(message: Message, allowed: Json | None) -> None:
-    """Find out whom the message tells. Without rules for it, everybody whom it names."""
+    """Find the users to notify.
+
+    Without rules for it, everybody whom the message names.
+    """
     text = "\n".join([message.content, *_texts(message.components)])
     rules = {"parse": ["users", "roles", "everyone"]} if allowed is None else allowed
     known = _people(message)

@@ -1,4 +1,4 @@
-"""What there is on the simulated Discord: people, guilds, channels, messages, interactions."""
+"""The model: people, guilds, channels, messages and interactions."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class MessageType(IntEnum):
 
 
 class MessageFlag(IntFlag):
-    """What is noted on a message."""
+    """Flags of a message."""
 
     SUPPRESS_EMBEDS = 1 << 2
     HAS_THREAD = 1 << 5
@@ -61,13 +61,13 @@ class User:
 
     @property
     def mention(self) -> str:
-        """How a message names it so that it is told."""
+        """The mention of the user in a message's text."""
         return f"<@{self.id}>"
 
 
 @dataclass(slots=True, eq=False)
 class Role:
-    """A role of a guild; the one that everybody has bears the guild's id."""
+    """A role of a guild; everybody's role has the guild's id."""
 
     id: int
     name: str
@@ -76,13 +76,13 @@ class Role:
 
     @property
     def mention(self) -> str:
-        """How a message names it so that its members are told."""
+        """The mention of the role in a message's text."""
         return f"<@&{self.id}>"
 
 
 @dataclass(slots=True, eq=False)
 class Member:
-    """A user in a guild; a `guest` was invited into a voice channel only."""
+    """A user in a guild; a `guest` may use one voice channel."""
 
     user: User
     joined_at: float
@@ -93,7 +93,7 @@ class Member:
 
 @dataclass(slots=True, eq=False)
 class Guild:
-    """A server. `upload_limit` is the largest file that a bot may send, in bytes."""
+    """A server; `upload_limit` is a bot's largest file in bytes."""
 
     id: int
     name: str
@@ -110,7 +110,7 @@ class Guild:
 
 @dataclass(slots=True, eq=False)
 class Overwrite:
-    """What a channel grants and denies a role or a member."""
+    """Permissions that a channel grants and denies a role or member."""
 
     allow: int = 0
     deny: int = 0
@@ -132,7 +132,7 @@ class Attachment:
 
 @dataclass(slots=True, eq=False)
 class Message:
-    """A message. `pings` are the users whom it tells, `reactions` who reacted with what."""
+    """A message; `pings` are notified users, `reactions` users by emoji."""
 
     id: int
     channel: Channel
@@ -165,7 +165,7 @@ class Message:
 
     @property
     def ephemeral(self) -> bool:
-        """Whether one person alone sees it."""
+        """True if only one person sees the message."""
         return bool(self.flags & MessageFlag.EPHEMERAL)
 
 
@@ -201,12 +201,12 @@ class Channel:
 
     @property
     def is_thread(self) -> bool:
-        """Whether it is a thread, or a post in a forum."""
+        """True for a thread or a post in a forum."""
         return self.type in THREADS
 
     @property
     def private(self) -> bool:
-        """Whether it is a thread for its members alone."""
+        """True for a thread that only its members see."""
         return self.type is ChannelType.PRIVATE_THREAD
 
     @property
@@ -216,7 +216,7 @@ class Channel:
 
     @property
     def mention(self) -> str:
-        """How a message links to it."""
+        """The link to the channel in a message's text."""
         return f"<#{self.id}>"
 
 
@@ -233,7 +233,7 @@ class Webhook:
 
 
 class InteractionType(IntEnum):
-    """What a person did."""
+    """Kinds of interactions."""
 
     COMMAND = 2
     COMPONENT = 3
@@ -243,7 +243,9 @@ class InteractionType(IntEnum):
 
 @dataclass(slots=True, eq=False)
 class Interaction:
-    """One use of a command, button, select or modal, and how the application answered.
+    """One use of a command, button, select or modal, with its answer.
+
+    `answered_after` is in seconds; `late`: the answer came when Discord had given up.
 
     `answered_after` is in seconds; `late`: the answer came when Discord had given up.
     """
@@ -261,17 +263,17 @@ class Interaction:
     answered_after: float | None = None
     late: bool = False
     response: Message | None = None
-    """What was answered: the ephemeral or public message, also a deferred one once it is filled."""
+    """The answer's message, ephemeral or public; a deferred one once filled."""
     modal: Json | None = None
     choices: list[Json] | None = None
     followups: list[Message] = field(default_factory=list[Message])
 
     @property
     def acknowledged(self) -> bool:
-        """Whether the application has answered in time."""
+        """True once the application has answered in time."""
         return self.answer is not None
 
     @property
     def thinking(self) -> bool:
-        """Whether the person sees that an answer is still to come."""
+        """True while the person sees that an answer will follow."""
         return bool(self.response and self.response.flags & MessageFlag.LOADING)

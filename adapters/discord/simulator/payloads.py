@@ -1,4 +1,4 @@
-"""How people, guilds, channels and commands look on the wire."""
+"""People, guilds, channels and commands on the wire."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def own_user(who: User) -> Json:
 
 
 def member_of(member: Member) -> Json:
-    """A member without its user, as it stands beside the author of a message."""
+    """A member without its user, as beside a message's author."""
     return {
         "avatar": None,
         "banner": None,
@@ -140,7 +140,7 @@ def own_guild(what: Guild, bot: User) -> Json:
 
 
 def channel(what: Channel, viewer: User | None = None) -> Json:
-    """A channel, thread or conversation; a thread with the viewer's membership, if there is one."""
+    """A channel, thread or conversation, with the viewer's thread membership."""
     if what.type is ChannelType.DM:
         return {
             "id": str(what.id),

@@ -1,4 +1,4 @@
-"""Who may do what where: Discord's permission bits and how roles and overwrites add up."""
+"""Discord's permission bits, and sums of roles and overwrites."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ EVERYONE = (
     | Permission.CREATE_PRIVATE_THREADS
     | Permission.SEND_MESSAGES_IN_THREADS
 )
-"""What everybody may do in a new guild."""
+"""Everybody's permissions in a new guild."""
 
 
 def named(names: str) -> int:
@@ -54,7 +54,7 @@ def named(names: str) -> int:
 
 
 def in_guild(guild: Guild, member: Member) -> int:
-    """What a member's roles grant in the whole guild."""
+    """Permissions that a member's roles grant in the whole guild."""
     if member.user is guild.owner:
         return EVERYTHING
     bits = guild.everyone.permissions
@@ -64,7 +64,7 @@ def in_guild(guild: Guild, member: Member) -> int:
 
 
 def permissions(channel: Channel, user: User) -> int:
-    """What a user may do in a channel, thread or conversation."""
+    """A user's permissions in a channel, thread or conversation."""
     if channel.guild is None:
         return EVERYTHING if user in channel.recipients else 0
     member = channel.guild.members.get(user.id)
@@ -100,7 +100,7 @@ def _overwritten(channel: Channel, member: Member, bits: int) -> int:
 
 
 def may(channel: Channel, user: User, needed: int) -> bool:
-    """Whether the user has all of these permissions there."""
+    """True if the user has all of these permissions there."""
     return permissions(channel, user) & needed == needed
 
 

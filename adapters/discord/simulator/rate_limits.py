@@ -1,4 +1,4 @@
-"""How many requests the simulated Discord takes, as hidden and changeable as the real one's.
+"""Rate limits of the simulated Discord, as hidden as the real ones.
 
 Nobody is told the numbers beforehand: the headers of each answer tell what is left in its bucket.
 A refusal is *avoidable* where the caller had been told enough to know that it would come. It knows
@@ -26,7 +26,7 @@ WEBHOOK = "/webhooks/{webhook_id}/{webhook_token}"
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """So many requests in so many seconds; `told`: whether answers have the headers."""
+    """`count` requests in `seconds`; without `told`, answers have no headers."""
 
     count: int
     seconds: float
@@ -50,25 +50,25 @@ UNLIMITED = ("/interactions/",)
 
 
 TRANSIT_SECONDS = 0.25
-"""How long a request may have been under way when it arrives, in seconds."""
+"""Longest time between a request's sending and its arrival, in seconds."""
 
 
 @dataclass(slots=True)
 class Disclosure:
-    """Something that answers have told: which limit there is, or that nothing goes until then."""
+    """A fact that answers disclosed: a limit, or a time to wait."""
 
     value: float
     at: float
     connections: set[int] = field(default_factory=set[int])
 
     def is_known(self, connection: int, now: float) -> bool:
-        """Whether who sends a request on this connection knew it."""
+        """True if a request on this connection was sent knowing it."""
         return connection in self.connections or now - self.at > TRANSIT_SECONDS
 
 
 @dataclass(slots=True)
 class Bucket:
-    """What was used of a limit in the window that runs, and what callers know of it."""
+    """Use of a limit in its window, and callers' knowledge of it."""
 
     limit: Limit
     key: str
@@ -79,7 +79,7 @@ class Bucket:
     disclosed_wait: Disclosure | None = None
 
     def avoidable(self, connection: int, now: float) -> bool:
-        """Whether who is refused now, on this connection, knew that it would be."""
+        """True if the caller on this connection knew of the refusal beforehand."""
         limit, wait = self.disclosed_limit, self.disclosed_wait
         counted = limit is not None and limit.value <= self.limit.count <= self.used
         if counted and limit is not None and limit.is_known(connection, now):
@@ -101,7 +101,7 @@ class Bucket:
 
 @dataclass(frozen=True, slots=True)
 class RateDecision:
-    """Whether a request is let in, and the headers of its answer."""
+    """The decision about a request, and the headers of its answer."""
 
     headers: dict[str, str] = field(default_factory=dict[str, str])
     retry_after: float | None = None
@@ -120,7 +120,9 @@ class RateLimits:
         self._everything = Bucket(Limit(GLOBAL_LIMIT, 1.0), "global")
 
     def set(self, route: str, count: int, seconds: float, *, told: bool = True) -> None:
-        """From now on another limit, in a bucket of another name. `route` is `"PATCH /..."`.
+        """Change a route's limit and its bucket's name; `route` is `"PATCH /..."`.
+
+        What was used in the current window stays used. `told=False` leaves the headers out.
 
         What was used in the window that runs stays used. `told=False` leaves the headers out.
         """
@@ -158,7 +160,7 @@ class RateLimits:
     def refuse(
         self, bucket: Bucket | None, seconds: float, scope: str, connection: int
     ) -> RateDecision:
-        """Refuse a request however little was used; None: as one of all routes together."""
+        """Refuse a request regardless of use; None refuses by the global limit."""
         now = self._clock.now()
         bucket = bucket or self._everything
         bucket.refused_until = max(bucket.refused_until, now + seconds)
@@ -199,7 +201,7 @@ def _count_request(bucket: Bucket, now: float) -> bool:
 
 
 def major_parameter(parameters: Mapping[str, str]) -> str:
-    """What a bucket is counted by besides its route."""
+    """The channel, guild or webhook that a bucket is counted by."""
     names = ("channel_id", "guild_id", "webhook_id", "webhook_token")
     return "/".join(parameters[name] for name in names if name in parameters)
 

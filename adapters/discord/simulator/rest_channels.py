@@ -136,7 +136,7 @@ def _listed(world: World, found: list[Channel]) -> Json:
 
 
 def members(world: World, call: Call) -> Reply:
-    """Who is in a thread."""
+    """Members of a thread."""
     thread = _thread(world, call)
     return Reply(200, [payloads.thread_member(thread, each) for each in thread.members])
 

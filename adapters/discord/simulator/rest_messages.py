@@ -37,7 +37,10 @@ def check(world: World, channel: Channel, needed: int = 0) -> None:
 
 
 def history(world: World, call: Call) -> Reply:
-    """Messages before, after or around one, the newest first; none for who may not read them."""
+    """Messages before, after or around one, the newest first.
+
+    There are none for somebody who may not read them.
+    """
     channel = channel_of(world, call)
     check(world, channel)
     limit = int(call.query.get("limit", 50))
@@ -65,7 +68,7 @@ def show(world: World, call: Call) -> Reply:
 
 
 def create(world: World, call: Call) -> Reply:
-    """Write a message. One with a nonce that was just used is not written again."""
+    """Write a message, once for each nonce."""
     channel = channel_of(world, call)
     needed = sending(channel)
     check(world, channel, needed | Permission.ATTACH_FILES if call.uploads else needed)
@@ -177,7 +180,7 @@ def unreact(world: World, call: Call) -> Reply:
 
 
 def reactions(world: World, call: Call) -> Reply:
-    """Who reacted with an emoji."""
+    """Users who reacted with an emoji."""
     message = message_of(world, call)
     check(world, message.channel, Permission.READ_MESSAGE_HISTORY)
     users = message.reactions.get(call.parameters["emoji_name"], [])

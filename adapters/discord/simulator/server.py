@@ -1,4 +1,4 @@
-"""The simulated Discord on the wire: one port on loopback for REST, gateway and downloads."""
+"""The simulated Discord's server: REST, gateway and downloads on one port."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Disturbance: TypeAlias = Callable[[Call, Answer], Awaitable[web.Response | None]
 
 
 class Server:
-    """Takes requests, lets them pass limits and `disturb`, and remembers them as `calls`."""
+    """Takes requests through limits and `disturb`, and records them as `calls`."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Gateway sessions: what each was told, and which events it is told in what form."""
+"""Gateway sessions: their events, and the form each may see."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from adapters.discord.simulator.world import Event
 
 KEPT_EVENTS = 1000
 RESUMABLE_FOR = 120.0
-"""How long a session outlives its connection, in seconds."""
+"""Seconds that a session outlives its connection."""
 
 DISPATCH, HEARTBEAT, IDENTIFY, RESUME, RECONNECT = 0, 1, 2, 6, 7
 REQUEST_MEMBERS, INVALID_SESSION, HELLO, ACK = 8, 9, 10, 11
@@ -48,7 +48,7 @@ class Session:
     resumes: int = 0
 
     def receives(self, event: Event) -> bool:
-        """Whether this session is told of the event."""
+        """True if this session receives the event."""
         if event.guild and shard_of(event.guild, self.shard[1]) != self.shard[0]:
             return False
         if event.guild is None and self.shard[0] != 0:
@@ -72,7 +72,7 @@ class Session:
         return {**event.data, **BLANKED}
 
     def events_after(self, sequence: int) -> list[Json] | None:
-        """What came after `sequence`; None if not all of that is kept any more."""
+        """Frames after `sequence`; None if some are no longer kept."""
         if sequence > self.sequence:
             return None
         first = self.kept[0][0] if self.kept else self.sequence + 1
@@ -81,12 +81,12 @@ class Session:
         return [frame for number, frame in self.kept if number > sequence]
 
     def can_resume(self, now: float) -> bool:
-        """Whether a client may still come back to it."""
+        """True while a client may still resume the session."""
         return self.lost_at is None or now - self.lost_at <= RESUMABLE_FOR
 
 
 def can_read(message: Message, bot: User) -> bool:
-    """Whether the application sees the text without the intent for it."""
+    """True if the application sees the text without the intent."""
     return (
         message.channel.guild is None
         or message.author is bot

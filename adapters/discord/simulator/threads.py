@@ -28,7 +28,7 @@ ARCHIVE_AFTER = (60, 1440, 4320, 10080)
 
 
 def from_message(world: World, message: Message, owner: User, settings: Json) -> Channel:
-    """Begin a thread at a message; both have the same id. A message can do so once."""
+    """Start a thread at a message, with its id; once per message."""
     if message.thread is not None:
         raise thread_exists()
     parent = message.channel
@@ -52,7 +52,7 @@ def from_message(world: World, message: Message, owner: User, settings: Json) ->
 
 
 def without_message(world: World, parent: Channel, owner: User, settings: Json) -> Channel:
-    """Begin a thread that hangs on no message; a public one is announced in its channel."""
+    """Start a thread without a message; a public one is announced."""
     kind = ChannelType(settings.get("type") or ChannelType.PRIVATE_THREAD)
     thread = _create_thread(world, world.ids.new(), parent, kind, owner, settings)
     if kind is ChannelType.PUBLIC_THREAD:
@@ -67,7 +67,7 @@ def without_message(world: World, parent: Channel, owner: User, settings: Json) 
 def forum_post(
     world: World, forum: Channel, owner: User, settings: Json, draft: Draft
 ) -> tuple[Channel, Message]:
-    """Begin a post in a forum: a thread whose first message has its id."""
+    """Start a forum post: a thread whose first message has its id."""
     kind = ChannelType.PUBLIC_THREAD
     thread = _create_thread(world, world.ids.new(), forum, kind, owner, settings)
     thread.applied_tags = [str(each) for each in settings.get("applied_tags") or []]
@@ -76,7 +76,7 @@ def forum_post(
 
 
 def change(world: World, thread: Channel, who: User, settings: Json) -> None:
-    """Rename, archive, bring back, lock or tag a thread and tell of it."""
+    """Rename, archive, reopen, lock or tag a thread and publish it."""
     name = settings.get("name")
     renamed = name is not None and name != thread.name
     if renamed:
@@ -120,7 +120,7 @@ def remove_member(world: World, thread: Channel, user: User) -> None:
 
 
 def archive_idle(world: World) -> None:
-    """Archive the threads in which nothing was said for as long as they say."""
+    """Archive the threads that were silent for their set time."""
     now = world.clock.now()
     for thread in [each for each in world.channels.values() if each.is_thread]:
         if not thread.archived and now - thread.active_at >= thread.auto_archive * 60:
@@ -139,7 +139,7 @@ def check_name(name: Any) -> str:
 
 
 def check_duration(minutes: Any) -> int:
-    """After how many minutes of silence a thread is archived, if that is one of the choices."""
+    """Minutes of silence before a thread is archived, if allowed."""
     if minutes not in ARCHIVE_AFTER:
         raise invalid(
             "auto_archive_duration",

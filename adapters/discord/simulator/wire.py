@@ -1,4 +1,4 @@
-"""A request as HTTP: reading its body in any form, and writing its answer."""
+"""Requests over HTTP: reading their bodies, and writing answers."""
 
 from __future__ import annotations
 

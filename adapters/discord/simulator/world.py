@@ -33,7 +33,7 @@ from adapters.discord.simulator.permissions import EVERYONE, Permission, may
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """Something that sessions with the intent are told; `message`, whose text may be kept back."""
+    """An event for sessions with the intent; `message` may be blanked."""
 
     name: str
     data: Json
@@ -52,11 +52,14 @@ class Typing:
 
 
 class World:
-    """All guilds, channels, people and messages; the application is `bot`, its maker `owner`."""
+    """All guilds, channels, people and messages.
+
+    The application is `bot`, its maker `owner`.
+    """
 
     def __init__(self) -> None:
         self.on_event: list[Callable[[Event], None]] = []
-        """Who is told of every event."""
+        """Listeners to every event."""
         self.clock = SimulatorClock()
         self.ids = Ids(self.clock)
         self.cdn = Cdn(self.clock)
@@ -87,7 +90,7 @@ class World:
         return user
 
     def guild(self, name: str) -> Guild:
-        """Make a guild, where the application is a member with a role of its own."""
+        """Create a guild in which the application is a member."""
         guild = Guild(self.ids.new(), name, self.owner)
         guild.roles[guild.id] = Role(guild.id, "@everyone", EVERYONE)
         self.guilds[guild.id] = guild
@@ -134,7 +137,7 @@ class World:
         self.publish(event)
 
     def guild_create(self, guild: Guild) -> Json:
-        """A guild as a session is told of it: with channels, threads and members."""
+        """A guild as a session receives it, with channels, threads and members."""
         channels = [each for each in self.channels.values() if each.guild is guild]
         seen = [each for each in channels if may(each, self.bot, Permission.VIEW_CHANNEL)]
         return {

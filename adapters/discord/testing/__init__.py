@@ -1,4 +1,4 @@
-"""A Discord on this machine with scripted people and faults, for tests and plugins."""
+"""A simulated Discord with scripted people and faults, for tests and plugins."""
 
 from adapters.discord.simulator.calls import Call
 from adapters.discord.simulator.model import (

@@ -29,9 +29,11 @@ class ServerError:
 
 @dataclass(frozen=True, slots=True)
 class TooManyRequests:
-    """Refuses for its rate. Without `via` it looks like one of Cloudflare's refusals, and `html`
-    gives it their page as body. `header`: the header names another time than the body, as Discord
-    has done."""
+    """Answers 429.
+
+    Without `via` it looks like one of Cloudflare's refusals, and `html` gives it their page as
+    body. `header`: the header names another time than the body, as Discord has done.
+    """
 
     retry_after: float = 1.0
     scope: Literal["user", "shared", "global"] = "user"
@@ -54,7 +56,7 @@ class Delay:
     seconds: float = 0.0
     until: asyncio.Event | None = None
     committed: bool = False
-    """Whether it is done before the wait, not after."""
+    """True if the request takes effect before the wait."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +88,9 @@ class Faults(FaultPlan[Fault, Call]):
         skip: int = 0,
         times: int = 1,
     ) -> PlannedFault[Fault, Call]:
-        """Let a fault meet the next `times` requests of this kind, after the next `skip`.
+        """Plan a fault for the next `times` matching requests after `skip`.
+
+        `path` is a part of the path or of the route (`"/messages/{message_id}"`); `times=-1`: all.
 
         `path` is a part of the path or of the route (`"/messages/{message_id}"`); `times=-1`: all.
         """
@@ -101,7 +105,7 @@ class Faults(FaultPlan[Fault, Call]):
         return self.add(fault, matches, skip=skip, times=times)
 
     async def meet(self, call: Call, answer: Answer) -> web.Response | None:
-        """Answer as the next fault of this request says; None where there is none."""
+        """Answer with the request's next fault; None if none is planned."""
         fault = self.next_fault(call)
         if fault is None:
             return None

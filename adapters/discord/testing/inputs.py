@@ -1,4 +1,4 @@
-"""What a person gives a command, list or form, as the application is told of it."""
+"""Inputs to commands, selects and forms, as the application receives them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LONGEST_FIELD = 4000
 
 
 class ImpossibleAction(Exception):
-    """Discord's client would not let a person do this: no such button, no permission ..."""
+    """An action that Discord's client would not let a person do."""
 
 
 def command_data(command: Json) -> Json:
@@ -45,7 +45,7 @@ def check_all_given(command: Json, given: Json) -> None:
 
 
 def option_data(world: World, channel: Channel, data: Json, known: Json, value: Any) -> Json:
-    """An option with its value; `data` also gets what the value stands for."""
+    """An option with its value; resolved objects are added to `data`."""
     kind = known["type"]
     if isinstance(value, User | Role | Channel):
         value = resolve_value(data, channel, value)
@@ -61,7 +61,7 @@ def option_data(world: World, channel: Channel, data: Json, known: Json, value: 
 def chosen_value(
     channel: Channel, data: Json, select: Json, value: str | User | Role | Channel
 ) -> str:
-    """What was chosen from a list: by label or value, or a user, role or channel."""
+    """A chosen value: by label, value, user, role or channel."""
     if not isinstance(value, str):
         return resolve_value(data, channel, value)
     for each in select.get("options") or []:

@@ -1,4 +1,4 @@
-"""The people on the simulated Discord: what they write, click, choose and fill in."""
+"""People on the simulated Discord: they write, click, choose and submit."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ LONGEST = 4000
 
 
 class Person:
-    """Somebody who uses Discord. Every deed happens at once, as if typed or clicked."""
+    """Somebody who uses Discord; every action takes effect at once."""
 
     def __init__(self, world: World, user: User) -> None:
         self._world = world
@@ -46,7 +46,7 @@ class Person:
 
     @property
     def mention(self) -> str:
-        """How a message names this person."""
+        """The mention of this person in a message's text."""
         return self.user.mention
 
     @property
@@ -115,7 +115,7 @@ class Person:
         messages.type_in(self._world, channel, self.user)
 
     def sees(self, channel: Channel) -> list[Message]:
-        """What stands in a channel for this person, with what it alone sees."""
+        """Messages in a channel that this person sees, ephemeral ones included."""
         if not may(channel, self.user, Permission.VIEW_CHANNEL):
             return []
         everything = channel.messages.values()
@@ -151,7 +151,7 @@ class Person:
     # Commands, buttons, selects, forms
 
     async def slash(self, channel: Channel, command: str, **options: Any) -> Interaction:
-        """Use a slash command: its name, with sub-commands after a space, and its options."""
+        """Use a slash command; sub-commands follow its name after a space."""
         name, *path = command.split()
         registered = self._command(channel, name, 1)
         data, known = inputs.command_data(registered), registered
@@ -166,7 +166,7 @@ class Person:
         return self._begin(InteractionType.COMMAND, channel, data, command=command)
 
     async def completes(self, channel: Channel, command: str, **options: Any) -> Interaction:
-        """Type into an option of a slash command that offers choices; the last one is in focus."""
+        """Type into an option with choices; the last one has focus."""
         registered = self._command(channel, command, 1)
         data = inputs.command_data(registered)
         data["options"] = self._options(channel, data, registered, options)
@@ -198,14 +198,17 @@ class Person:
         return self._begin(InteractionType.COMPONENT, message.channel, data, message)
 
     async def clicks_gone(self, message: Message, custom_id: str) -> Interaction:
-        """Click a button that has just gone from the message: the client still showed it."""
+        """Click a button that the message has just lost.
+
+        The client still showed it.
+        """
         data: Json = {"custom_id": custom_id, "component_type": components.BUTTON, "id": 1}
         return self._begin(InteractionType.COMPONENT, message.channel, data, message)
 
     async def selects(
         self, message: Message, select: str, *values: str | Person | Role | Channel
     ) -> Interaction:
-        """Choose from a select, named by its custom id or placeholder: labels, people ..."""
+        """Choose from a select, named by its custom id or placeholder."""
         found = self._component(message, select)
         if found["type"] not in components.SELECTS:
             raise ImpossibleAction(f"{select!r} is no select.")
@@ -225,7 +228,7 @@ class Person:
         return self._begin(InteractionType.COMPONENT, message.channel, data, message)
 
     async def submits(self, interaction: Interaction, **values: str) -> Interaction:
-        """Fill in the form that an interaction was answered with; names are custom ids."""
+        """Submit the form of an interaction; names are custom ids."""
         modal = interaction.modal
         if modal is None:
             raise ImpossibleAction("The application has shown no form.")

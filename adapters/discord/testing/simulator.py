@@ -1,4 +1,4 @@
-"""A Discord that runs on this machine: guilds, people and what the application did there.
+"""A simulated Discord with guilds, people and a record of the application:
 
     async with DiscordSimulator() as discord:
         general = discord.channel("general")
@@ -43,7 +43,7 @@ EDIT = "/channels/{channel_id}/messages/{message_id}"
 
 
 class DiscordSimulator:
-    """A Discord with one guild, `home`, in which the application is a member."""
+    """A Discord with the guild `home`, which the application has joined."""
 
     def __init__(self, *, port: int = 0, token: str = "") -> None:
         self.token = token or f"simulated.{secrets.token_urlsafe(16)}"
@@ -52,7 +52,7 @@ class DiscordSimulator:
         self.home = self.world.guild("home")
         limits = RateLimits(self.world.clock)
         self.faults = Faults(limits)
-        """What goes wrong with requests."""
+        """Faults of requests."""
         self._server = Server(self.world, self.gateway, limits, self.token, self.faults.meet)
         self._port = port
         self._people: dict[str, Person] = {}
@@ -73,7 +73,7 @@ class DiscordSimulator:
 
     @property
     def gateway_url(self) -> str:
-        """Where clients connect; a resume has an address of its own, as on Discord."""
+        """The address for clients; a resume has its own, as on Discord."""
         return self.gateway.url
 
     @property
@@ -105,7 +105,7 @@ class DiscordSimulator:
         kind: ChannelType = ChannelType.TEXT,
         hidden: bool = False,
     ) -> Channel:
-        """The channel of that name, made if there is none; a `hidden` one shows to nobody."""
+        """The channel of that name, created if missing; `hidden`: nobody sees it."""
         guild = guild or self.home
         for channel in self.world.channels.values():
             if channel.guild is guild and channel.name == name and not channel.is_thread:
@@ -138,7 +138,10 @@ class DiscordSimulator:
         member: bool = True,
         guest: bool = False,
     ) -> Person:
-        """The person of that name, made if there is none: a member with these roles, or a guest."""
+        """The person of that name, created if missing with these roles.
+
+        A guest is no member of the guild.
+        """
         if name not in self._people:
             self._people[name] = Person(self.world, self.world.user(name, bot=bot))
         person = self._people[name]
@@ -163,12 +166,12 @@ class DiscordSimulator:
         self.world.overwrite(channel, of, allow=named(permissions))
 
     def deny(self, channel: Channel, whom: Role | Person | User, permissions: str) -> None:
-        """Deny somebody permissions in a channel; also in the midst of what is going on there."""
+        """Deny somebody permissions in a channel, at any moment."""
         of = whom if isinstance(whom, Role) else _user(whom)
         self.world.overwrite(channel, of, deny=named(permissions))
 
     def delete(self, what: Channel | Message) -> None:
-        """Delete a message, or a channel or thread with all that is in it."""
+        """Delete a message, or a channel or thread with its messages."""
         if isinstance(what, Channel):
             self.world.delete_channel(what)
         else:
@@ -184,7 +187,7 @@ class DiscordSimulator:
         threads.change(self.world, thread, self.world.owner, settings)
 
     def unfurl(self, message: Message, **embed: str) -> None:
-        """Let previews of a message's links appear, which tells of it as of an edit."""
+        """Add previews of a message's links, published as an edit."""
         messages.unfurl(self.world, message, dict(embed))
 
     def advance(self, seconds: float) -> None:
@@ -199,7 +202,7 @@ class DiscordSimulator:
         return [each for each in channel.messages.values() if each.visible_to is None]
 
     def texts(self, channel: Channel) -> list[str]:
-        """What the application's messages there say, oldest first."""
+        """Texts of the application's messages there, oldest first."""
         return [each.content for each in self.messages(channel) if each.application]
 
     def threads(self, channel: Channel) -> list[Channel]:
@@ -208,7 +211,7 @@ class DiscordSimulator:
 
     @property
     def typing(self) -> list[Typing]:
-        """Who was seen typing, where and when."""
+        """Typing signals: the person, the place and the time."""
         return self.world.typing
 
     @property
@@ -218,7 +221,7 @@ class DiscordSimulator:
 
     @property
     def missed_interactions(self) -> list[Interaction]:
-        """Those that were not answered within three seconds: people saw that they failed."""
+        """Interactions without an answer within three seconds; people saw them fail."""
         due = self.world.clock.now() - interactions.DEADLINE
         return [each for each in self.interactions if not each.acknowledged and each.made_at < due]
 
@@ -229,7 +232,7 @@ class DiscordSimulator:
 
     @property
     def pings(self) -> list[Message]:
-        """The application's messages that told somebody by name, role or all at once."""
+        """The application's messages that notified somebody."""
         return [
             each
             for channel in self.world.channels.values()
@@ -239,11 +242,11 @@ class DiscordSimulator:
 
     @property
     def on_exchange(self) -> list[Callable[[Call], None]]:
-        """Called with every request once it is answered; what they raise fails the simulation."""
+        """Callbacks after each answered request; their errors fail the simulation."""
         return self._server.on_exchange
 
     def calls(self, method: str = "", route: str = "") -> list[Call]:
-        """The requests so far, also of one method, or with a part of a path or route."""
+        """The requests so far, by method, path or route."""
         return [
             each
             for each in self._server.calls
@@ -252,7 +255,7 @@ class DiscordSimulator:
 
     @property
     def avoidable_429s(self) -> list[Call]:
-        """Requests refused for their rate, whose sender had been told enough to know before."""
+        """Refusals for rate that the sender had been told enough to avoid."""
         return [each for each in self._server.calls if each.avoidable]
 
     def edits_per_minute(self, channel: Channel) -> int:
@@ -268,7 +271,10 @@ class DiscordSimulator:
     # Waiting
 
     async def until(self, condition: Callable[[], T | None], *, seconds: float = 20.0) -> T:
-        """Wait until the condition holds, and return what it said; TimeoutError after `seconds`."""
+        """Wait until the condition holds and return its value.
+
+        Raises TimeoutError after `seconds`.
+        """
         try:
             async with asyncio.timeout(seconds):
                 while True:
@@ -284,7 +290,7 @@ class DiscordSimulator:
         await self.until(lambda: self.gateway.open_sessions, seconds=seconds)
 
     async def answered(self, interaction: Interaction, *, seconds: float = 20.0) -> Interaction:
-        """Wait until an interaction has its first answer, or it came too late."""
+        """Wait for an interaction's first answer, or until it came too late."""
         await self.until(lambda: interaction.acknowledged or interaction.late, seconds=seconds)
         return interaction
 

@@ -1,4 +1,4 @@
-"""What `parley simulate slack` starts: the simulated workspace, with somebody at the terminal."""
+"""The `parley simulate slack` command: a simulated workspace, driven from the terminal."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from adapters.slack.testing.simulator import SlackSimulator
 
 
 class Simulation:
-    """A workspace that runs on this machine, as the gateway's command wants it."""
+    """A simulated workspace on this machine, as the gateway's command needs it."""
 
     def __init__(self, slack: SlackSimulator) -> None:
         self._slack = slack
 
     @property
     def table(self) -> Mapping[str, str]:
-        """What `[adapters.slack]` has to say to reach it; no secret is among it."""
+        """The `[adapters.slack]` settings that reach it; none is secret."""
         return {
             "bot_token": self._slack.bot_token,
             "app_token": self._slack.app_token,
@@ -29,11 +29,11 @@ class Simulation:
 
     @property
     def operators(self) -> Sequence[str]:
-        """Who may decide about tools."""
+        """Ids of the people who may approve tools."""
         return [f"slack:{HOME}:{self._slack.person('alice').id}"]
 
     def room(self, name: str) -> str:
-        """A channel with a name like that, made if there is none; its id."""
+        """The id of the channel with this name, created if missing."""
         cleaned = name.lower().replace("_", "-")
         try:
             return self._slack.channel(cleaned).id
@@ -41,7 +41,7 @@ class Simulation:
             return self._slack.add_channel(cleaned).id
 
     async def talk(self) -> None:
-        """Let whoever is at the terminal be the people, until they end it."""
+        """Let the person at the terminal act until they quit."""
         terminal = Terminal()
         terminal.write(f"{Console.HELP}\n")
         await self._slack.until(lambda: self._slack.sockets.live, within=None)
@@ -51,7 +51,7 @@ class Simulation:
 
 @asynccontextmanager
 async def simulate(port: int = 0) -> AsyncGenerator[Simulation]:
-    """A simulated workspace in real time with alice and bob in it, on this machine alone."""
+    """A simulated workspace in real time with alice and bob."""
     async with SlackSimulator(clock=RealClock(), port=port) as slack:
         for name in ("alice", "bob"):
             slack.person(name)

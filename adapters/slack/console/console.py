@@ -1,4 +1,4 @@
-"""Being the people of the simulated workspace from a terminal, line by line."""
+"""The console of the simulated workspace: acting as people, line by line."""
 
 from __future__ import annotations
 
@@ -56,12 +56,12 @@ class Console(simulation.Console):
 
     @property
     def screen(self) -> Screen:
-        """What people see."""
+        """Messages and modals, as people see them."""
         return self._screen
 
     @property
     def prompt(self) -> str:
-        """Who and where one is."""
+        """The current person and place."""
         place = "direct" if self._where == self._who.direct else f"#{self._where}"
         thread = f" in {self._screen.number(self._thread)}" if self._thread else ""
         return f"{self._who.name} {place}{thread}> "

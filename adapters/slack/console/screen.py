@@ -1,4 +1,4 @@
-"""The simulated workspace as lines in a terminal: what is new, as it comes."""
+"""The screen of the simulated workspace: new lines as they come."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The wire server of a simulated Slack, which adapters reach as they reach the real one."""
+"""The wire server of a simulated Slack."""

@@ -1,4 +1,4 @@
-"""The Web API: who may call what and how often, and which answers it gets."""
+"""The Web API: authentication, scopes, rate limits and answers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ Disturbance: TypeAlias = Callable[[web.Request, Call, Run], Awaitable[web.Stream
 
 
 class Api:
-    """The methods of a world, behind `/api/METHOD`. `disturb` stands in the way of every call."""
+    """The methods of a world, behind `/api/METHOD`.
+
+    `disturb` stands in the way of every call.
+    """
 
     def __init__(self, world: World, disturb: Disturbance | None = None) -> None:
         self.calls: list[Call] = []
@@ -56,7 +59,7 @@ class Api:
         return {"ok": True, **result}
 
     def _admit(self, call: Call, method: Method) -> None:
-        """Raise ApiError for a call that may not be made, or not now."""
+        """Raise ApiError for a call that is not allowed, or not now."""
         if method.token == "none":
             return
         grant = self._grant(call)
@@ -92,7 +95,7 @@ class Api:
         return grant
 
     def _workspace(self, call: Call, grant: Grant) -> str:
-        """The workspace that a call is about: an organisation's token leaves it to the channel."""
+        """The call's workspace; an organisation's token leaves it to the channel."""
         if grant.workspace:
             return grant.workspace
         of_it = [

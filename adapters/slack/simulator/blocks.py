@@ -1,4 +1,4 @@
-"""What Slack takes as blocks, text and metadata, and what such blocks show."""
+"""Checks of blocks, text and metadata, and the texts in blocks."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def check_markdown(text: str) -> str:
 
 
 def check_metadata(metadata: object) -> None:
-    """Refuse metadata that is not `{event_type, event_payload}` or too large; {} removes it."""
+    """Refuse metadata that is malformed or too large; {} removes it."""
     if not isinstance(metadata, dict):
         raise ApiError("invalid_metadata_format")
     if metadata and not (
@@ -91,7 +91,7 @@ def check_blocks(blocks: Sequence[Json], *, most: int = MOST_BLOCKS) -> None:
 
 
 def stored_blocks(blocks: Sequence[Json]) -> list[Json]:
-    """Blocks as Slack keeps them: with the ids and flags that were left out."""
+    """Blocks as Slack stores them, with ids and flags filled in."""
     kept: list[Json] = [_fill_defaults(block, f"b{number}") for number, block in enumerate(blocks)]
     for number, block in enumerate(kept):
         block.setdefault("block_id", f"b{number}")
@@ -154,7 +154,7 @@ def _find_mistakes(blocks: Sequence[Json]) -> Iterator[tuple[str, str]]:
 
 
 def _check_text(path: str, text: object, most: int) -> Iterator[tuple[str, str]]:
-    """A text object, or plain text, that must be there and not be too long."""
+    """Report a missing or too long text object or string."""
     value = cast("Json", text).get("text") if isinstance(text, dict) else text
     if not isinstance(value, str) or not value:
         yield path, "must be a non-empty text"
@@ -239,7 +239,7 @@ def _interactive_elements(block: Json, path: str) -> Iterator[tuple[str, Json]]:
 
 
 def _check_element(element: Json, path: str) -> Iterator[tuple[str, str]]:
-    """What is wrong with a button, a menu or a field."""
+    """Report mistakes in a button, a menu or a field."""
     limits: list[tuple[str, Any, int]] = [("action_id", element.get("action_id"), LONGEST_ID)]
     if element.get("type") == "button":
         yield from _check_text(f"{path}/text", element.get("text"), 75)

@@ -1,4 +1,4 @@
-"""A call of the Web API: what was asked, by whom, and the table of what can be called."""
+"""Calls of the Web API, and the table of its methods."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TokenKind: TypeAlias = Literal["bot", "app", "none"]
 
 @dataclass(kw_only=True)
 class Call:
-    """A call as it arrived, and how it was answered: `error` is "" when it was done.
+    """A call with its answer; `error` is "" if it succeeded.
 
     `broken`: its arguments are no JSON. `fault` names the fault that it met, `applied` says whether
     it took effect, `answer` is what was sent, None where that was no JSON.
@@ -82,7 +82,7 @@ class Call:
             raise invalid_arguments(f"must be a number [json-pointer:/{name}]") from None
 
     def value(self, name: str, refusal: str = "invalid_arguments") -> Any:
-        """An argument that is JSON, also where it was sent as text; None if it is not there."""
+        """A JSON argument, decoded if sent as text; None if missing."""
         value = self.arguments.get(name)
         if not isinstance(value, str):
             return value
@@ -94,7 +94,7 @@ class Call:
             raise ApiError(refusal) from None
 
     def items(self, name: str, refusal: str) -> list[Json]:
-        """An argument that is a list of objects; [] if it is not there."""
+        """An argument that is a list of objects; [] if missing."""
         value = self.value(name, refusal)
         if value is None:
             return []
@@ -108,7 +108,10 @@ Handler: TypeAlias = Callable[[Call], Json]
 
 @dataclass(frozen=True, kw_only=True)
 class Method:
-    """A method of the Web API. `scopes`: one of them is needed; `per_minute` is its rate tier."""
+    """A method of the Web API.
+
+    `scopes`: one of them is needed; `per_minute` is its rate tier.
+    """
 
     name: str
     handler: Handler

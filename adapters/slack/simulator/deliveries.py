@@ -1,4 +1,4 @@
-"""What Slack sends to the app: every delivery, its attempts, deadlines, retries and answers."""
+"""Deliveries to the app: attempts, deadlines, retries and acknowledgements."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RETRY_AFTER = (0.0, 60.0, 300.0)
 
 @dataclass(kw_only=True)
 class Attempt:
-    """One try. `via` is the connection or URL, "" where there was none."""
+    """One try; `via` is the connection or URL, or ""."""
 
     number: int
     at: float
@@ -99,7 +99,7 @@ class Deliveries:
         identity: str,
         on_ack: Callable[[Delivery], None] | None = None,
     ) -> Delivery:
-        """Send it, and again as Slack does until it is acknowledged; events alone are repeated."""
+        """Send a delivery; events are repeated until acknowledged."""
         delivery = Delivery(id=identity, kind=kind, payload=payload)
         self.all.append(delivery)
         self._by_id[identity] = delivery
@@ -112,7 +112,7 @@ class Deliveries:
         return delivery
 
     def release(self, *, backwards: bool = False) -> None:
-        """Send what was held back, the newest first if it is to come out of order."""
+        """Send the held deliveries, the newest first if `backwards`."""
         self.held = False
         waiting, self._waiting = self._waiting, []
         for delivery in reversed(waiting) if backwards else waiting:
@@ -136,7 +136,7 @@ class Deliveries:
         self._changed()
 
     def fail(self, delivery: Delivery, attempt: Attempt, reason: str, *, final: bool) -> None:
-        """Note that an attempt came to nothing, and plan the next one unless it is `final`."""
+        """Record a failed attempt, and plan the next unless it is `final`."""
         if delivery.acked or attempt is not delivery.attempts[-1] or attempt.failure:
             return
         attempt.failure = reason

@@ -6,7 +6,7 @@ from typing import Any
 
 
 class ApiError(Exception):
-    """What a method answers with `ok: false`. `body` are further fields of the answer."""
+    """An `ok: false` answer; `body` holds its further fields."""
 
     def __init__(self, code: str, **body: Any) -> None:
         super().__init__(code)

@@ -11,8 +11,9 @@ from adapters.slack.simulator.world import World
 
 
 class FileRoutes:
-    """Where the bytes of files are. `seen` are the paths of downloads, each with the Authorization
-    header that came.
+    """Uploads and downloads of files.
+
+    `seen` are the paths of downloads, each with the Authorization header that came.
     """
 
     def __init__(self, world: World) -> None:

@@ -1,4 +1,4 @@
-"""Deliveries over HTTP: signed as Slack signs them, each a request with a deadline of its own."""
+"""Deliveries over HTTP, signed as Slack signs them, with deadlines."""
 
 from __future__ import annotations
 
@@ -23,8 +23,9 @@ DEADLINE = ClientTimeout(total=10)
 
 
 class HttpDelivery:
-    """Sends to the app's URL. A signature bears the machine's time: the app compares it with its
-    own clock.
+    """Sends to the app's URL.
+
+    A signature bears the machine's time: the app compares it with its own clock.
     """
 
     def __init__(self, world: World, deliveries: Deliveries) -> None:
@@ -43,7 +44,7 @@ class HttpDelivery:
         return True
 
     async def verify(self) -> bool:
-        """Ask the app, as Slack does when its URL is entered, to prove that it is there."""
+        """Verify the app's URL with a challenge, as Slack does."""
         challenge = hashlib.sha256(self._world.base.encode()).hexdigest()
         body = {"token": "x", "challenge": challenge, "type": "url_verification"}
         status, text, _ = await self._request(json.dumps(body), "application/json", {})
@@ -113,7 +114,7 @@ def _encoded(delivery: Delivery) -> tuple[str, str]:
 
 
 def _decoded(text: str) -> Json | None:
-    """What came with an acknowledgement; a text that is no JSON is an answer to a command."""
+    """The body of an acknowledgement; plain text answers a command."""
     if not text:
         return None
     try:

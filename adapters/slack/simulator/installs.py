@@ -13,7 +13,7 @@ TOKEN_LIFE = 12 * 3600.0
 
 
 def issue(world: World, *, workspace: str = "", enterprise: str = "", token: str = "") -> Grant:
-    """A new installation, with a token that expires where the app's tokens rotate."""
+    """Create an installation; its token expires if the app's tokens rotate."""
     rotating = world.app.rotation
     prefix = "xoxe.xoxb-" if rotating else "xoxb-"
     grant = Grant(
@@ -30,7 +30,7 @@ def issue(world: World, *, workspace: str = "", enterprise: str = "", token: str
 
 
 def revoke(world: World, workspace: str) -> None:
-    """Somebody takes the app's tokens away: they stop working, and the app is told."""
+    """Revoke the app's tokens and tell the app."""
     bot = world.bot(workspace)
     event = {"type": "tokens_revoked", "tokens": {"oauth": [], "bot": [bot.id]}}
     world.emit(workspace, event)
@@ -48,7 +48,7 @@ def uninstall(world: World, workspace: str) -> None:
 
 
 class Consent:
-    """The page on which a person lets the app into a workspace, as `/oauth/v2/authorize`.
+    """The OAuth consent page, `/oauth/v2/authorize`.
 
     Nobody has to press its button: whoever opens it agrees, with the query's `team` naming the
     workspace and `org_wide=1` the whole organisation.
@@ -58,7 +58,10 @@ class Consent:
         self._world = world
 
     async def serve(self, request: web.Request) -> web.StreamResponse:
-        """Agree, and lead back to the app with a code; refuse what Slack would refuse."""
+        """Grant consent, and redirect to the app with a code.
+
+        Refuses what Slack would refuse.
+        """
         world, query = self._world, request.query
         if query.get("client_id") != world.app.client_id:
             return web.Response(status=400, text="invalid client_id")

@@ -1,4 +1,4 @@
-"""Where a call may write: the channel, the thread and the message that it names."""
+"""Targets of calls: the channel, thread and message they name."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ READ_SCOPES = {"channel": "channels", "group": "groups", "im": "im", "mpim": "mp
 
 
 def find_channel(call: Call, name: str = "channel") -> Channel:
-    """The channel that an argument names, by id, by name, or as a user for a direct message."""
+    """The channel by id, name, or a direct message's user."""
     wanted = call.text(name)
     if not wanted:
         raise ApiError("channel_not_found")
@@ -36,7 +36,7 @@ def writable(call: Call, name: str = "channel") -> Channel:
 
 
 def need_history_scope(call: Call, channel: Channel, what: str = "history") -> None:
-    """Refuse to read a kind of channel whose scope the app does not have."""
+    """Refuse to read kinds of channels without their scope."""
     scope = f"{READ_SCOPES[channel.kind]}:{what}"
     if scope not in call.grant.scopes:
         provided = ",".join(sorted(call.grant.scopes))
@@ -44,7 +44,10 @@ def need_history_scope(call: Call, channel: Channel, what: str = "history") -> N
 
 
 def thread_of(call: Call, channel: Channel) -> str:
-    """The root that `thread_ts` names, "" for none. A reply's ts, or none's, is refused."""
+    """The root that `thread_ts` names, or "".
+
+    A reply's ts, or none's, is refused.
+    """
     root = call.text("thread_ts")
     if not root or not call.world.strict_threads:
         return root

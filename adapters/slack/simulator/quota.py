@@ -1,4 +1,6 @@
-"""How many events an app is told: above that, Slack leaves events out and says for which minute.
+"""The hourly event quota; above it, Slack leaves events out.
+
+https://docs.slack.dev/apis/events-api#rate-limiting
 
 https://docs.slack.dev/apis/events-api#rate-limiting
 """
@@ -14,7 +16,7 @@ HOUR, MINUTE = 3600, 60
 
 
 class EventQuota:
-    """The events of the last hour, by workspace. `most` of them are delivered."""
+    """Events of the last hour, by workspace; `most` of them are delivered."""
 
     def __init__(self, clock: Clock) -> None:
         self.most = MOST
@@ -23,7 +25,7 @@ class EventQuota:
         self._told: dict[str, int] = {}
 
     def admits(self, workspace: str) -> bool:
-        """Whether one more event is delivered, which is counted."""
+        """Count an event; True if it is delivered."""
         now, sent = self._clock.time(), self._sent[workspace]
         while sent and sent[0] <= now - HOUR:
             sent.popleft()
@@ -33,7 +35,7 @@ class EventQuota:
         return True
 
     def news(self, workspace: str) -> int:
-        """The minute in which events are left out, once; 0 where it was told."""
+        """The minute in which events were left out, once; otherwise 0."""
         minute = int(self._clock.time()) // MINUTE * MINUTE
         if self._told.get(workspace) == minute:
             return 0

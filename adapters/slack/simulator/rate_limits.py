@@ -1,4 +1,4 @@
-"""How often a method may be called: a bucket of tokens per method and workspace."""
+"""Rate limits of methods: a token bucket per method and workspace."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from adapters.slack.simulator.clock import Clock
 
 POSTING = frozenset({"chat.postMessage", "chat.postEphemeral"})
 POSTS_PER_MINUTE = 300
-"""Of one app in one workspace, over all channels."""
+"""Posts of one app in one workspace, over all channels."""
 
 
 @dataclass
@@ -20,7 +20,7 @@ class _Bucket:
     at: float
 
     def spend(self, now: float) -> float:
-        """Take one; the seconds to wait where there is none, and nothing is taken then."""
+        """Spend a token; otherwise return the seconds to wait."""
         self.level = min(self.capacity, self.level + (now - self.at) * self.per_second)
         self.at = now
         if self.level >= 1:
@@ -31,7 +31,10 @@ class _Bucket:
 
 @dataclass
 class RateLimits:
-    """The limits of one app. `burst` posts may go to one channel at once, then one a second.
+    """The limits of one app.
+
+    `burst` posts may go to one channel at once, then one a second. Source of the tiers: the
+    documentation of each method.
 
     Source of the tiers: the documentation of each method.
     """
@@ -42,7 +45,7 @@ class RateLimits:
     _buckets: dict[tuple[str, ...], _Bucket] = field(default_factory=dict)
 
     def wait(self, method: str, workspace: str, channel: str, per_minute: int) -> int:
-        """The whole seconds that a caller has to wait; 0 where the call may go on."""
+        """Whole seconds to wait; 0 if the call may proceed."""
         if not self.enforced:
             return 0
         if method in POSTING:

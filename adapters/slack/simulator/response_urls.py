@@ -23,7 +23,7 @@ class ResponseUrls:
         self._world = world
 
     async def serve(self, request: web.Request) -> web.StreamResponse:
-        """Take one answer: `ok`, or status 404 where the URL is not good any more."""
+        """Handle one answer; status 404 if the URL is used up."""
         reply = self._world.response_urls.get(request.path)
         late = reply is not None and self._world.clock.time() - reply.at > LIFE
         if reply is None or late or reply.uses >= MOST_USES:
@@ -37,7 +37,7 @@ class ResponseUrls:
         return web.json_response({"ok": True})
 
     def show(self, reply: ResponseUrl, body: Json) -> None:
-        """Show an answer: a new message, or the one that was clicked in another form."""
+        """Show an answer as a new message, or in the clicked one."""
         world = self._world
         channel = world.channel(reply.workspace, reply.channel)
         clicked = channel.messages.get(reply.message)

@@ -20,7 +20,7 @@ LARGEST_URL = 1_000_000
 
 
 class SlackServer:
-    """The Web API, Socket Mode, deliveries over HTTP, files and consent of one world."""
+    """One world's Web API, Socket Mode, HTTP deliveries, files and consent."""
 
     def __init__(
         self,

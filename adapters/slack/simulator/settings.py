@@ -1,4 +1,4 @@
-"""How the simulated app is registered: its scopes, events and ways in, as its manifest says."""
+"""Settings of the simulated app: scopes, events and request URLs."""
 
 from __future__ import annotations
 
@@ -74,12 +74,11 @@ class AppSettings:
     redirects: tuple[str, ...] = ()
     rotation: bool = False
     outside_marketplace: bool = False
-    """Whether it is distributed without Slack's review, which lets it read threads once a minute.
-    """
+    """True without Slack's review: threads may be read once a minute."""
     commands: frozenset[str] = field(default=frozenset({"/parley"}))
 
     def with_manifest(self, manifest: dict[str, Any]) -> AppSettings:
-        """The same app with the settings of a manifest, as it is pasted into Slack."""
+        """The app with the settings of a manifest."""
         features = manifest.get("features", {})
         oauth = manifest.get("oauth_config", {})
         settings = manifest.get("settings", {})

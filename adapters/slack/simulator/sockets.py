@@ -1,4 +1,4 @@
-"""Socket Mode: tickets, connections, what they carry, and the ways in which they go bad."""
+"""Socket Mode: tickets, connections, frames and connection faults."""
 
 from __future__ import annotations
 
@@ -58,7 +58,10 @@ class Connection:
 
 
 class Sockets:
-    """The app's connections. An event goes to one of them, by chance from a fixed seed."""
+    """The app's connections.
+
+    An event goes to one of them, by chance from a fixed seed.
+    """
 
     def __init__(
         self,
@@ -120,9 +123,7 @@ class Sockets:
             connection.send(frame)
 
     def refresh(self) -> None:
-        """Let Slack renew the connections in its own way: a warning, and ten seconds later the
-        demand.
-        """
+        """Renew all connections: a warning, then the demand ten seconds later."""
         for each in self.live:
             self._renew(each)
 

@@ -1,4 +1,4 @@
-"""What a workspace holds: people, channels, messages, streams, sessions, files and views."""
+"""Contents of a workspace: people, channels, messages, sessions, files and views."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SessionStatus: TypeAlias = Literal["processing", "active", "suspended", "closed"
 
 @dataclass(kw_only=True)
 class User:
-    """A person or a bot. `team` is the workspace that they belong to."""
+    """A person or a bot; `team` is their workspace."""
 
     id: str
     name: str
@@ -63,7 +63,7 @@ class User:
 
 
 SLACKBOT = User(id="USLACKBOT", name="slackbot", team="", real_name="Slackbot")
-"""Who says that a message was deleted; it is in every workspace."""
+"""The author of deletion notices, present in every workspace."""
 
 
 @dataclass(kw_only=True)
@@ -123,7 +123,7 @@ class File:
 
 @dataclass(kw_only=True)
 class Stream:
-    """A message that grows. `pieces` are texts, blocks and the ids of tasks, as they stand."""
+    """A growing message; `pieces` are texts, blocks and ids of tasks."""
 
     mode: Literal["text", "chunks"]
     started: float
@@ -146,7 +146,7 @@ class Stream:
         ]
 
     def blocks(self) -> list[Json]:
-        """What it shows, as blocks."""
+        """The stream's content as blocks."""
         blocks: list[Json] = []
         if self.display == "plan" and self.tasks:
             plan = {"type": "plan", "title": self.plan or "Plan", "tasks": [*self.tasks.values()]}
@@ -166,8 +166,10 @@ class Stream:
 
 @dataclass(kw_only=True)
 class Message:
-    """A message. `ephemeral` is who alone sees it; `hidden` says that it was deleted, `tombstone`
-    that it was and that its replies are still there.
+    """A message.
+
+    `ephemeral` is who alone sees it; `hidden` says that it was deleted, `tombstone` that it was and
+    that its replies are still there.
     """
 
     ts: str
@@ -242,7 +244,7 @@ class Message:
 
 @dataclass(kw_only=True)
 class Channel:
-    """A place of messages. `shared` are the other workspaces that it is shared with."""
+    """A place of messages; `shared` are other workspaces that have it."""
 
     id: str
     name: str
@@ -293,7 +295,7 @@ class Channel:
         ]
 
     def read(self, message: Message, *, metadata: bool = False) -> Json:
-        """A message as it is read back: a root knows of its replies, a reply whom it answers."""
+        """A message as read back, with its thread's details."""
         body = message.json(metadata=metadata)
         replies = self.thread(message.ts)[1:] if message.root == message.ts else []
         if replies:
@@ -319,7 +321,7 @@ class Channel:
 
 @dataclass(kw_only=True)
 class Session:
-    """What is known of an agent's work in a thread; `note` is the free text beside the name."""
+    """An agent's session in a thread; `note` is its status text."""
 
     channel: str
     thread_ts: str
@@ -332,14 +334,17 @@ class Session:
     prompts: list[Json] = field(default_factory=list)
 
     def looks_busy(self, now: float) -> bool:
-        """Whether people see that the agent works; Slack gives up both signs after a while."""
+        """True while people see the agent at work.
+
+        Slack gives up both signs after a while.
+        """
         noted = bool(self.note) and now - self.note_since < NOTE_LIFE
         return noted or (self.status == "processing" and now - self.since < PROCESSING_LIFE)
 
 
 @dataclass(kw_only=True)
 class View:
-    """A modal or a home tab. `parent` is the view below it on a person's stack."""
+    """A modal or home tab; `parent` is the view below it."""
 
     id: str
     user: str
@@ -350,7 +355,7 @@ class View:
     root: str = ""
     state: dict[str, dict[str, Json]] = field(default_factory=dict)
     errors: dict[str, str] = field(default_factory=dict)
-    """What was refused at the last submission, by block_id."""
+    """Errors of the last submission, by block_id."""
 
 
 @dataclass(kw_only=True)
@@ -364,7 +369,7 @@ class UserGroup:
 
 @dataclass(kw_only=True)
 class Workspace:
-    """A workspace. `agents`: whether apps may show sessions and their Stop button here."""
+    """A workspace; `agents`: apps may show sessions and Stop buttons."""
 
     id: str
     name: str

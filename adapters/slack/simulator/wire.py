@@ -1,4 +1,4 @@
-"""A call of the Web API as HTTP: reading it in any of its forms, and writing its answer."""
+"""Calls of the Web API over HTTP: reading and answering them."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from adapters.slack.simulator.world import World
 
 
 async def read_call(request: web.Request, world: World) -> Call:
-    """The call that a request makes: in its query, as a form, as JSON or in parts; the token in the
-    header or among the arguments.
+    """Read a call from its query, form, JSON or multipart body.
+
+    The token is in the header or among the arguments.
     """
     arguments, broken = await _arguments(request)
     header = request.headers.get("Authorization", "")

@@ -1,4 +1,4 @@
-"""Everything the simulator knows: the app, its workspaces and tokens, and what has happened."""
+"""The world: the app, its workspaces and tokens, and their events."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ MESSAGE_EVENTS = {
 
 @dataclass(kw_only=True)
 class Grant:
-    """An installation as its token knows it. `enterprise` alone is set for a whole organisation."""
+    """An installation's token; `enterprise` alone covers a whole organisation."""
 
     token: str = field(repr=False)
     workspace: str = ""
@@ -50,7 +50,7 @@ class Grant:
 
 @dataclass(kw_only=True)
 class Trigger:
-    """What lets an app open a modal, once and for a short while."""
+    """A short-lived trigger that lets an app open one modal."""
 
     user: str
     workspace: str
@@ -60,7 +60,7 @@ class Trigger:
 
 @dataclass(kw_only=True)
 class ResponseUrl:
-    """Where an app may answer an interaction without a token: five times in half an hour."""
+    """An answer URL of an interaction: five answers in half an hour."""
 
     workspace: str
     channel: str
@@ -72,7 +72,7 @@ class ResponseUrl:
 
 
 class World:
-    """The state behind the Web API, and the way from what happens to what the app is told."""
+    """The state behind the Web API, and the events to the app."""
 
     def __init__(self, app: AppSettings, clock: Clock, *, rates: bool) -> None:
         self.app = app
@@ -88,7 +88,7 @@ class World:
         self.ticket: Callable[[], str] | None = None
         """Makes the tickets of Socket Mode."""
         self.strict_threads = True
-        """Whether a reply must name the root of a thread that exists."""
+        """True if a reply must name an existing thread's root."""
         self.stream_life = 306.0
         """Seconds after which a stream ends by itself."""
         self.deliveries = Deliveries(clock, self.changed)
@@ -174,7 +174,9 @@ class World:
         return f"{self.base}{path}"
 
     def emit(self, workspace: str, event: Json, *, about: Channel | None = None) -> Delivery | None:
-        """Tell the app of an event, if it is installed there, subscribed and let in.
+        """Send an event to the app if it is subscribed and allowed.
+
+        `about` is the channel that it happens in: the bot must be a member of it.
 
         `about` is the channel that it happens in: the bot must be a member of it.
         """
@@ -211,7 +213,7 @@ class World:
         return self.deliveries.send(kind, payload, str(uuid.uuid4()), on_ack)
 
     def installed(self, workspace: str) -> bool:
-        """Whether the app is installed there, with a token that is still good or can be renewed."""
+        """True if the app is installed there with a usable token."""
         enterprise = self.workspaces[workspace].enterprise
         return any(
             not (grant.uninstalled or grant.revoked)
@@ -237,8 +239,9 @@ class World:
         self._publish(channel, event)
 
     def delete(self, channel: Channel, message: Message) -> None:
-        """Delete a message, and tell of it. A root with replies leaves a tombstone, which goes with
-        the last of them.
+        """Delete a message and publish it.
+
+        A root with replies leaves a tombstone, which goes with the last of them.
         """
         if message.root == message.ts and channel.thread(message.ts)[1:]:
             before = message.json()
@@ -267,7 +270,7 @@ class World:
         self._publish(channel, event)
 
     def new_message(self, channel: Channel, message: Message) -> None:
-        """Tell of a message that is new, by its echo where the app itself wrote it."""
+        """Publish a new message; the app's own come back as echoes."""
         event = message.json() | {
             "channel": channel.id,
             "event_ts": message.ts,
@@ -284,7 +287,7 @@ class World:
         self._publish(channel, event)
 
     def _publish(self, channel: Channel, event: Json) -> None:
-        """Tell of what happened in a channel, through the first workspace that has the app."""
+        """Publish a channel's event through the first workspace with the app."""
         for workspace in (channel.team, *sorted(channel.shared)):
             if self.installed(workspace):
                 self.emit(workspace, event, about=channel)

@@ -1,4 +1,4 @@
-"""A Slack workspace on this machine with scripted people and faults, for tests and plugins."""
+"""A simulated Slack with scripted people and faults, for tests and plugins."""
 
 from adapters.slack.simulator.clock import RealClock, VirtualClock
 from adapters.slack.simulator.deliveries import Delivery

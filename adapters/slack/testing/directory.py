@@ -1,4 +1,4 @@
-"""The directory of a simulated workspace: channels, messages and users by their names."""
+"""Channels, messages and users of a simulated workspace, by name."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Directory:
         return next((each for each in teams if self.world.installed(each)), channel.team)
 
     def mention_of(self, name: str) -> str:
-        """What mentions who has that name; "" if nobody has."""
+        """The mention of a user by name; "" if there is none."""
         for workspace in self.world.workspaces.values():
             for user in workspace.users.values():
                 if user.name == name:

@@ -6,7 +6,10 @@ from adapters.slack.simulator.state import Json
 
 
 def find_element(blocks: list[Json], wanted: str) -> tuple[Json, Json]:
-    """The button or menu with that label, option or action_id, and its block."""
+    """The button or menu with that label, option or action_id.
+
+    Its block comes with it.
+    """
     labels: list[str] = []
     for block in blocks:
         parts = [*(block.get("elements") or ()), block.get("accessory"), block.get("element")]
@@ -21,7 +24,7 @@ def find_element(blocks: list[Json], wanted: str) -> tuple[Json, Json]:
 
 
 def element_names(element: Json) -> list[str]:
-    """By which names an element can be clicked: its label and options first."""
+    """Names an element can be clicked by, its label and options first."""
     names = [element["text"]["text"]] if isinstance(element.get("text"), dict) else []
     names += [option["text"]["text"] for option in element.get("options") or ()]
     for side in ("positive_button", "negative_button"):

@@ -1,4 +1,4 @@
-"""Faults on the way to Slack, as a test orders them: per method and call."""
+"""Planned faults of Slack, per method and call."""
 
 from __future__ import annotations
 
@@ -27,8 +27,10 @@ class Refusal:
 
 @dataclass(frozen=True)
 class TooManyRequests:
-    """Too many calls. As HTTP 429 with `ratelimited`, or, `plainly`, as HTTP 200 with
-    `rate_limited`, which the message methods know too.
+    """Too many calls.
+
+    As HTTP 429 with `ratelimited`, or, `plainly`, as HTTP 200 with `rate_limited`, which the
+    message methods know too.
     """
 
     retry_after: int = 30
@@ -37,7 +39,7 @@ class TooManyRequests:
 
 @dataclass(frozen=True)
 class ServerError:
-    """An answer with a status from 500 on. `applied`: the call had its effect all the same."""
+    """A 5xx answer; `applied`: the call had its effect."""
 
     status: int = 500
     applied: bool = False
@@ -45,7 +47,7 @@ class ServerError:
 
 @dataclass(frozen=True)
 class ConnectionReset:
-    """The connection is reset before an answer came. `applied`: after the call had its effect."""
+    """A reset connection; `applied`: the call had its effect."""
 
     applied: bool = False
 
@@ -83,14 +85,14 @@ Fault: TypeAlias = (
 
 
 class Faults(FaultPlan[Fault, Call]):
-    """The faults that are still to come, on the way of calls to the Web API."""
+    """Planned faults of Web API calls."""
 
     def __init__(self, clock: Clock) -> None:
         super().__init__()
         self._clock = clock
 
     async def meet(self, request: web.Request, call: Call, run: Run) -> web.StreamResponse | None:
-        """Refuse, or answer badly before or after the effect, as it was ordered."""
+        """Refuse, or break the answer before or after the effect."""
         fault = self.next_fault(call)
         if fault is None:
             return None

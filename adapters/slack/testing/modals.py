@@ -1,4 +1,4 @@
-"""A person's modals: what is on their screen, filling it in, submitting, closing."""
+"""A person's modals: reading, filling in, submitting and closing them."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ class Modals:
 
     @property
     def modal(self) -> View | None:
-        """The modal on their screen, None if there is none; `errors` is what it refused."""
+        """The open modal with its `errors`; None if there is none."""
         stack = view_stack(self._world, self._user.id)
         return stack[-1] if stack else None
 
     async def submits(self, values: dict[str, str | list[str]] | None = None) -> Delivery:
-        """Fill in fields, by their block_id, action_id or label, and press the submit button.
+        """Fill in fields by block_id, action_id or label, and submit.
 
         A menu takes the value or label of its option. What the app answers is done once it came.
         Raises LookupError where there is no modal, or no such field.
@@ -84,7 +84,7 @@ class Modals:
         return view
 
     def _interaction(self, kind: str) -> Json:
-        """What every interaction of this person says."""
+        """Fields that all of this person's interactions have."""
         workspace = self._world.workspaces[self._user.team]
         return {
             "type": kind,

@@ -1,4 +1,4 @@
-"""What people do in Slack: they write, edit, delete, react, upload, click, fill in and stop."""
+"""People in Slack: they write, edit, react, upload, click and submit."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LINK = re.compile(r"<@(\w+)>")
 
 
 class Person(Modals):
-    """Somebody in the workspace. A method is something that they do; it does not wait for the app.
+    """Somebody in the workspace; no action waits for the app.
 
     A channel is named by its name or id, a message by itself or its ts, a button by its label or
     action_id.
@@ -41,7 +41,7 @@ class Person(Modals):
 
     @property
     def mention(self) -> str:
-        """What mentions them in a text."""
+        """The mention of this person in a text."""
         return f"<@{self.id}>"
 
     def __repr__(self) -> str:
@@ -129,7 +129,7 @@ class Person(Modals):
     async def clicks(
         self, message: str | Message, button: str, *, values: Json | None = None
     ) -> Delivery:
-        """Press a button, or choose the option with that label in a menu.
+        """Press a button, or choose an option by its label.
 
         `values` is the state of the message's fields. Raises LookupError where there is no such
         button.
@@ -280,7 +280,7 @@ class Person(Modals):
         return message
 
     def _mentioned(self, place: Channel, message: Message) -> None:
-        """Tell of a mention a second time, as Slack does; direct messages have none."""
+        """Send the mention's second event; direct messages have none."""
         team = self._directory.home_of(place)
         bot = self._world.bot(team)
         if place.kind == "im" or bot.id not in LINK.findall(message.text):

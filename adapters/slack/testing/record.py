@@ -1,4 +1,4 @@
-"""What a test or a person can see of a simulated workspace."""
+"""The record of a simulated workspace, for tests and people."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ class Record(Stage):
         self._server = server
 
     def messages(self, channel: str, thread: str | Message = "") -> list[RenderedMessage]:
-        """What a channel shows, or one of its threads, the oldest first."""
+        """Messages of a channel or one of its threads, oldest first."""
         place = self.channel(channel)
         root = thread.root if isinstance(thread, Message) else thread
         found = place.thread(root) if root else place.visible()
         return [render_message(each, self.world.user(each.user).name) for each in found]
 
     def private(self, person: Person) -> list[RenderedMessage]:
-        """What one person alone was shown."""
+        """Messages that one person alone sees."""
         return [
             render_message(message, self.world.user(message.user).name)
             for workspace in self.world.workspaces.values()
@@ -41,12 +41,12 @@ class Record(Stage):
 
     @property
     def deliveries(self) -> list[Delivery]:
-        """What was sent to the app."""
+        """All deliveries to the app."""
         return self.world.deliveries.all
 
     @property
     def unacknowledged(self) -> list[Delivery]:
-        """What the app has not acknowledged."""
+        """Deliveries that the app has not acknowledged."""
         return [each for each in self.deliveries if not each.acked]
 
     @property
@@ -62,7 +62,7 @@ class Record(Stage):
 
     @property
     def busy(self) -> list[Session]:
-        """The sessions that look as if the app worked in them: people see that it does."""
+        """Sessions in which people see the app at work."""
         now = self.world.clock.time()
         return [
             session

@@ -1,4 +1,4 @@
-"""What a person sees: the text of messages, and what is still unfinished in a workspace."""
+"""Messages as people see them: text, buttons, tasks and files."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class RenderedMessage:
 
 
 def render_message(message: Message, name: str) -> RenderedMessage:
-    """What people see of a message."""
+    """A message as people see it."""
     return RenderedMessage(
         ts=message.ts,
         thread_ts=message.thread_ts,

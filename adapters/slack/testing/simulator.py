@@ -1,4 +1,4 @@
-"""The simulated Slack with people in it, faults on order, and a record of what was done."""
+"""The simulated Slack with people, planned faults and a record."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class SlackSimulator(Record):
 
     @property
     def clock(self) -> VirtualClock:
-        """The clock that a test moves. Raises TypeError where the simulator was given another."""
+        """The virtual clock; raises TypeError with another clock."""
         if not isinstance(self.world.clock, VirtualClock):
             raise TypeError("this simulator runs on a clock of its caller")
         return self.world.clock
@@ -80,11 +80,13 @@ class SlackSimulator(Record):
 
     @property
     def signing_secret(self) -> str:
-        """What deliveries over HTTP are signed with."""
+        """The secret that signs deliveries over HTTP."""
         return self.world.app.signing_secret
 
     async def use_app(self, app: AppSettings) -> bool:
-        """Change the app's settings, as on its page; tells whether its URL has proved itself.
+        """Change the app's settings; False if its URL failed verification.
+
+        New scopes count for tokens that are issued afterwards, and for the static one at once.
 
         New scopes count for tokens that are issued afterwards, and for the static one at once.
         """
@@ -93,7 +95,7 @@ class SlackSimulator(Record):
         return await self._server.use_app(app)
 
     def fail(self, method: str, fault: Fault, *, skip: int = 0, times: int = 1) -> None:
-        """Let calls of a method fail ("*" is every method), after `skip` that do not."""
+        """Let calls of a method fail, after `skip`; "*" is every method."""
         self.faults.add(fault, lambda call: method in (call.method, "*"), skip=skip, times=times)
 
     async def until(self, condition: Callable[[], object], within: float | None = 30.0) -> None:

@@ -1,4 +1,4 @@
-"""The stage of a simulated workspace: people, places, and what happens to the app in it."""
+"""The stage of a simulated workspace: people, places and installations."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Stage(Directory):
     def person(
         self, name: str, *, guest: bool = False, workspace: str = HOME, timezone: str = ""
     ) -> Person:
-        """Somebody, made at first mention, and a member of the workspace's public channels."""
+        """Somebody, created if missing as a member of all public channels."""
         if name not in self._people:
             user = User(
                 id=f"U0{name.upper().replace('-', '')}",
@@ -118,7 +118,7 @@ class Stage(Directory):
         )
 
     def join(self, channel: str, *people: Person) -> None:
-        """Let people into a channel, those of another workspace too where it is shared."""
+        """Add people to a channel, also from workspaces that share it."""
         self.channel(channel).members.update(each.id for each in people)
 
     def user_group(self, handle: str, *members: Person, workspace: str = HOME) -> str:
@@ -130,12 +130,12 @@ class Stage(Directory):
         return group.id
 
     def move_file(self, file: File) -> None:
-        """Let the file's downloads lead to another host, which no token may reach."""
+        """Redirect the file's downloads to another host, without the token."""
         elsewhere = self.world.base.replace("127.0.0.1", "localhost")
         file.moved_to = f"{elsewhere}/elsewhere/{file.id}"
 
     def install(self, workspace: str = HOME, *, enterprise: str = "") -> Grant:
-        """Install the app, into a workspace or a whole organisation, without its OAuth dance."""
+        """Install the app without OAuth, into a workspace or an organisation."""
         return issue(self.world, workspace="" if enterprise else workspace, enterprise=enterprise)
 
     def revoke(self, workspace: str = HOME) -> None:
@@ -194,7 +194,7 @@ class Stage(Directory):
         return self.world.deliver(delivery.kind, delivery.payload)
 
     async def unfurls(self, message: str | Message, url: str = "https://example.com/") -> None:
-        """Let Slack add the preview of a link, which changes a message that nobody has edited."""
+        """Add a link's preview, which changes the message without an edit."""
         channel, found = self.find(message)
         before = found.json()
         found.attachments.append({"from_url": url, "title": "A page", "id": 1})

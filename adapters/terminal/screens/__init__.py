@@ -1,1 +1,1 @@
-"""The screens: the chat, and what may lie over it for a moment."""
+"""The screens: the chat, and those that cover it."""

@@ -1,4 +1,4 @@
-"""From a request to its answer: who has the keyboard, and what the composer is for meanwhile."""
+"""The focus of answers: the composer or the request card."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class AnswerFocus:
-    """Moves the focus between the composer and the card, never away from somebody who types."""
+    """Moves focus to requests, never away from somebody who types."""
 
     def __init__(
         self, composer: Composer, card: RequestCard, guard: TypingGuard, clock: KeyClock
@@ -26,7 +26,7 @@ class AnswerFocus:
         self._offered = ""
 
     def offer(self) -> None:
-        """Give the keyboard to a new request, once nobody has typed for a while."""
+        """Focus a new request once typing has paused."""
         item, screen = self._card.item, self._composer.screen
         if item is None or item.request == self._offered or not screen.is_current:
             return
@@ -49,13 +49,16 @@ class AnswerFocus:
         self._composer.focus()
 
     def type(self, text: str) -> None:
-        """Put what was typed on the card where it was meant to go."""
+        """Move text that was typed on the card to the composer."""
         self._guard.key()
         self._composer.focus()
         self._composer.insert(text)
 
     def close(self, open_requests: Collection[str]) -> None:
-        """Back to the draft when its request is gone; what was written of the answer stays."""
+        """Return to the draft when its request is gone.
+
+        The written part of the answer stays.
+        """
         purpose = self._composer.purpose
         if purpose is not None and purpose.request not in open_requests:
             written = self._composer.text

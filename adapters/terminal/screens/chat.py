@@ -1,4 +1,6 @@
-"""The chat: one thread, its composer, and what the team asks. It wires widgets to a `Conversation`.
+"""The chat screen: a thread, its composer and the team's requests.
+
+Nothing of the gateway is imported before the composer is painted; `attach` brings the rest.
 
 Nothing of the gateway is imported before the composer is painted; `attach` brings the rest.
 """
@@ -75,7 +77,7 @@ class ChatScreen(Screen[None]):
         self._commands = CommandRunner(self, self, settings)
         self._side: ThreadList | None = None
         self._side_state: tuple[str, str, int] = ("", "", 0)
-        """What the list of threads says of the open one."""
+        """The open thread's state in the thread list."""
         self._pace = Pace(self._draw)
         self._connected = asyncio.Event()
         self._tick: Timer | None = None
@@ -105,7 +107,9 @@ class ChatScreen(Screen[None]):
         self.call_after_refresh(self._refresh_side)
 
     async def attach(self, client: Client) -> None:
-        """Show the thread of this client. Raises GatewayError when it can't be opened.
+        """Show the thread of this client. Raises GatewayError.
+
+        A further client takes the place of one whose gateway is gone.
 
         A further client takes the place of one whose gateway is gone.
         """
@@ -242,7 +246,7 @@ class ChatScreen(Screen[None]):
         return None
 
     async def _attempt(self, doing: Awaitable[object]) -> bool:
-        """Whether it worked; if not, the person was told."""
+        """True if it worked; a failure was shown."""
         with notify_errors(self):
             await doing
             return True
@@ -289,7 +293,10 @@ class ChatScreen(Screen[None]):
     # keys and commands
 
     def action_back(self) -> None:
-        """The ladder of esc: close, leave, then stop the team. It never clears a draft."""
+        """Close what is open, leave the card, then stop the team.
+
+        It never clears a draft.
+        """
         if self._palette.display:
             self._palette.close(self._composer.text)
         elif self._composer.purpose is not None:
@@ -324,7 +331,7 @@ class ChatScreen(Screen[None]):
             self._commands.run(*local)
 
     def action_sessions(self) -> None:
-        """Walk the threads: beside the chat, or over it where it is narrow."""
+        """Focus the thread list, or open it over a narrow chat."""
         if self.conversation is None or self._side is None:
             return
         if self.has_class("-wide"):

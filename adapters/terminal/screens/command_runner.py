@@ -1,4 +1,4 @@
-"""What the terminal's own commands do, however they are given: typed, picked, or by a key."""
+"""The terminal's own commands: typed, picked, or run by a key."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class ChatActions(Protocol):
 
 
 class CommandRunner:
-    """Does commands for a chat screen. What takes long runs in a worker of the screen's."""
+    """Runs commands of a chat screen, slow ones in its workers."""
 
     def __init__(self, screen: Screen[None], chat: ChatActions, settings: Settings) -> None:
         self._screen = screen
@@ -62,7 +62,7 @@ class CommandRunner:
         return self._chat.conversation
 
     def run(self, command: Command, rest: str) -> None:
-        """Do one of the terminal's own commands; `rest` is what follows its name."""
+        """Run one of the terminal's own commands with its argument."""
         match command.name:
             case "new" if self._conversation is not None:
                 self._conversation.open(None, team=rest)
@@ -90,7 +90,7 @@ class CommandRunner:
                 pass  # /new while connecting: there is nothing to leave yet
 
     async def edit(self, composer: Composer) -> None:
-        """Lend the terminal to the person's editor, and take what was written as the draft."""
+        """Edit the draft in the person's editor."""
         from adapters.terminal import editor
 
         command, trouble = editor.find_editor(), ""

@@ -1,4 +1,4 @@
-"""The picture of a thread: who is there, what was said, what waits, and what goes on."""
+"""The view of a thread: its agents, transcript, queue and status."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class ThreadView:
         """The agent that alone is shown; all, where it is empty."""
         self.stop_key = SecondPress(time, SECOND_PRESS)
         self.stopping = False
-        """Whether the team was told to stop, and has not yet."""
+        """True until a team that was told to stop has stopped."""
         self._now = now
         self._drawn: tuple[ThreadModel, str] | None = None
 
@@ -47,7 +47,7 @@ class ThreadView:
         await self.place.mount(self.transcript)
 
     def meet(self, model: ThreadModel) -> bool:
-        """Whether this is another thread than the one that was drawn last."""
+        """True if this is not the thread drawn last."""
         another = self._drawn is None or self._drawn[0] is not model
         if another:
             self.only, self.stopping = "", False
@@ -74,7 +74,7 @@ class ThreadView:
         self.status.show_usage(conversation.models, *usage)
 
     def draw_status(self, conversation: Conversation | None) -> bool:
-        """Draw the status line; whether the team works, so that it changes by the second."""
+        """Draw the status line; True while the team works."""
         if conversation is None:
             self.status.connecting()
             return False
@@ -91,7 +91,7 @@ class ThreadView:
         return working
 
     def scroll(self, *, pages: int, lines: int) -> None:
-        """Scroll what was said by pages or lines; with neither, to its end."""
+        """Scroll the transcript by pages or lines, or to its end."""
         transcript = self.transcript
         if transcript is None or not transcript.max_scroll_y:
             return  # all of it is in view, at the bottom

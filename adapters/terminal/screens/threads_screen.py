@@ -1,4 +1,4 @@
-"""The list of threads as a screen of its own, where there is no room for it beside the chat."""
+"""The thread list as a screen, for narrow terminals."""
 
 from __future__ import annotations
 

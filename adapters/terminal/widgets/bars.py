@@ -1,4 +1,4 @@
-"""The lines around the transcript: head, waiting messages, what is new below, and the status."""
+"""The bars: head, queued messages, new items below, and status."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ DEMO = (
 
 
 class Welcome(Static):
-    """What stands in an empty thread: how to begin."""
+    """Instructions in an empty thread."""
 
     def __init__(self) -> None:
         super().__init__(Content(WELCOME), markup=False, id="welcome")
@@ -56,7 +56,7 @@ class HeadBar(Horizontal):
         yield self._team
 
     def show(self, model: ThreadModel, team: Iterable[str], *, only: str) -> None:
-        """Draw the line: who has spoken, or else who is in the team. `only` is shown alone."""
+        """Draw the agents who spoke, or the team; `only` is the filter."""
         filtered = (f"  only {only}, /only shows all" if only else "", "$warning")
         self._title.update(Content.assemble(model.title or "New thread", filtered))
         parts: list[Content] = []
@@ -86,7 +86,7 @@ class QueueBar(Static):
 
 
 class NewItemsBar(Static):
-    """Tells a reader who has scrolled up that more has come; a click goes there."""
+    """A hint at new items below; a click scrolls there."""
 
     def __init__(self) -> None:
         super().__init__(markup=False)
@@ -99,7 +99,7 @@ class NewItemsBar(Static):
 
 
 class StatusBar(Horizontal):
-    """What goes on, what keys do, and what it has cost."""
+    """The team's state, key hints and token usage."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""The composer: where a person writes, be it a message, an answer, or a note to a refusal."""
+"""The composer: the field for messages, answers and notes."""
 
 from __future__ import annotations
 
@@ -20,14 +20,17 @@ SCROLLING = {"pageup": -1, "pagedown": 1}
 
 @dataclass(frozen=True, slots=True)
 class Purpose:
-    """What the text is for when it is no message: the answer to a request, or a refusal's note."""
+    """The purpose of a text that is no message."""
 
     kind: Literal["answer", "note"]
     request: str
 
 
 class Composer(TextArea):
-    """A growing text field. Enter sends, ctrl+j breaks the line, up and down walk the history."""
+    """A growing text field.
+
+    Enter sends, ctrl+j breaks the line, up and down walk the history.
+    """
 
     class Submitted(Message):
         """The person sends this text: a message, or what `purpose` says."""
@@ -38,13 +41,13 @@ class Composer(TextArea):
             self.purpose = purpose
 
     class UpAtTop(Message):
-        """Up was pressed in an empty draft: a waiting message may come back."""
+        """Up in an empty draft: edit the newest queued message."""
 
     class BackspaceWhenEmpty(Message):
         """Backspace was pressed in an empty draft: a waiting message may go."""
 
     class Scroll(Message):
-        """The transcript is to scroll by pages or lines; with neither, to its end."""
+        """Scroll the transcript by pages or lines, or to its end."""
 
         def __init__(self, *, pages: int = 0, lines: int = 0) -> None:
             super().__init__()
@@ -65,13 +68,13 @@ class Composer(TextArea):
         self.cursor_blink = False
         self.purpose: Purpose | None = None
         self.takes_back = False
-        """Whether messages wait that up and backspace may reach."""
+        """True while up and backspace reach a queued message."""
         self._history = history
         self._palette = palette
         self._aside = ""
 
     def ask(self, purpose: Purpose, label: str) -> None:
-        """Take an answer instead of a message; the draft is kept aside until `done`."""
+        """Take an answer; the draft is kept aside until `done`."""
         if not self.purpose:
             self._aside = self.text
         self.purpose = purpose
@@ -90,14 +93,14 @@ class Composer(TextArea):
             self.remove_class("-asking")
 
     def offer_back(self, takes_back: bool) -> None:
-        """Whether up and backspace in an empty draft reach a waiting message, from now on."""
+        """Let up and backspace in an empty draft reach queued messages."""
         if takes_back != self.takes_back:
             self.takes_back = takes_back
             if not self.purpose:
                 self.placeholder = self._usual
 
     def put_aside(self) -> bool:
-        """Clear what is written; up brings a message back. False if there is nothing."""
+        """Clear the draft, which up restores; False if it is empty."""
         if not self.text:
             return False
         if not self.purpose:

@@ -1,4 +1,4 @@
-"""What lies over the chat for a moment: a question, a line to fill in, a long text, the help."""
+"""Dialogs: a question, an input line, a long text, the help."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""One widget per item of the transcript. Foreign text is plain `Content` there, never markup."""
+"""Entries: one widget per item of the transcript.
+
+Foreign text is plain `Content` there, never markup.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +45,7 @@ STATES: dict[ToolState, tuple[str, str, str]] = {
     "unknown": ("!", "$warning", "outcome unknown"),
     "stopped": ("■", MUTED, "stopped"),
 }
-"""How each state of a tool call is shown: mark, colour, words."""
+"""Marks, colours and words of tool calls' states."""
 
 
 def agent_label(agent: Agent) -> tuple[str, str]:
@@ -51,7 +54,7 @@ def agent_label(agent: Agent) -> tuple[str, str]:
 
 
 class HumanEntry(Static):
-    """What a person wrote, as it was written."""
+    """A person's message, unformatted."""
 
     def __init__(self, item: HumanItem) -> None:
         super().__init__(markup=False)
@@ -175,7 +178,9 @@ class ThoughtEntry(Card):
 
 
 class ToolEntry(Card):
-    """A tool call: one line; opened, its arguments and the first lines of its result.
+    """A tool call in one line; opened, with arguments and result.
+
+    A failure opens by itself. A result that is longer opens whole on a screen of its own.
 
     A failure opens by itself. A result that is longer opens whole on a screen of its own.
     """
@@ -242,7 +247,7 @@ class ToolEntry(Card):
 
 
 class HandoffEntry(Static):
-    """Who passed the work to whom."""
+    """A hand-off from one agent to another."""
 
     def __init__(self, item: HandoffItem) -> None:
         super().__init__(markup=False)
@@ -261,7 +266,7 @@ class HandoffEntry(Static):
 
 
 class RequestEntry(Static):
-    """What the team asked a person, and what came of it."""
+    """A request to a person, and its outcome."""
 
     def __init__(self, item: RequestItem) -> None:
         super().__init__(markup=False)
@@ -312,7 +317,7 @@ _ENTRIES: dict[type[Item], Callable[[Any], Entry]] = {
 
 
 def entry_for(item: Item) -> Entry:
-    """A new widget for the item, which shows it when `show` is called."""
+    """A new widget for the item, drawn by its `show`."""
     return _ENTRIES[type(item)](item)
 
 

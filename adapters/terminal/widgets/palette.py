@@ -1,4 +1,4 @@
-"""The palette: what a draft may become, above it: slash commands, and agents behind an @."""
+"""The palette above a draft: slash commands, and agents after @."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MENTION = re.compile(r"(?:^|(?<=\s))@([\w-]*)$")
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """Something the draft may become; a command runs when it is chosen with Enter."""
+    """A suggested draft; choosing a command with Enter runs it."""
 
     draft: str
     label: str
@@ -28,12 +28,12 @@ class Suggestion:
     runs: bool = False
 
     def is_in(self, draft: str) -> bool:
-        """Whether the draft is this already."""
+        """True if the draft is this already."""
         return self.draft.strip() == draft.strip()
 
 
 class Palette(Static):
-    """Shows what the draft may become. It never takes the focus: the composer moves its choice."""
+    """Shows suggestions; the composer keeps the focus and moves the choice."""
 
     def __init__(self) -> None:
         super().__init__(markup=False)
@@ -71,7 +71,7 @@ class Palette(Static):
         self._draw()
 
     def on_resize(self) -> None:
-        """The marked row is as long as its words are; it wraps where it has to."""
+        """Redraw: the marked row wraps at the width."""
         self._draw()
 
     def _for(self, draft: str) -> list[Suggestion]:

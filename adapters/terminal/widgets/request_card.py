@@ -1,4 +1,4 @@
-"""The request card: what the team asks of a person. It takes no keys from somebody who types."""
+"""The request card: a request that takes no keys from typists."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ class KeyButton(Static):
 
 
 class RequestCard(Vertical, can_focus=True):
-    """The oldest open request. Focused, it listens to y, a, n and digits, after a moment.
+    """The oldest open request; focused, it reacts to y, a, n, digits.
 
     When it took the focus by itself, a decision waits for a moment, too: a further key shows that
     somebody types, and both keys go to the draft instead.
     """
 
     class Decided(Message):
-        """The person decided about a request; a refusal may still get a note."""
+        """A decision about a request; a refusal may still get a note."""
 
         def __init__(self, item: RequestItem, choice: Choice, text: str = "") -> None:
             super().__init__()
@@ -87,7 +87,7 @@ class RequestCard(Vertical, can_focus=True):
         self._buttons = Horizontal(classes="buttons")
 
     def compose(self) -> ComposeResult:
-        """Who asks what; the whole of it, scrolling; what can be pressed."""
+        """The title, the scrolling body and the buttons."""
         yield self._title
         with self._scroll:
             yield self._body

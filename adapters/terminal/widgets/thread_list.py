@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from gateway.client import ThreadInfo
 
 Row: TypeAlias = tuple[str, str, str, bool]
-"""What stands in the list: state, age, title, whether it is the open one."""
+"""A row's content: state, age, title, and whether it is open."""
 PAGE = 50
 MUTED = "$muted"
 STATES = {"working": ("●", "$primary"), "waiting": ("?", "$warning"), "parked": ("!", "$error")}
@@ -65,7 +65,7 @@ class ThreadList(Vertical):
             self._options.action_first()
 
     async def refresh_threads(self) -> None:
-        """Fetch what is shown anew; a thread that somebody walks over stays marked."""
+        """Fetch the shown threads again; the marked one stays marked."""
         wanted = max(PAGE, len(self.threads))
         threads = await self._fetch(wanted, 0)
         self._whole = len(threads) < wanted

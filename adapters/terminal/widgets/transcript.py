@@ -1,4 +1,4 @@
-"""The transcript: a window onto the thread's items that stays where the reader left it."""
+"""The transcript: a scrolling window onto the thread's items."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ class Transcript(VerticalScroll, can_focus=False):
         """Something is to be drawn."""
 
     class Moved(Message):
-        """The reader has left the end, has come back to it, or more has come in meanwhile."""
+        """The reader left the end or came back, or items arrived."""
 
     def __init__(self) -> None:
         super().__init__()
         self.unseen = 0
-        """How many items have come since the reader left the end."""
+        """Number of items since the reader left the end."""
         self._following = True
         self._seen = 0
         self._window = Window()
@@ -52,7 +52,7 @@ class Transcript(VerticalScroll, can_focus=False):
 
     @property
     def following(self) -> bool:
-        """Whether the end is in view and stays in view."""
+        """True while the view stays at the end."""
         return self._following
 
     @property
@@ -151,7 +151,7 @@ class Transcript(VerticalScroll, can_focus=False):
                 await show_item(entry, item)
 
     async def _mount_missing(self, wanted: dict[str, Item]) -> None:
-        """Mount what is new where it belongs; what is out of order moves."""
+        """Mount new items in place, and move misplaced ones."""
         ordered: dict[str, Entry] = {}
         left = list(self._entries)
         run: list[Entry] = []
@@ -177,7 +177,7 @@ class Transcript(VerticalScroll, can_focus=False):
             await show_item(entry, entry.item)
 
     def pre_layout(self, layout: Layout) -> None:
-        """Name all entries that have changed: the layout places the others where they were.
+        """Report all changed entries, so that the layout measures them again.
 
         Textual leaves out those in which something inside has changed, and a message that came
         together with something else would be cut to the height it had before.
@@ -190,13 +190,13 @@ class Transcript(VerticalScroll, can_focus=False):
     # sets the scroll position in the same moment of a layout; later, the eye would see a jump.
 
     def _keep_place(self) -> None:
-        """Remember what stands at the top of the view, for when the layout is new."""
+        """Remember the entry at the top for the next layout."""
         top = self.scroll_y
         shown = [entry for entry in self._entries.values() if entry.virtual_region.bottom > top]
         self._place = (shown[0], shown[0].virtual_region.y - top) if shown else None
 
     def arrange(self, size: Size, optimal: bool = False) -> DockArrangeResult:
-        """Lay out the entries; what stood at the top of the view stays there."""
+        """Lay out the entries; the one at the top stays."""
         result = super().arrange(size, optimal)
         if (y := self._place_in(result)) is not None:
             self.set_reactive(Widget.scroll_y, y)

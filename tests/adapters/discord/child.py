@@ -1,4 +1,6 @@
-"""A process that serves the simulated Discord of a test, until it is killed.
+"""A process that serves a test's simulated Discord until killed:
+
+python -m tests.adapters.discord.child FOLDER API_URL GATEWAY_URL TEAM
 
 python -m tests.adapters.discord.child FOLDER API_URL GATEWAY_URL TEAM
 """
@@ -33,7 +35,7 @@ def ring(bell: str) -> str:
 
 
 def talks() -> Team:
-    """An agent that says a word every 20 ms, the same ones at every try."""
+    """An agent that says the same words each time, 20 ms apart."""
     return solo(_SlowModel([*WORDS, "end."]), model_client_stream=True)
 
 

@@ -1,4 +1,4 @@
-"""A gateway that serves the simulated Discord, as the tests of the adapter need it."""
+"""A gateway on the simulated Discord, for the adapter's tests."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ async def serving(
     clock: Callable[[], float] = time.time,
     **more: Any,
 ) -> AsyncGenerator[Gateway]:
-    """A gateway on the store in `folder`, and the adapter beside it until the block ends."""
+    """A gateway on the store in `folder`, with the adapter."""
     teams = make if isinstance(make, ScriptedTeams) else ScriptedTeams(make)
     access = RoutedAccess(routes, operators, approvals=approvals)
     adapter = DiscordAdapter(config or config_of(discord), clock=clock)
@@ -78,7 +78,7 @@ async def taken(gateway: Gateway, events: int) -> None:
 
 
 def said(discord: DiscordSimulator, channel: Channel) -> list[str]:
-    """What the bot's messages there say now."""
+    """Texts of the bot's messages in the channel."""
     return [each.content for each in own(discord, channel)]
 
 

@@ -1,4 +1,4 @@
-"""Who may decide and command: buttons, forms and commands meet the same authority."""
+"""Access: buttons, forms and commands meet the same authority."""
 
 from __future__ import annotations
 
@@ -25,7 +25,9 @@ REFUSALS = {NOT_YOURS, NOT_ALLOWED, "This was not taken."}
 
 
 class Scene:
-    """A team that waits for an approval in a thread of Alice's, and people of every kind.
+    """A team waiting for approval in Alice's thread, and other people.
+
+    A role that a route lets in makes neither a guest nor another bot somebody who may.
 
     A role that a route lets in makes neither a guest nor another bot somebody who may.
     """
@@ -84,7 +86,7 @@ async def act(discord: DiscordSimulator, who: Person, what: str, card: Message) 
 
 
 def told(who: Person, card: Message) -> list[str]:
-    """What that person alone is shown."""
+    """Texts that only this person sees."""
     return [each.content for each in who.sees(card.channel) if each.visible_to is who.user]
 
 

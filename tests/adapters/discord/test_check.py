@@ -1,4 +1,4 @@
-"""`parley check` says what the bot lacks, and where it is let in."""
+"""`parley check` reports missing permissions, and the guilds."""
 
 from pydantic import SecretStr
 

@@ -1,4 +1,4 @@
-"""The connection dies in all the ways it can, and what was said meanwhile is not lost."""
+"""Connection failures of all kinds lose no message."""
 
 import asyncio
 import time

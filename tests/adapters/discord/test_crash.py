@@ -1,6 +1,4 @@
-"""The process is killed at the worst moments, and another one goes on: nothing is lost, and nothing
-stands there twice without saying so.
-"""
+"""Kills at the worst moments lose nothing and double nothing silently."""
 
 from __future__ import annotations
 
@@ -82,12 +80,12 @@ class ServedGateway:
 
 
 def is_post(call: Call) -> bool:
-    """Whether a message is being posted."""
+    """True for a request that posts a message."""
     return call.method == "POST" and call.route == POST
 
 
 def spoken(discord: DiscordSimulator, channel: Channel) -> str:
-    """What the agent's messages say all together, without names and marks."""
+    """The agent's words in all messages, without names and marks."""
     lines = [line for text in said(discord, channel) for line in text.splitlines()]
     return " ".join(line for line in lines if not line.startswith(("**", "-#", "\u26a0")))
 

@@ -1,4 +1,4 @@
-"""A disk that stops taking anything does not end the bot, and nothing that was said is lost."""
+"""A full disk neither ends the bot nor loses a message."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page about Discord: its settings load, and its commands run, in an empty folder."""
+"""The Discord page: its settings load, and its commands run."""
 
 from __future__ import annotations
 

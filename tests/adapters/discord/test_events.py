@@ -1,4 +1,4 @@
-"""Frames of several connections: each has its own time until which it heard everything."""
+"""Frames of several connections: each keeps its own time of last contact."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NEAR, FAR = str(2 << 22), str(3 << 22)
 
 
 class Bot:
-    """A Listener that notes what it is told, and takes no messages while `refusing`."""
+    """A Listener that records events, and takes no messages while `refusing`."""
 
     def __init__(self) -> None:
         self.refusing = False

@@ -1,4 +1,4 @@
-"""Discord's bad days: each of them, and the thread says what was said, once."""
+"""Discord's bad days: every message appears once after each fault."""
 
 import asyncio
 from functools import partial

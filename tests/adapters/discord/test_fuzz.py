@@ -1,4 +1,4 @@
-"""Whatever Discord sends instead of what it should, parsers say so with their own errors."""
+"""Fuzzed Discord payloads raise the parsers' own errors only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What comes with messages: files, forwards, replies, edits, deletions, other bots."""
+"""Messages' extras: files, forwards, replies, edits, deletions, other bots."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Many texts grow at once under limits that nobody tells, and no call is refused in vain."""
+"""Many growing texts under undisclosed limits, without avoidable refusals."""
 
 import asyncio
 from pathlib import Path
@@ -34,7 +34,7 @@ class PacedConversation:
         return RoundRobinGroupChat([agent], termination_condition=MaxMessageTermination(2))
 
     async def talk(self, seconds: float) -> None:
-        """A word each 40 ms for so long; then all that is left."""
+        """Say a word every 40 ms for a while, then the rest."""
         loop = asyncio.get_running_loop()
         until = loop.time() + seconds
         for beat in self.beats:

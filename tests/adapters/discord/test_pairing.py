@@ -1,4 +1,4 @@
-"""People who were let in by a code are judged like anybody else who may write."""
+"""Paired people are judged like anybody else who may write."""
 
 import asyncio
 import re

@@ -1,4 +1,4 @@
-"""What every text surface has to do, done by Discord's; and what is Discord's own."""
+"""The text surface contract on Discord, and Discord's own cases."""
 
 import asyncio
 import re

@@ -1,4 +1,4 @@
-"""A small bot on the real discord.py, which keeps what it was told."""
+"""A small bot on the real discord.py that records its events."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Bot(sdk.Client):
         self.told.append(("interaction", interaction))
 
     def texts(self) -> list[str]:
-        """What people said."""
+        """Texts of people's messages."""
         return [each.content for each in self.heard if each.author != self.user]
 
     def was_told(self, kind: str) -> list[Any]:

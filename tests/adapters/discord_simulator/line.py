@@ -13,7 +13,7 @@ ALL = sdk.Intents.all().value
 
 
 class Socket:
-    """A client of the gateway that says what a test tells it to say."""
+    """A gateway client that sends what a test tells it."""
 
     def __init__(self, discord: DiscordSimulator, url: str = "") -> None:
         self._discord = discord

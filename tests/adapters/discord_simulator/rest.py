@@ -10,7 +10,7 @@ from adapters.discord.testing import DiscordSimulator
 
 
 class Rest:
-    """Speaks to the simulator's REST as the application does; `headers` are the last answer's."""
+    """A REST client like the application's; `headers` are the last answer's."""
 
     def __init__(self, discord: DiscordSimulator) -> None:
         self._discord = discord

@@ -1,4 +1,4 @@
-"""What people say reaches a bot on discord.py, and what it says reaches them."""
+"""A conversation between people and a bot on discord.py."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The check against Discord's description of its API finds what is not as described."""
+"""The check against Discord's API description finds deviations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bad days: what goes wrong is what was asked for, and what was done stays done."""
+"""Faults: exactly those planned occur, and finished work stays."""
 
 from __future__ import annotations
 

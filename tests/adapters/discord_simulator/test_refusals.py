@@ -1,4 +1,4 @@
-"""What Discord refuses, the simulator refuses with the same status and code."""
+"""Refusals have the same status and code as Discord's."""
 
 from __future__ import annotations
 

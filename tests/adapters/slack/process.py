@@ -1,4 +1,4 @@
-"""`parley` as a process of its own, in a folder of its own, beside a simulated Slack."""
+"""`parley` as a process in its own folder, beside a simulated Slack."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ ROOT = Path(__file__).parents[3]
 
 @dataclass
 class Shell:
-    """A folder to run commands in. `secrets` must not be printed, nor logged."""
+    """A folder to run commands in; `secrets` must never be printed."""
 
     folder: Path
     environment: dict[str, str]
     secrets: list[str] = field(default_factory=list[str])
 
     async def output(self, command: str) -> str:
-        """What a command prints that succeeds."""
+        """The output of a command, which must succeed."""
         process = await self._start(command)
         written, _ = await process.communicate()
         assert process.returncode == 0, written.decode()

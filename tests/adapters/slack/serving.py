@@ -1,4 +1,4 @@
-"""The whole adapter, with its SDK, between a simulated workspace and a real gateway."""
+"""The whole adapter with its SDK and a real gateway."""
 
 from __future__ import annotations
 
@@ -58,11 +58,11 @@ class ServedSlack:
 
     @property
     def asked(self) -> int:
-        """How often the model was asked."""
+        """Number of the model's calls."""
         return len(self.client.create_calls)
 
     def heard(self, n: int = -1) -> Any:
-        """What the model was told at its n-th call."""
+        """Messages that the model received at its n-th call."""
         return self.client.create_calls[n]["messages"]
 
     async def inbox(self, column: str = "outcome") -> list[Any]:

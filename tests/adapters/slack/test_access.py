@@ -1,4 +1,4 @@
-"""Who may do what: everything that anybody can do in Slack meets the same authority."""
+"""Access: every action in Slack meets the same authority."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def scene(slack: SlackSimulator, who: str) -> Person:
 
 
 async def waiting(run: ServedSlack) -> tuple[Message, str]:
-    """A thread in which the team waits for an approval, and its card."""
+    """A thread with a team that waits for approval, and its card."""
     slack = run.slack
     opened = await slack.person("boss").asks("team", "go")
     await run.until(lambda: card_of(slack, opened))
@@ -162,7 +162,7 @@ def texts(slack: SlackSimulator, person: Person) -> list[str]:
 
 
 async def rated(run: ServedSlack) -> int:
-    """How many have said what they think of an answer."""
+    """Number of ratings of an answer."""
     count = "SELECT COUNT(*) FROM feedback"
     return await run.store.write(lambda c: c.fetch(count)[0][0])
 

@@ -1,4 +1,4 @@
-"""Questions that people answer in Slack: with buttons, in modals, in words, and too late."""
+"""Answers in Slack: by buttons, in modals, in words, and too late."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was said while nobody listened."""
+"""Messages from the time when nobody listened."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Socket Mode on its bad days: nothing that was acknowledged is lost, nothing is taken twice."""
+"""Socket Mode failures: nothing acknowledged is lost, nothing is taken twice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A disk that takes nothing for longer than Slack tries: nothing is acknowledged, nothing lost."""
+"""A disk full for longer than Slack retries loses nothing silently."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page about Slack: its settings are served, and its commands run, in an empty folder."""
+"""The Slack page: its settings are served, and its commands run."""
 
 from __future__ import annotations
 
@@ -47,8 +47,9 @@ def test_every_setting_of_the_page_loads(tmp_path: Path, block: str) -> None:
 
 
 def settings(block: str, slack: SlackSimulator, port: int) -> str:
-    """A block of the page as it stands, in the file of the page's first one: with where Slack is
-    and the ids that it has here, and a port that is free.
+    """A settings block of the page, for the simulated Slack.
+
+    In the file of the page's first block, with the simulator's address and ids, and a free port.
     """
     head, _, rest = TOML[0].partition("[adapters.slack]")
     _, _, others = rest.partition("[[routes]]")

@@ -1,4 +1,4 @@
-"""The bot's token goes to Slack's own file host, and to nobody else."""
+"""The bot's token goes to Slack's file host only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people do in Slack, and what the team hears of it."""
+"""People's actions in Slack, as the team receives them."""
 
 import json
 import struct

@@ -1,4 +1,4 @@
-"""kill -9 while files are being fetched: the message has them all the same."""
+"""kill -9 during file downloads: the message keeps its files."""
 
 from __future__ import annotations
 

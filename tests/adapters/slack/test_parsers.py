@@ -1,4 +1,4 @@
-"""What Slack's payloads mean, without Slack."""
+"""Slack's payloads in the parsers, without Slack."""
 
 from dataclasses import replace
 from typing import Any

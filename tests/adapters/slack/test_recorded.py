@@ -1,4 +1,4 @@
-"""Payloads that Slack has sent, and those of its own documentation, in the parsers."""
+"""Recorded and documented Slack payloads in the parsers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Setting the app up: its settings, its manifest, and what `parley check` says."""
+"""The app's setup: settings, manifest and `parley check`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From a mention in Slack to the team's streamed answer, and to its end."""
+"""A mention in Slack, and the team's streamed answer to its end."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ def relay(words: ScriptedModel) -> Swarm:
 
 
 def shown(slack: SlackSimulator, asked: Message) -> list[RenderedMessage]:
-    """What the thread shows of the bot."""
+    """The bot's messages in the thread."""
     return [each for each in slack.messages("general", asked) if each.name != "ann"]
 
 
 def resting(slack: SlackSimulator, asked: Message) -> bool:
-    """Whether nobody is shown to be at work, and nothing is being written."""
+    """True if nobody seems to work and nothing is being written."""
     session = slack.session("general", asked)
     return (session is None or session.status == "active") and slack.open_streams == []
 
@@ -110,7 +110,7 @@ async def test_stop_in_the_middle_of_a_stream_ends_the_turn(tmp_path: Path) -> N
 
 
 def in_time(slack: SlackSimulator) -> bool:
-    """Whether everything was acknowledged at its first try, within what Slack waits."""
+    """True if every first attempt was acknowledged in time."""
     return all(
         each.acked and len(each.attempts) == 1 and (each.latency or 0) < 3
         for each in slack.deliveries
@@ -121,7 +121,7 @@ def in_time(slack: SlackSimulator) -> bool:
 async def in_real_time(
     folder: Path, parallel: int
 ) -> AsyncGenerator[tuple[SlackSimulator, ServedSlack]]:
-    """A workspace that keeps to its rates, and a team of one that takes three seconds to answer."""
+    """A workspace with rate limits, and an agent that takes three seconds."""
     clock = RealClock()
 
     def team(_: object) -> Team:

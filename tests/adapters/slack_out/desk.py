@@ -1,4 +1,4 @@
-"""A thread in the simulated workspace, and the surface that writes to it."""
+"""A thread in the simulated workspace, and its surface."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Desk:
     clients: SlackClients
 
     def restarted(self) -> SlackSurface:
-        """The surface of a process that knows nothing of what the last one did."""
+        """The surface of a new process without memory of the last."""
         return surface_of(self.slack, self.clients)
 
     async def thread(self, person: str = "alice", channel: str = "general") -> Place:
@@ -38,7 +38,7 @@ class Desk:
         return place_of(self.slack, asked)
 
     def shown(self, place: Place | None = None) -> list[RenderedMessage]:
-        """What the thread shows of the bot."""
+        """The bot's messages in the thread."""
         place = place or self.place
         return self.slack.messages(place.key.channel, place.key.root)[1:]
 
@@ -106,7 +106,7 @@ def handoff(target: str = "reviewer") -> Activity:
 
 @asynccontextmanager
 async def passing(slack: SlackSimulator, step: float = 0.1) -> AsyncGenerator[None]:
-    """Time goes by, as fast as everything that is under way lets it."""
+    """Advance time as fast as the running work allows."""
 
     async def pass_() -> None:
         while True:

@@ -1,4 +1,4 @@
-"""A gateway that writes to the simulated workspace, on the workspace's own time."""
+"""A gateway on the simulated workspace and its clock."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ PEOPLE = ("alice", "bob")
 
 
 class SlowModel(ReplayChatCompletionClient):
-    """Gives its answers word by word, some seconds of the workspace's time apart."""
+    """Answers word by word, with pauses in the workspace's time."""
 
     def __init__(self, clock: Clock, *answers: str | CreateResult, pause: float = 0.05) -> None:
         super().__init__(list(answers), model_info=CAN_CALL)
@@ -78,11 +78,11 @@ class RunningGateway:
         await self.gateway.accept(message(self.slack.person(name), text, thread, **more))
 
     def shown(self, thread: Message) -> list[RenderedMessage]:
-        """What the thread shows of the bot."""
+        """The bot's messages in the thread."""
         return self.slack.messages(thread.channel, thread)[1:]
 
     def finished(self, thread: Message) -> bool:
-        """Whether the team has answered, and nothing is under way any more."""
+        """True once the team has answered and nothing is running."""
         shown = self.shown(thread)
         session = self.slack.session("general", thread)
         resting = session is None or session.status == "active"
@@ -106,7 +106,7 @@ async def running(
     rules: Mapping[str, ToolRule] | None = None,
     parallel: int = 30,
 ) -> AsyncGenerator[RunningGateway]:
-    """A process that serves the workspace; time stands still unless it is let pass."""
+    """A serving process; time stands still unless advanced."""
     operators = [f"slack:{HOME}:{slack.person(name).id}" for name in PEOPLE]
     teams = ScriptedTeams(make, rules=rules or {})
     async with (
@@ -126,7 +126,7 @@ async def running(
 
 
 def relay(clock: VirtualClock, text: str) -> Swarm:
-    """A planner hands over to a writer, who says the text; that is to end with END."""
+    """A planner hands over to a writer, whose text ends with END."""
     planner = AssistantAgent(
         "planner",
         SlowModel(clock, calls("transfer_to_writer")),

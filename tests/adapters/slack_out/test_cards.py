@@ -1,4 +1,4 @@
-"""Cards, lines and files in Slack: what they say, what can be pressed, and how they are settled."""
+"""Slack's cards, lines and files: texts, buttons and outcomes."""
 
 import json
 from dataclasses import replace
@@ -28,7 +28,7 @@ QUESTION = replace(CHOICE, request_kind="text", prompt="What is your name?", opt
 
 
 def actions_of(desk: Desk) -> list[Action | None]:
-    """What each element of the last message would mean if it were pressed."""
+    """Actions of all elements of the last message."""
     found: list[Action | None] = []
     for block in desk.shown()[-1].blocks:
         for element in block.get("elements", ()):

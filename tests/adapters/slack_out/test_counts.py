@@ -1,4 +1,4 @@
-"""How many calls of Slack's Web API an answer costs."""
+"""Web API calls per answer."""
 
 from collections import Counter
 from pathlib import Path
@@ -15,7 +15,7 @@ TEXT = " ".join(f"word{n}" for n in range(TOKENS))
 
 @pytest.mark.parametrize(("per_second", "most"), [(50, 36), (200, 14)])
 async def test_calls_for_a_thousand_tokens(tmp_path: Path, per_second: int, most: int) -> None:
-    """One start, one stop, a status set and taken away, and at most one append each 0.7 s."""
+    """One start, one stop, two statuses, and an append per 0.7 s."""
     async with (
         SlackSimulator() as slack,
         running(slack, tmp_path, lambda: one(slack.clock, TEXT, pause=1 / per_second)) as run,

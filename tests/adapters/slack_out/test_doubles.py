@@ -1,4 +1,4 @@
-"""Where nobody can tell whether a message arrived, it is sent again, and the second one says so."""
+"""Messages of unknown fate are sent again, marked as possible doubles."""
 
 import re
 from pathlib import Path
@@ -21,7 +21,7 @@ WORDS = [f"word{n}" for n in range(40)]
 
 
 def the_mark() -> str:
-    """What docs/delivery.md says that the second one says."""
+    """The mark of possible doubles, from docs/delivery.md."""
     slack = DELIVERY.read_text().split("### Slack", 1)[1].split("### Discord", 1)[0]
     found = re.search(r"The mark: \*(.+?)\*", slack, re.DOTALL)
     assert found is not None

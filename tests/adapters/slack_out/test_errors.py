@@ -1,4 +1,4 @@
-"""What Slack's refusals and silences mean to the gateway."""
+"""Slack's refusals and silences, as the gateway's errors."""
 
 from dataclasses import replace
 

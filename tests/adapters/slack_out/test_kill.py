@@ -1,6 +1,4 @@
-"""kill -9 while Slack has taken something that nobody has heard of: nothing is lost, and nothing
-stands there twice without saying so.
-"""
+"""kill -9 after unheard answers: nothing is lost, doubles are marked."""
 
 from __future__ import annotations
 
@@ -54,7 +52,7 @@ class Process:
 
 
 def said(shown: list[RenderedMessage]) -> list[str]:
-    """The words that the writer says, in messages that do not say that they may be doubles."""
+    """The writer's words in messages not marked as doubles."""
     return words_of([each for each in shown if MARK not in each.text])
 
 
@@ -72,8 +70,9 @@ def words_of(shown: list[RenderedMessage]) -> list[str]:
 
 @dataclass(frozen=True, kw_only=True)
 class Moment:
-    """A call that is under way when it is killed. `plain`: Slack streams nothing; `blind`: nor does
-    it let the thread be read.
+    """A call at which the process is killed.
+
+    `plain`: Slack streams nothing; `blind`: nor does it let the thread be read.
     """
 
     method: str

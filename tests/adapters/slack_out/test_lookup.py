@@ -1,4 +1,4 @@
-"""A stream of another part is not taken for one that may have been lost."""
+"""Another part's stream is not taken for a lost one."""
 
 from typing import cast
 

@@ -1,4 +1,4 @@
-"""Tokens go round among people, then among a person's threads; what is urgent comes first."""
+"""Pacing: tokens go round among people and threads, urgent calls first."""
 
 import asyncio
 from collections.abc import Awaitable
@@ -24,7 +24,7 @@ def caller(person: str, thread: str = "1", channel: str = "C1") -> Caller:
 
 
 class Queue:
-    """Callers who wait for a bucket's tokens, and the order in which they got them."""
+    """Callers waiting for tokens, and the order they got them."""
 
     def __init__(self, group: asyncio.TaskGroup, clock: HandClock) -> None:
         self.served: list[str] = []

@@ -1,4 +1,4 @@
-"""Slack fails at random, again and again: in the end everything stands there, once."""
+"""Random failures of Slack: every message arrives in the end, once."""
 
 import random
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Agents' messages in Slack: streamed while that is possible, right in the end in any case."""
+"""Agents' messages in Slack: streamed if possible, always right at the end."""
 
 import asyncio
 import contextlib
@@ -102,7 +102,7 @@ TABLE = "| city | people |\n|---|--:|\n| Oslo | 717,710 |\n"
 
 
 def markdown(shown: RenderedMessage) -> list[str]:
-    """The texts of a message's blocks of Markdown, which Slack shows tables in."""
+    """Texts of a message's Markdown blocks, which may hold tables."""
     texts = [block["text"] for block in shown.blocks if block["type"] == "markdown"]
     for text in texts:
         parsed = Block.parse({"type": "markdown", "text": text})

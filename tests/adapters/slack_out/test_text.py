@@ -1,4 +1,4 @@
-"""What agents write as Slack may be given it, from its first word on."""
+"""Agents' texts converted for Slack, from the first word on."""
 
 import random
 

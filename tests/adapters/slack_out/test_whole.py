@@ -1,4 +1,4 @@
-"""From the gateway to the workspace: what people in Slack see of teams at work."""
+"""Whole runs: teams at work, as people in Slack see them."""
 
 import asyncio
 from pathlib import Path
@@ -23,7 +23,7 @@ LONG = " ".join(WORDS)
 
 
 def said(shown: list[RenderedMessage], name: str = "solo") -> list[str]:
-    """The words that an agent says in the thread, whatever messages they stand in."""
+    """The agent's words in the thread, over all messages."""
     return [
         word
         for each in shown

@@ -19,7 +19,7 @@ HERE = Path(__file__).parent
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Time limits are for what hangs, not for a machine with much to do."""
+    """Raise time limits, which are for hangs and not for slow machines."""
     for item in items:
         if HERE in item.path.parents and item.get_closest_marker("timeout") is None:
             item.add_marker(pytest.mark.timeout(60))
@@ -27,7 +27,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture
 async def slack() -> AsyncIterator[SlackSimulator]:
-    """A workspace. What it took as blocks the SDK takes, too; what it says is of Slack's types."""
+    """A workspace, checked against the SDK's and Slack's types."""
     async with SlackSimulator() as simulator:
         yield simulator
         assert sdk_complaints(simulator.calls()) == []
@@ -54,7 +54,7 @@ def bolt(slack: SlackSimulator) -> AsyncApp:
 def connected(
     slack: SlackSimulator,
 ) -> Callable[[AsyncApp], AbstractAsyncContextManager[AsyncSocketModeHandler]]:
-    """Connects an app over one socket, and leaves no task of the SDK behind."""
+    """Connects an app over one socket, and leaves no SDK task."""
 
     @asynccontextmanager
     async def connect(app: AsyncApp) -> AsyncGenerator[AsyncSocketModeHandler]:

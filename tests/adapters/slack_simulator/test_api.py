@@ -1,4 +1,4 @@
-"""The Web API reads a call in every form, and refuses what may not be called."""
+"""The Web API reads every form of call, and refuses forbidden ones."""
 
 import json
 from dataclasses import replace

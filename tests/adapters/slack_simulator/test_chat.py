@@ -1,4 +1,4 @@
-"""Messages: where they may go, what they may hold, and how they are read back."""
+"""Messages: valid places, valid contents, and reading them back."""
 
 from typing import Any
 

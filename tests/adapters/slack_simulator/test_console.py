@@ -16,14 +16,14 @@ class Terminal:
         self.console = Console(slack, self.written.append)
 
     async def types(self, *lines: str) -> list[str]:
-        """What is written after these lines were typed."""
+        """Lines that appear after this input."""
         self.written.clear()
         for line in lines:
             await self.console.run_line(line)
         return self.written
 
     def sees(self) -> list[str]:
-        """What is written after the app has done something."""
+        """Lines that appear after the app's actions."""
         self.written.clear()
         self.console.screen.refresh()
         return self.written

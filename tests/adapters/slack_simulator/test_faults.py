@@ -1,4 +1,4 @@
-"""What a test orders to go wrong goes wrong, on the wire and as often as it said."""
+"""Planned faults happen on the wire, as often as planned."""
 
 import asyncio
 from typing import Any

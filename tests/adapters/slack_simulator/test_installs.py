@@ -21,7 +21,7 @@ BACK = "https://parley.example/slack/oauth"
 
 
 async def consent(slack: SlackSimulator, **query: str) -> dict[str, str]:
-    """What comes back to the app after a person has agreed."""
+    """The redirect to the app after a person's consent."""
     url = AuthorizeUrlGenerator(
         client_id=slack.world.app.client_id,
         scopes=["chat:write"],

@@ -1,4 +1,4 @@
-"""@slack/bolt for JavaScript, a client that shares no code with ours, is served as well."""
+"""The simulator serves @slack/bolt for JavaScript, an independent client."""
 
 import asyncio
 import json
@@ -33,7 +33,7 @@ class Bolt:
         self.process = process
 
     async def reports(self, what: str) -> dict[str, Any]:
-        """The next report of that name; whatever comes before it is passed over."""
+        """The next report of that name; earlier others are skipped."""
         assert self.process.stdout is not None
         async with asyncio.timeout(60):
             while line := await self.process.stdout.readline():

@@ -1,4 +1,4 @@
-"""What people do reaches the app as Slack tells it."""
+"""People's actions reach the app in Slack's form."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Calls beyond their tier are refused until the simulated time has moved on."""
+"""Calls beyond their tier are refused until the clock advances."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from tests.fakes.slack_calls import over_tier
 
 
 async def count(call: Any) -> int:
-    """How many calls go through before one does not."""
+    """Number of calls before the first refusal."""
     done = 0
 
     async def all_of_them() -> None:

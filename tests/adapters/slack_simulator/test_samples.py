@@ -1,4 +1,4 @@
-"""Real payloads are of Slack's published types, and the simulated ones have all that they have."""
+"""Real payloads match Slack's types, and simulated ones lack no field."""
 
 import json
 from pathlib import Path
@@ -117,7 +117,7 @@ async def test_the_simulated_payloads_have_what_the_recorded_ones_have(
 
 
 def missing(recorded: Any, simulated: Any, path: str = "") -> set[str]:
-    """The paths of objects' fields that a simulated payload lacks; lists are not looked into."""
+    """Paths of fields that a simulated payload lacks, except in lists."""
     lacking: set[str] = set()
     for name, value in recorded.items():
         if name in NOT_SIMULATED or name in ("state", "blocks"):

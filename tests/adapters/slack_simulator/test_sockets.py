@@ -1,4 +1,4 @@
-"""Socket Mode: tickets, connections, acknowledgements, and the ways in which sockets go bad."""
+"""Socket Mode: tickets, connections, acknowledgements and socket faults."""
 
 import asyncio
 from collections.abc import AsyncIterator

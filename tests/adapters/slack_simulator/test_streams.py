@@ -1,4 +1,4 @@
-"""A stream runs, ends, expires and is stopped as Slack's do, and its session with it."""
+"""Streams and sessions run, end, expire and stop as Slack's do."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The chat under a Pilot, connected to a scripted client, and short names for its events."""
+"""The chat under a Pilot with a scripted client, and event helpers."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable
@@ -69,7 +69,7 @@ class Chat:
         await self.pilot.press(*keys)
 
     async def type(self, text: str) -> None:
-        """Put a text into the draft as a paste would, and send it."""
+        """Paste a text into the draft and send it."""
         self.composer.insert(text)
         await self.pilot.press("enter")
 
@@ -77,7 +77,7 @@ class Chat:
         await self.client.happen(thread or self.thread, *happened)
 
     def text(self) -> str:
-        """What stands on the screen, line by line; nothing while it is laid out for a new size."""
+        """The screen's text by lines; empty during a new layout."""
         width, height = self.app.size
         compositor = self.app.screen._compositor
         if compositor.size != self.app.size:

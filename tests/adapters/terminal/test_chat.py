@@ -1,4 +1,4 @@
-"""The chat under a Pilot: writing, waiting, stopping, threads, and what a terminal does to it."""
+"""The chat under a Pilot: writing, stopping, threads and resizing."""
 
 from pathlib import Path
 

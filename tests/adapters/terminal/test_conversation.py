@@ -1,4 +1,4 @@
-"""A conversation over any client: what is followed, sent and taken back, and what a break does."""
+"""Conversations over any client: following, sending, withdrawing and reconnecting."""
 
 import asyncio
 from collections.abc import AsyncGenerator

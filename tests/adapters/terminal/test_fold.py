@@ -1,4 +1,4 @@
-"""What of a growing text is drawn now."""
+"""The drawn part of a growing text."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The picture of a thread: independent of how text was cut, the same live and replayed."""
+"""The thread model: independent of text cuts, the same when replayed."""
 
 from dataclasses import replace
 from itertools import pairwise
@@ -26,7 +26,7 @@ TEXTS = st.text(alphabet="ab \n\t\r\x1b[]31m;\x07\x9b\u202eé", max_size=30)
 
 
 def numbered(*happened: events.SessionEvent) -> list[events.SessionEvent]:
-    """Events as a thread stores them: all but the deltas have their number."""
+    """Events with stored sequence numbers; deltas have none."""
     seq = 0
     result: list[events.SessionEvent] = []
     for event in happened:

@@ -1,4 +1,4 @@
-"""The line mode: plain lines in and out, for pipes, screen readers and dumb terminals."""
+"""The line mode, for pipes, screen readers and dumb terminals."""
 
 import asyncio
 import io
@@ -51,7 +51,7 @@ class Team(ScriptedClient):
 
 
 async def chat(client: ScriptedClient, *lines: str, **how: Any) -> tuple[int, str, str]:
-    """Exit code, output and complaints of a chat that is given these lines through a pipe."""
+    """Exit code, output and errors of a chat with piped lines."""
     out, err = io.StringIO(), io.StringIO()
     plain = PlainChat(stdin=io.StringIO("\n".join(lines)), stdout=out, stderr=err, **how)
 

@@ -1,4 +1,4 @@
-"""The chat as a real process on a real terminal: what it paints, and how it leaves."""
+"""The chat as a real process on a real terminal."""
 
 import json
 import os

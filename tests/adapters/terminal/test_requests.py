@@ -1,4 +1,4 @@
-"""What the team asks: never modal, never taking a key from somebody who types."""
+"""Requests: never modal, and no key is taken from a typist."""
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.timeout(60)
 async def asking(
     folder: Path, *requests: events.SessionEvent, draft: str = "", **how: Any
 ) -> AsyncGenerator[Chat, None]:
-    """A chat whose team asks; somebody has just typed, so the card does not take the focus yet."""
+    """A chat with a request whose card has no focus yet."""
     client = ScriptedClient()
     thread = client.add_thread("Asking")
     await client.happen(thread, began("go"), speaker("coder"))

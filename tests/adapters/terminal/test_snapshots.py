@@ -1,4 +1,7 @@
-"""What the chat looks like, at both sizes. `pytest --snapshot-update` takes new pictures."""
+"""Pictures of the chat at both sizes.
+
+`pytest --snapshot-update` takes new pictures.
+"""
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
@@ -47,7 +50,7 @@ Act = Callable[[Pilot[Any], ScriptedClient, str], Awaitable[None]]
 
 
 async def settled(pilot: Pilot[Any]) -> None:
-    """Wait until the picture has stayed the same for longer than a redraw may wait."""
+    """Wait until the picture is stable for longer than a redraw."""
     before, same = "", 0
     async with asyncio.timeout(40):
         while same < 7:

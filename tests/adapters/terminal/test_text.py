@@ -1,4 +1,4 @@
-"""How arguments, numbers and times are shown."""
+"""Formats of arguments, numbers and times."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A transcript longer than its window: it follows the end, or stays where its reader is."""
+"""Long transcripts follow the end, or stay where the reader is."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The methods of the Web API by family. Reading them fills their table."""
+"""The methods of the Web API, registered on import."""
 
 from adapters.slack.simulator.call import METHODS
 from adapters.slack.simulator.methods import (

@@ -1,4 +1,4 @@
-"""agents.sessions.* and assistant.threads.*: what people see of an agent's work in a thread."""
+"""Methods of agents.sessions and assistant.threads: an agent's work in a thread."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def rename_session(call: Call) -> Json:
 
 @method("assistant.threads.setStatus", "assistant:write", "chat:write", per_minute=600)
 def set_note(call: Call) -> Json:
-    """Show a line of free text while the agent works; "" takes it away."""
+    """Show a status text while the agent works; "" removes it."""
     session = _thread_session(call)
     loading: Any = call.value("loading_messages") or []
     if not isinstance(loading, list) or len(cast("list[Any]", loading)) > MOST_LOADING:

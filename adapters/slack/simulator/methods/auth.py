@@ -1,4 +1,4 @@
-"""auth.*, apps.* and oauth.*: who a token is, its sockets, and how it is got and renewed."""
+"""Methods of auth, apps and oauth: tokens and sockets."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from adapters.slack.simulator.state import Json
 
 @method("auth.test", per_minute=600)
 def test(call: Call) -> Json:
-    """Who the token belongs to."""
+    """The identity of the token."""
     workspace, bot = call.workspace, call.world.bot(call.workspace_id)
     body: Json = {
         "url": f"https://{workspace.domain}.slack.com/",

@@ -133,7 +133,7 @@ def validate(call: Call) -> Json:
 
 
 def signed(call: Call, message: Message) -> None:
-    """Let the app's message bear its bot, and the name that was asked for if it may be chosen."""
+    """Give the app's message its bot, and a custom name if allowed."""
     bot = call.world.user(call.bot)
     message.bot_id = bot.bot_id
     message.app_id = call.world.app.id
@@ -167,7 +167,7 @@ def _content(call: Call, message: Message) -> None:
 
 
 def posted(call: Call, channel: Channel, message: Message) -> Message:
-    """Keep a message of the app that is new, and tell of it; it ends the note in its thread."""
+    """Store and publish the app's new message; its thread's note ends."""
     message.ts = call.world.new_ts()
     channel.messages[message.ts] = message
     if (session := call.workspace.sessions.get((channel.id, message.root))) is not None:

@@ -57,7 +57,7 @@ def open_(call: Call) -> Json:
 
 @method("conversations.members", *READ, per_minute=100)
 def members(call: Call) -> Json:
-    """Who is in a conversation."""
+    """Members of a conversation."""
     page, cursor = _page(call, sorted(find_channel(call).members))
     return {"members": page, "response_metadata": {"next_cursor": cursor}}
 
@@ -127,7 +127,7 @@ def _messages(call: Call, channel: Channel, found: Sequence[Message]) -> Json:
 
 
 def _page(call: Call, items: Sequence[T], most: int | None = None) -> tuple[Sequence[T], str]:
-    """The part of the items that is asked for, and the cursor of the next one."""
+    """The requested page of the items, and the cursor of the next."""
     cursor = call.text("cursor")
     if cursor and not cursor.isdigit():
         raise ApiError("invalid_cursor")

@@ -1,4 +1,4 @@
-"""files.*: uploads in their three steps, and what is known of a file."""
+"""Methods of files: uploads in three steps, and details."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def complete(call: Call) -> Json:
 
 @method("files.info", "files:read", per_minute=100)
 def info(call: Call) -> Json:
-    """What is known of a file."""
+    """Details of a file."""
     for workspace in call.world.workspaces.values():
         file = workspace.files.get(call.text("file"))
         if file is not None and file.complete:

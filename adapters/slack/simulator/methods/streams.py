@@ -97,7 +97,7 @@ def stop(call: Call) -> Json:
 
 
 def _expire(world: World, stream: Stream) -> None:
-    """Let a stream end by itself if it still runs; its session stays as it is."""
+    """Let a stream expire if it still runs; its session stays."""
     if stream.state == "streaming":
         stream.state = "expired"
         world.changed()
@@ -141,7 +141,7 @@ def _running(call: Call, channel: Channel) -> tuple[Message, Stream]:
 
 
 def _append(call: Call, stream: Stream) -> None:
-    """Add what the call brings, wholly or, with something wrong in it, not at all."""
+    """Add all chunks of the call, or none if one is wrong."""
     chunks: list[Json] = call.items("chunks", "invalid_chunks")
     if text := call.text("markdown_text"):
         chunks = [{"type": "markdown_text", "text": text}]
@@ -181,7 +181,7 @@ def _apply_chunk(stream: Stream, chunk: Json) -> None:
 
 
 def _task_card(stream: Stream, chunk: Json) -> None:
-    """Merge a task: title and status replace, details and output go on, sources are added."""
+    """Merge a task card: replace title and status, extend the rest."""
     identity = chunk["id"]
     task = stream.tasks.get(identity)
     if task is None:

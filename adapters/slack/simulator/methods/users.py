@@ -9,7 +9,7 @@ from adapters.slack.simulator.state import Json
 
 @method("users.info", "users:read", per_minute=100)
 def info(call: Call) -> Json:
-    """One person, of another workspace too where a channel is shared with it."""
+    """One person, also of a workspace that shares a channel."""
     return {"user": call.world.user(call.text("user")).json(call.workspace_id)}
 
 
@@ -63,7 +63,7 @@ def team(call: Call) -> Json:
 
 @method("usergroups.list", "usergroups:read", per_minute=20)
 def groups(call: Call) -> Json:
-    """The user groups of a workspace, with their people where `include_users` is set."""
+    """User groups of a workspace, with their people if `include_users` is set."""
     found = [
         {
             "id": group.id,

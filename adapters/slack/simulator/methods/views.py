@@ -41,7 +41,7 @@ def push(call: Call) -> Json:
 
 @method("views.update", per_minute=100)
 def update(call: Call) -> Json:
-    """Change a modal; with a hash, only as long as nobody else did."""
+    """Change a modal; a stale hash is refused."""
     body = _body(call)
     view = call.world.view(call.text("view_id")) or _external(call)
     if view is None:
