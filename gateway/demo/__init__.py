@@ -1,4 +1,4 @@
-"""The built-in demo: a team that shows what Parley does, and a model of rules that needs no key."""
+"""The built-in demo: a team, and a model that needs no key."""
 
 from gateway.demo.model import DemoChatCompletionClient
 from gateway.demo.team import DEMO_AGENTS, DEMO_TEAM_NAME, build_demo_team, demo_rule

@@ -1,4 +1,4 @@
-"""Reading a text file for an agent: only within one folder, and nothing meant to be hidden."""
+"""Text files of one folder, for an agent; hidden ones stay closed."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ LARGEST = 64 * 1024
 
 
 class NotReadable(ValueError):
-    """The file may not or can't be read; the text says why."""
+    """A file that may not or can't be read."""
 
 
 class Folder:
-    """A folder whose visible text files may be read, but for what is in `forbidden`.
+    """A folder with visible text files that may be read.
 
     `forbidden` are files and folders that stay closed wherever they are and by whatever name.
     """
@@ -26,7 +26,7 @@ class Folder:
         self._forbidden = tuple(path.resolve() for path in forbidden)
 
     def read(self, path: str) -> str:
-        """The text of a file, named by its path within the folder. Raises NotReadable."""
+        """The text of the file at a path. Raises NotReadable."""
         try:
             place = self._allowed(path)
             return _text(place, path)
@@ -38,7 +38,7 @@ class Folder:
             raise NotReadable(f"{path!r} can't be read.") from None
 
     def _allowed(self, path: str) -> Path:
-        """Where the file really is, after all links; it need not exist."""
+        """The file's place after all links; it need not exist."""
         named = self._root / path
         place = named.resolve()
         if not place.is_relative_to(self._root):
@@ -56,7 +56,7 @@ def _hidden(place: Path, root: Path) -> bool:
 
 
 def _same(place: Path, other: Path) -> bool:
-    """Whether it is the same file under another name, e.g. by a hard link."""
+    """True for the same file under another name, e.g. by a hard link."""
     return place.exists() and other.exists() and place.samefile(other)
 
 

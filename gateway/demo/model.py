@@ -1,4 +1,4 @@
-"""The built-in demo model: a client that answers by rules, to try Parley without a key."""
+"""The built-in demo model: a client that answers by simple rules."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from gateway.demo.rules import Act, Decision, Returned, Say, View, decide
+from gateway.demo.rules import Decision, Returned, Say, View, decide
 from teams.core import CancellationToken, Component, FunctionCall
 from teams.models import (
     AssistantMessage,
@@ -60,7 +60,7 @@ class DemoChatCompletionClient(ChatCompletionClient, Component[DemoChatCompletio
 
     @property
     def model(self) -> str:
-        """What the model is called on screen."""
+        """The model's name on screen."""
         return DEMO_MODEL
 
     async def create(
@@ -122,7 +122,7 @@ class DemoChatCompletionClient(ChatCompletionClient, Component[DemoChatCompletio
     def remaining_tokens(
         self, messages: Sequence[LLMMessage], *, tools: Sequence[Tool | ToolSchema] = ()
     ) -> int:
-        """What is left of a context of a usual size; nothing is ever cut."""
+        """The rest of a context of a usual size."""
         return CONTEXT_TOKENS - self.count_tokens(messages, tools=tools)
 
     @property
@@ -150,12 +150,12 @@ class DemoChatCompletionClient(ChatCompletionClient, Component[DemoChatCompletio
 
 
 def view_of(messages: Sequence[LLMMessage], tools: frozenset[str]) -> View:
-    """What the messages of a request show to the agent."""
+    """An agent's view of the messages of a request."""
     agent = ""
     said: list[str] = []
     notes: list[str] = []
     returned: list[Returned] = []
-    calls: dict[str, FunctionCall] = {}
+    arguments: dict[str, Any] = {}
     for message in messages:
         match message:
             case SystemMessage():
@@ -165,12 +165,20 @@ def view_of(messages: Sequence[LLMMessage], tools: frozenset[str]) -> View:
                 notes, returned = [], []
             case AssistantMessage(content=str(text)):
                 notes += [text] if message.source != agent else []
-            case AssistantMessage():
-                calls |= {call.id: call for call in message.content if not isinstance(call, str)}
-            case FunctionExecutionResultMessage():
-                returned += _returned(message, calls)
+            case AssistantMessage(content=list(calls)):
+                arguments |= {call.id: json.loads(call.arguments) for call in calls}
+            case FunctionExecutionResultMessage(content=results):
+                returned += [
+                    Returned(
+                        result.name,
+                        arguments.get(result.call_id, {}),
+                        result.content,
+                        failed=bool(result.is_error),
+                    )
+                    for result in results
+                ]
             case _:
-                pass  # what another agent said to all is not asked of this one
+                pass  # another agent's message to all is not asked of this one
     return View(
         agent=agent,
         tools=tools,
@@ -181,46 +189,29 @@ def view_of(messages: Sequence[LLMMessage], tools: frozenset[str]) -> View:
     )
 
 
-def _returned(
-    message: FunctionExecutionResultMessage, calls: Mapping[str, FunctionCall]
-) -> list[Returned]:
-    return [
-        Returned(
-            result.name,
-            _arguments(calls.get(result.call_id)),
-            result.content,
-            failed=bool(result.is_error),
-        )
-        for result in message.content
-    ]
-
-
-def _arguments(call: FunctionCall | None) -> Mapping[str, Any]:
-    return json.loads(call.arguments) if call else {}
-
-
 def _result(decision: Decision, prompt_tokens: int) -> CreateResult:
-    match decision:
-        case Say(text):
-            usage = RequestUsage(prompt_tokens, len(text.split()))
-            return CreateResult(finish_reason="stop", content=text, usage=usage, cached=False)
-        case Act(calls, thought):
-            content = [
-                FunctionCall(
-                    id=f"call_{uuid.uuid4().hex[:16]}",
-                    name=call.tool,
-                    arguments=json.dumps(dict(call.arguments)),
-                )
-                for call in calls
-            ]
-            usage = RequestUsage(prompt_tokens, len(content))
-            return CreateResult(
-                finish_reason="function_calls",
-                content=content,
-                usage=usage,
-                cached=False,
-                thought=thought or None,
-            )
+    if isinstance(decision, Say):
+        return CreateResult(
+            finish_reason="stop",
+            content=decision.text,
+            usage=RequestUsage(prompt_tokens, len(decision.text.split())),
+            cached=False,
+        )
+    calls = [
+        FunctionCall(
+            id=f"call_{uuid.uuid4().hex[:16]}",
+            name=call.tool,
+            arguments=json.dumps(dict(call.arguments)),
+        )
+        for call in decision.calls
+    ]
+    return CreateResult(
+        finish_reason="function_calls",
+        content=calls,
+        usage=RequestUsage(prompt_tokens, len(calls)),
+        cached=False,
+        thought=decision.thought or None,
+    )
 
 
 def _name(tool: Tool | ToolSchema) -> str:

@@ -1,67 +1,81 @@
-"""What the demo model does: rules from what an agent sees to a text or tool calls, without IO."""
+"""The demo model's rules: an agent's view becomes text or tool calls."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from gateway.demo.proofreading import review
 from gateway.demo.understanding import (
-    Calculate,
-    Intent,
-    ReadFile,
-    Recall,
-    Remember,
-    Review,
-    Several,
-    Small,
-    Time,
-    Unknown,
-    Work,
-    expressions,
-    facts,
-    named_paths,
-    named_places,
-    understand,
+    CALCULATOR,
+    CLOCK,
+    READ_FILE,
+    Task,
+    tasks_in,
+    values_in,
     without_author,
 )
 
 FRONT_DESK, SPECIALIST, REVIEWER = "front_desk", "specialist", "reviewer"
-CALCULATOR, CLOCK, READ_FILE, ASK = "calculator", "clock", "read_file", "ask_human"
+ASK = "ask_human"
 
-MOST_AT_ONCE = 5
-"""How many calls of one kind are made for one message."""
+MOST_CALLS = 10
+"""Tool calls that are made for one message."""
 LINES_SHOWN = 40
 
 REAL_MODEL = (
     "For a real model set `OPENAI_API_KEY` (and `OPENAI_BASE_URL` for another or a local server) "
     "and start again: the same team then runs on it."
 )
-CAN_DO = """\
+CAN_DO = f"""\
+Try:
 - a calculation: *what is 12\\*7+1?*
 - the time: *what time is it in Tokyo and in Paris?*
 - a file of this folder: *read README.md*
-- a review: *review: The the cat is is on teh mat*
-- memory: *remember that my name is Ada*, and later *what is my name?*"""
+
+{REAL_MODEL}"""
+
+_ARGUMENTS = {CALCULATOR: "expression", CLOCK: "place", READ_FILE: "path"}
+_QUESTIONS: Mapping[str, Mapping[str, Any]] = {
+    CALCULATOR: {"question": "What shall I calculate?"},
+    CLOCK: {
+        "question": "Which city or time zone do you mean?",
+        "options": ["London", "New York", "Tokyo", "UTC"],
+    },
+    READ_FILE: {"question": "Which file of this folder shall I read?"},
+}
+_NO_FILES = "I can read files only for the person at the terminal where I run, not here."
+_HELLO = re.compile(
+    r"\s*(?:hello|hi|hey|good (?:morning|afternoon|evening)|help|\?)\b|\bwho are (?:you|we)\b"
+    r"|\bwhat can (?:you|i)\b|\bwhat are you\b|\byour name\b",
+    re.IGNORECASE,
+)
+_THANKS = re.compile(r"\s*(?:many )?(?:thanks|thank you|thx|great|perfect)\b", re.IGNORECASE)
+_NAME = re.compile(r"\bmy name is\s+(?P<name>\w[\w'-]*)", re.IGNORECASE)
+_NAME_ASKED = re.compile(r"\b(?:what(?:'s| is)|do you know) my name\b", re.IGNORECASE)
 _MEANT = "They mean: "
 _RESULTS = "My results: "
 
 
 @dataclass(frozen=True, slots=True)
 class Returned:
-    """What a tool call of the agent gave."""
+    """The result of a tool call."""
 
     tool: str
     arguments: Mapping[str, Any]
     text: str
     failed: bool = False
 
+    @property
+    def argument(self) -> str:
+        """The value it was called with."""
+        return str(self.arguments.get(_ARGUMENTS[self.tool], ""))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View:
-    """What an agent sees.
+    """An agent's view of the conversation.
 
     `request` is the latest message of a person, `earlier` the ones before it. `notes` are what
     other agents handed over since, `returned` the results of the agent's own calls since.
@@ -74,18 +88,28 @@ class View:
     notes: tuple[str, ...] = ()
     returned: tuple[Returned, ...] = ()
 
-    def results(self, tool: str) -> list[Returned]:
-        """What the agent's own calls of that tool gave."""
-        return [result for result in self.returned if result.tool == tool]
+    @property
+    def results(self) -> list[Returned]:
+        """Results of the agent's own work."""
+        return [result for result in self.returned if result.tool in _ARGUMENTS]
+
+    @property
+    def asked(self) -> bool:
+        """True once the agent has asked the person."""
+        return any(result.tool == ASK for result in self.returned)
 
     @property
     def clarified(self) -> str:
-        """What the person said when asked back, by this agent or one before."""
-        for note in self.notes:
-            if note.startswith(_MEANT):
-                return note.removeprefix(_MEANT)
-        answers = [result.text for result in self.results(ASK) if not result.failed]
-        return answers[-1] if answers else ""
+        """The person's answer to the question for a missing value."""
+        handed = [note.removeprefix(_MEANT) for note in self.notes if note.startswith(_MEANT)]
+        answers = [one.text for one in self.returned if one.tool == ASK and not one.failed]
+        return next(iter(handed or answers), "")
+
+    @property
+    def drafts(self) -> list[str]:
+        """Expressions whose results the specialist asks to have checked."""
+        notes = [note.removeprefix(_RESULTS) for note in self.notes if note.startswith(_RESULTS)]
+        return [draft.partition(" = ")[0] for note in notes for draft in note.split("; ")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +124,7 @@ class Call:
     """One tool call."""
 
     tool: str
-    arguments: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    arguments: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,253 +139,99 @@ Decision: TypeAlias = Say | Act
 
 
 def decide(view: View) -> Decision:
-    """What the agent does next."""
-    intent = understand(view.request)
-    match intent:
-        case Calculate() | Time() | ReadFile():
-            return _work(view, intent)
-        case Several(works):
-            return _together(view, works)
-        case Review():
-            return _review(view, intent)
-        case Remember() | Recall() | Small() | Unknown():
-            return _hand_over(view, FRONT_DESK) or Say(_talk(view, intent))
+    """The agent's next step."""
+    tasks = tasks_in(view.request)
+    if not tasks:
+        return _hand_over(view, FRONT_DESK) or Say(_talk(view))
+    if view.agent == REVIEWER and view.drafts:
+        return _work(view, [Task(CALCULATOR, tuple(view.drafts))])
+    note = f"{_MEANT}{view.clarified}" if view.clarified else ""
+    return _ask(view, tasks) or _hand_over(view, SPECIALIST, note) or _work(view, tasks)
 
 
-# Work
-
-
-def _work(view: View, intent: Work) -> Decision:
-    match intent:
-        case Calculate():
-            return _calculate(view, intent)
-        case Time():
-            return _time(view, intent)
-        case ReadFile():
-            return _read(view, intent)
-
-
-def _together(view: View, works: Sequence[Work]) -> Decision:
-    """All calls at once, then one answer; the reviewer could check no more than a part of it."""
-    view = replace(view, tools=view.tools - {_transfer(REVIEWER)})
-    decisions = [_work(view, work) for work in works]
-    acts = [decision for decision in decisions if isinstance(decision, Act)]
-    for act in acts:
-        if act.calls[0].tool == _transfer(SPECIALIST):
-            return act
-    if acts:
-        return Act(tuple(call for act in acts for call in act.calls))
-    return Say("\n\n".join(said.text for said in decisions if isinstance(said, Say)))
-
-
-def _calculate(view: View, intent: Calculate) -> Decision:
-    drafts = _drafts(view)
-    wanted = intent.expressions or expressions(view.clarified) or tuple(drafts)
-    if not wanted:
-        return _ask(view, "What shall I calculate?") or Say(
-            "I can't find a calculation in that. Write it like `12*7+1` or `15% of 240`."
-        )
-    if CALCULATOR not in view.tools or (view.agent == REVIEWER and not drafts):
-        return _hand_over(view, SPECIALIST) or Say("I have no calculator here.")
-    results = view.results(CALCULATOR)
-    if not results:
-        return Act(tuple(Call(CALCULATOR, {"expression": one}) for one in wanted[:MOST_AT_ONCE]))
-    if not drafts and not any(result.failed for result in results):
-        told = "; ".join(f"{_expression(result)} = {result.text}" for result in results)
-        if checked := _hand_over(view, REVIEWER, _RESULTS + told):
-            return checked
-    return Say(_calculated(results, drafts))
-
-
-def _calculated(results: Sequence[Returned], drafts: Mapping[str, str]) -> str:
-    lines: list[str] = []
-    for result in results:
-        expression = _expression(result)
-        if result.failed:
-            lines.append(f"`{expression}` has no result: {_reason(result)}")
-        elif drafts.get(expression, result.text) == result.text:
-            lines.append(f"`{expression}` = **{result.text}**")
-        else:
-            lines.append(f"`{expression}` = **{result.text}**, not {drafts[expression]}")
-    text = "\n".join(lines) if len(lines) == 1 else "\n".join(f"- {line}" for line in lines)
-    if drafts:
-        text += "\n\nI calculated it again, independently, and checked it against the specialist's."
-    return text
-
-
-def _time(view: View, intent: Time) -> Decision:
-    places = (intent.places or named_places(view.clarified))[:MOST_AT_ONCE]
-    if not places:
-        question = "Which city or time zone do you mean?"
-        options = ["London", "New York", "Tokyo", "UTC"]
-        return _ask(view, question, options) or Say(f"{question} For example: *time in Tokyo*.")
-    if CLOCK not in view.tools:
-        return _hand_over(view, SPECIALIST) or Say("I have no clock here.")
-    results = view.results(CLOCK)
-    if not results:
-        return Act(tuple(Call(CLOCK, {"place": place}) for place in places))
-    lines = [
-        f"{_reason(result)} Try a large city nearby."
-        if result.failed
-        else f"In **{result.arguments.get('place', '')}** it is {result.text}."
-        for result in results
+def _work(view: View, tasks: Sequence[Task]) -> Decision:
+    """All calls at once, then one answer; the reviewer checks calculations first."""
+    calls = [
+        Call(task.tool, {_ARGUMENTS[task.tool]: value})
+        for task in tasks
+        for value in task.values or values_in(view.clarified, task.tool)
     ]
-    return Say("\n".join(lines) if len(lines) == 1 else "\n".join(f"- {line}" for line in lines))
+    usable = tuple(call for call in calls if call.tool in view.tools)[:MOST_CALLS]
+    if usable and not view.results:
+        return Act(usable)
+    if all(result.tool == CALCULATOR and not result.failed for result in view.results):
+        told = "; ".join(f"{result.argument} = {result.text}" for result in view.results)
+        if told and (checking := _hand_over(view, REVIEWER, _RESULTS + told)):
+            return checking
+    lines = [_line(result) for result in view.results]
+    lacking = dict.fromkeys(call.tool for call in calls if call.tool not in view.tools)
+    lines += [_NO_FILES if tool == READ_FILE else f"I have no {tool} here." for tool in lacking]
+    if view.agent == REVIEWER:
+        lines.append("I calculated it again and checked it against the specialist's result.")
+    return Say("\n\n".join(lines) or f"I can't find what to work on in that. {CAN_DO}")
 
 
-def _read(view: View, intent: ReadFile) -> Decision:
-    paths = (intent.paths or named_paths(view.clarified))[:MOST_AT_ONCE]
-    if not paths and view.clarified:
-        paths = (view.clarified.strip(),)
-    if READ_FILE not in view.tools:
-        return _hand_over(view, SPECIALIST) or Say(
-            "I can read files only for the person at the terminal where I run, not here."
-        )
-    if not paths:
-        return _ask(view, "Which file of this folder shall I read?") or Say("Name the file.")
-    results = view.results(READ_FILE)
-    if not results:
-        return Act(tuple(Call(READ_FILE, {"path": path}) for path in paths))
-    return Say("\n\n".join(_shown_file(result) for result in results))
+def _line(result: Returned) -> str:
+    # A failure is told without the name of its class.
+    reason = re.sub(r"^(?:[A-Z]\w*: )+", "", result.text.strip())
+    match result.tool, result.failed:
+        case "calculator", True:
+            return f"`{result.argument}` has no result: {reason}"
+        case "calculator", False:
+            return f"`{result.argument}` = **{result.text}**"
+        case "clock", True:
+            return f"{reason} Try a large city nearby."
+        case "clock", False:
+            return f"In **{result.argument}** it is {result.text}."
+        case _, True:
+            return f"I have not read `{result.argument}`. {reason}"
+        case _:
+            return _shown_file(result)
 
 
 def _shown_file(result: Returned) -> str:
-    path = result.arguments.get("path", "")
-    if result.failed:
-        return f"I have not read `{path}`. {_reason(result)}"
     lines = result.text.splitlines()
     head = "\n".join(lines[:LINES_SHOWN])
-    ticks = max([2, *(len(run) for run in re.findall(r"`+", head))]) + 1
-    fence = "`" * ticks
+    fence = "`" * (max([2, *(len(run) for run in re.findall(r"`+", head))]) + 1)
     more = f"\n\n… and {len(lines) - LINES_SHOWN} more lines." if len(lines) > LINES_SHOWN else ""
-    words = len(result.text.split())
-    return f"**{path}** has {len(lines)} lines and {words} words:\n\n{fence}\n{head}\n{fence}{more}"
+    counted = f"{len(lines)} lines and {len(result.text.split())} words"
+    return f"**{result.argument}** has {counted}:\n\n{fence}\n{head}\n{fence}{more}"
 
 
-def _review(view: View, intent: Review) -> Decision:
-    text = intent.text or view.clarified
-    if not text:
-        return _ask(view, "Which text shall the reviewer look at?") or Say(
-            "Write the text after *review:*."
+def _talk(view: View) -> str:
+    said = without_author(view.request)
+    names = [found["name"] for text in (*view.earlier, said) for found in _NAME.finditer(text)]
+    you = f", {names[-1]}" if names else ""
+    if _NAME_ASKED.search(said):
+        known = f"Your name is **{names[-1]}**: you told me in this conversation." if names else ""
+        return known or "You have not told me your name yet. Say *my name is …*."
+    if _NAME.search(said):
+        return f"Hello{you}! Ask me later: *what is my name?*"
+    if _THANKS.match(said):
+        return f"You're welcome{you}!"
+    if _HELLO.match(said):
+        return (
+            f"Hello{you}! You are talking to a team of three: I am **{FRONT_DESK}**, "
+            f"**{SPECIALIST}** works with tools, **{REVIEWER}** checks. We run on the built-in "
+            f"**demo model**: simple rules that need no key, and no language model.\n\n{CAN_DO}"
         )
-    return _hand_over(view, REVIEWER) or Say(review(text))
-
-
-# Talk
-
-
-def _talk(view: View, intent: Remember | Recall | Small | Unknown) -> str:
-    known = _known(view)
-    match intent:
-        case Remember(fact):
-            return f"I'll remember: {_turned(fact).rstrip('.')}."
-        case Recall(""):
-            return _all_known(known, view)
-        case Recall(subject):
-            if value := known.get(subject):
-                return f"Your {subject} is **{value}**: you told me in this conversation."
-            return f"You have not told me your {subject} yet. Say *my {subject} is …*."
-        case Small(kind):
-            return _small(kind, known.get("name", ""))
-        case Unknown():
-            return (
-                "I'm only the **demo model**: I follow simple rules and did not understand "
-                f"that.\n\nI can do:\n{CAN_DO}\n\n{REAL_MODEL}"
-            )
-
-
-def _small(kind: str, name: str) -> str:
-    you = f", {name}" if name else ""
-    match kind:
-        case "thanks":
-            return f"You're welcome{you}!"
-        case "bye":
-            return f"Goodbye{you}! This conversation is kept; come back to it at any time."
-        case "who":
-            return (
-                f"I'm **{FRONT_DESK}**. With me work **{SPECIALIST}**, who calculates, tells the "
-                f"time and reads files, and **{REVIEWER}**, who checks results and texts.\n\n"
-                "All three run on the built-in **demo model**, which is a set of simple rules and "
-                f"no language model. {REAL_MODEL}"
-            )
-        case "help":
-            return f"Try:\n{CAN_DO}\n\nI run on the built-in **demo model**. {REAL_MODEL}"
-        case _:
-            return (
-                f"Hello{you}! You are talking to a team of three: I welcome you, **{SPECIALIST}** "
-                f"works with tools, **{REVIEWER}** checks. We run on the built-in **demo model**, "
-                f"simple rules that need no key.\n\nTry:\n{CAN_DO}\n\n{REAL_MODEL}"
-            )
-
-
-def _known(view: View) -> dict[str, str]:
-    """What the person has said of themselves so far; what was said last holds."""
-    known: dict[str, str] = {}
-    for message in (*view.earlier, view.request):
-        known |= facts(message)
-    return known
-
-
-def _all_known(known: Mapping[str, str], view: View) -> str:
-    told = [f"your {subject} is **{value}**" for subject, value in known.items()]
-    for message in view.earlier:
-        intent: Intent = understand(message)
-        if isinstance(intent, Remember) and not facts(message):
-            told.append(_turned(intent.fact).rstrip("."))
-    if told:
-        return "You told me:\n" + "\n".join(f"- {one}" for one in told)
-    if view.earlier:
-        said = without_author(view.earlier[-1])
-        return f"Nothing about yourself yet. Before this you wrote: “{said}”"
-    return "Nothing yet: this conversation has only begun."
-
-
-def _turned(fact: str) -> str:
-    """What a person said, said back to them."""
-    swaps = {"my": "your", "mine": "yours", "me": "you", "i": "you", "i'm": "you're", "am": "are"}
-    return re.sub(
-        r"[\w']+", lambda word: swaps.get(word[0].lower(), word[0]), fact, flags=re.IGNORECASE
+    return (
+        "I'm only the **demo model**: I follow simple rules and did not understand that.\n\n"
+        f"{CAN_DO}"
     )
 
 
-# Moves
-
-
 def _hand_over(view: View, agent: str, note: str = "") -> Act | None:
-    """Transfer to the agent, with what was found out so far; None where that is not possible."""
-    tool = _transfer(agent)
+    """Transfer to the agent; None where that is not possible."""
+    tool = f"transfer_to_{agent}"
     if view.agent == agent or tool not in view.tools:
         return None
-    clarified = f"{_MEANT}{view.clarified}" if view.clarified else ""
-    return Act((Call(tool),), note or clarified)
+    return Act((Call(tool, {}),), note)
 
 
-def _transfer(agent: str) -> str:
-    return f"transfer_to_{agent}"
-
-
-def _ask(view: View, question: str, options: Sequence[str] = ()) -> Act | None:
-    """Ask the person, once; None where that is not possible."""
-    if ASK not in view.tools or view.results(ASK) or view.clarified:
+def _ask(view: View, tasks: Sequence[Task]) -> Act | None:
+    """Ask the person once for a missing value, if there is one."""
+    missing = next((task.tool for task in tasks if not task.values), None)
+    if missing is None or ASK not in view.tools or view.asked or view.clarified:
         return None
-    given = {"question": question, **({"options": list(options)} if options else {})}
-    return Act((Call(ASK, given),))
-
-
-def _drafts(view: View) -> dict[str, str]:
-    """The results another agent asks to have checked, by expression."""
-    drafts: dict[str, str] = {}
-    for note in view.notes:
-        if note.startswith(_RESULTS):
-            pairs = (one.rpartition(" = ") for one in note.removeprefix(_RESULTS).split("; "))
-            drafts |= {expression: value for expression, _, value in pairs}
-    return drafts
-
-
-def _expression(result: Returned) -> str:
-    return str(result.arguments.get("expression", ""))
-
-
-def _reason(result: Returned) -> str:
-    """A failure in words, without the name of its class."""
-    return re.sub(r"^(?:[A-Z]\w*: )+", "", result.text.strip())
+    return Act((Call(ASK, _QUESTIONS[missing]),))

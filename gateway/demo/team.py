@@ -1,4 +1,4 @@
-"""The built-in demo team: a front desk, a specialist with tools, and a reviewer, as a Swarm."""
+"""The built-in demo team: a front desk, a specialist and a reviewer."""
 
 from __future__ import annotations
 
@@ -9,15 +9,8 @@ from typing import Annotated, Any
 from gateway.demo.calculator import calculate
 from gateway.demo.clock import time_in
 from gateway.demo.files import Folder
-from gateway.demo.rules import (
-    ASK,
-    CALCULATOR,
-    CLOCK,
-    FRONT_DESK,
-    READ_FILE,
-    REVIEWER,
-    SPECIALIST,
-)
+from gateway.demo.rules import ASK, FRONT_DESK, REVIEWER, SPECIALIST
+from gateway.demo.understanding import CALCULATOR, CLOCK, READ_FILE
 from gateway.human_tools import ask_human
 from gateway.registry import ToolRule
 from teams import Swarm
@@ -43,18 +36,16 @@ _RULES: Mapping[str, ToolRule] = {
 }
 _MANNERS = (
     "The person sees everything you write. Write Markdown, briefly and to the point, in the "
-    "person's language. Do not announce transfers: just call the transfer tool."
+    "person's language. Do not announce transfers: just call the transfer tool. "
+    f"If only the person knows what is missing (which city, which file), ask with {ASK}: one short "
+    "question, with options where there are likely answers."
 )
 _PROMPTS: Mapping[str, str] = {
     FRONT_DESK: (
         f"You are {FRONT_DESK}, the first in a team of three. You welcome people, answer questions "
         "about the team and about this conversation yourself, and remember what people tell you.\n"
-        f"Transfer to {SPECIALIST} whatever needs a calculation, the current time or a file, and "
-        f"to {REVIEWER} whatever is to be reviewed or proofread. You have no such tools yourself, "
-        "so never guess a result.\n"
-        f"If something is missing that only the person knows (which city, which file), ask with "
-        f"{ASK} before you transfer: one short question, with options where there are likely "
-        "answers."
+        f"Transfer to {SPECIALIST} whatever needs a calculation, the current time or a file. You "
+        "have no such tools yourself, so never guess a result."
     ),
     SPECIALIST: (
         f"You are {SPECIALIST}. You work with tools: calculate with {CALCULATOR}, never in your "
@@ -63,14 +54,12 @@ _PROMPTS: Mapping[str, str] = {
         "Answer questions about time and files yourself. When you have calculated something, state "
         f"your results in one line and transfer to {REVIEWER} in the same message, who checks them "
         "and answers the person.\n"
-        f"If something is missing that only the person knows, ask with {ASK}. Transfer small talk "
-        f"and everything else to {FRONT_DESK}."
+        f"Transfer small talk and everything else to {FRONT_DESK}."
     ),
     REVIEWER: (
         f"You are {REVIEWER}. You check what others made before the person gets it. Repeat the "
         f"specialist's calculations with {CALCULATOR}, and then give the person the final answer, "
-        "saying whether it was confirmed. For a text: name what is wrong or unclear, quote it, and "
-        "propose better wording; praise nothing that needs no mention.\n"
+        "saying whether it was confirmed.\n"
         f"Transfer new calculations, questions about time and files to {SPECIALIST}, and small "
         f"talk and everything else to {FRONT_DESK}."
     ),
@@ -78,14 +67,14 @@ _PROMPTS: Mapping[str, str] = {
 _DESCRIPTIONS: Mapping[str, str] = {
     FRONT_DESK: "Welcomes people, finds out what they need, and remembers what they said.",
     SPECIALIST: "Calculates, tells the time anywhere, and reads files.",
-    REVIEWER: "Checks results and texts, and gives the final answer.",
+    REVIEWER: "Checks results, and gives the final answer.",
 }
 
 
 def calculator(
     expression: Annotated[str, "Arithmetic, e.g. '12*7+1', 'sqrt(2)^3' or '15/100*240'."],
 ) -> str:
-    """Calculate exactly: + - * / // % ^, brackets, sqrt, abs, round, min, max, ln, exp, pi, e."""
+    """Calculate exactly: + - * / // % ^, brackets and sqrt."""
     return calculate(expression)
 
 
@@ -108,9 +97,8 @@ def build_demo_team(
 
     A turn ends when an agent says something; the next message then goes to that agent.
     """
-    asking = _tool(ask_human)
-    calculating = _tool(calculator)
-    expert = [calculating, _tool(clock), asking]
+    asking, calculating = FunctionTool(ask_human), FunctionTool(calculator)
+    expert = [calculating, FunctionTool(clock), asking]
     if local:
         expert.append(_reading(Folder(start_folder, forbidden)))
     tools = {FRONT_DESK: [asking], SPECIALIST: expert, REVIEWER: [calculating, asking]}
@@ -129,7 +117,7 @@ def build_demo_team(
 
 
 def demo_rule(tool: str) -> ToolRule | None:
-    """What may happen with one of the demo team's tools; None for any other."""
+    """The rule for a tool of the demo team; None for others."""
     return _RULES.get(tool)
 
 
@@ -150,11 +138,7 @@ def _agent(
 
 def _reading(folder: Folder) -> FunctionTool:
     def read_file(path: Annotated[str, "Path within the folder, e.g. 'docs/notes.txt'."]) -> str:
-        """Read a text file of the folder in which the program was started."""
+        """Read a text file of the folder that the program started in."""
         return folder.read(path)
 
-    return _tool(read_file)
-
-
-def _tool(function: Any) -> FunctionTool:
-    return FunctionTool(function)
+    return FunctionTool(read_file)

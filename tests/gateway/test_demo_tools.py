@@ -1,4 +1,4 @@
-"""The demo team's tools: a calculator that executes nothing, a clock, and a careful file reader."""
+"""The demo team's tools: a calculator, a clock and a file reader."""
 
 # ruff: noqa: RUF001 (people write signs that look like others)
 
@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 from gateway.demo.calculator import CalculationError, calculate
 from gateway.demo.clock import UnknownPlace, time_in
 from gateway.demo.files import LARGEST, Folder, NotReadable
-from gateway.demo.proofreading import review
 
 NOON = datetime(2025, 7, 1, 12, 0, tzinfo=UTC)
 
@@ -36,11 +35,10 @@ NOON = datetime(2025, 7, 1, 12, 0, tzinfo=UTC)
         ("0.1+0.2", "0.3"),
         ("1/3", "0.333333333333333"),
         ("2**100", "1267650600228229401496703205376"),
-        ("√16 × 3", "12"),
-        ("max(1, 2.50, 2)", "2.5"),
-        ("round(2.567, 2)", "2.57"),
+        ("sqrt(16) × 3", "12"),
+        ("2.50", "2.5"),
         ("sqrt(2)*sqrt(2)", "2"),
-        ("2*pi", "6.28318530717959"),
+        ("0.1234567890123456789 + 1", "1.1234567890123456789"),
         ("1/7*7", "1"),
         ("3-3", "0"),
         ("10^30/7", "1.42857142857143e29"),
@@ -57,17 +55,20 @@ def test_it_calculates(expression: str, value: str):
         ("0/0", "no value"),
         ("sqrt(-1)", "no value"),
         ("9**9**9", "too large"),
-        ("1+", "too early"),
-        ("(1", "too early"),
-        ("2(3)", r"'\('"),
-        ("foo(1)", "'foo'"),
-        ("sqrt(1, 2)", "one number"),
-        ("round(1, 10**999999)", "places"),
-        ("(" * 100 + "1" + ")" * 99, "deeply"),
+        ("1+", "can't read"),
+        ("(1", "can't read"),
+        ("2(3)", "can't read"),
+        ("foo(1)", "'foo"),
+        ("sqrt(1, 2)", "can't read"),
+        ("sqrt(**1)", "can't read"),
+        ("sqrt", "can't read"),
+        ("...", "can't read"),
+        ("(" * 100 + "1" + ")" * 99, "can't read"),
+        ("(" * 99 + "1" + ")" * 99 + "+", "can't read"),
         ("1" * 201, "longer"),
         ("__import__('os')", "can't read"),
-        ("1 if 1 else 2", "'if'"),
-        ("", "too early"),
+        ("1 if 1 else 2", "can't read"),
+        ("", "can't read"),
     ],
 )
 def test_it_says_why_it_cannot(expression: str, complaint: str):
@@ -75,7 +76,7 @@ def test_it_says_why_it_cannot(expression: str, complaint: str):
         calculate(expression)
 
 
-@given(st.text(max_size=60) | st.text("0123456789.+-*/%^() sqrtpiemax,", max_size=60))
+@given(st.text(max_size=60) | st.text("0123456789.+-*/%^() sqrt", max_size=60))
 def test_any_text_has_a_value_or_a_complaint(text: str):
     with suppress(CalculationError):
         assert calculate(text)
@@ -238,23 +239,3 @@ def test_a_hidden_place_of_the_folder_itself_does_not_matter(tmp_path: Path):
     (root / "notes.txt").write_text("Buy milk.")
     assert Folder(root).read("notes.txt") == "Buy milk."
     assert Folder(root).read(str(root / "notes.txt")) == "Buy milk."
-
-
-# Reviews
-
-
-@pytest.mark.parametrize(
-    ("text", "finding"),
-    [
-        ("The the cat sat.", "“The the”"),
-        ("it is late.", "small letter"),
-        ("It is  late.", "double spaces"),
-        ("It is late", "no end mark"),
-        ("It is very late.", "“very” (1 time) could go"),
-        ("So 2+2 = 5.", "`2+2 = 5` is wrong: it is **4**"),
-        ("A " + "long " * 30 + "sentence.", "(32 words): split it"),
-        ("So 2+2 = 4.", "I found nothing to correct"),
-    ],
-)
-def test_a_review_names_what_can_be_checked(text: str, finding: str):
-    assert finding in review(text)
