@@ -26,15 +26,14 @@ from gateway.outbox import OutboxRow
 from gateway.registry import BuiltTeam, TeamInfo, ToolRule
 from gateway.store.decisions import AcceptedMessage
 from gateway.store.sqlite.store import SqliteStore
-from gateway.store.turn_records import Lease, StoredUpdate
-from gateway.store.turn_records import TurnUpdate as StoreRecord
+from gateway.store.turn_records import Lease, StoredUpdate, TurnUpdate
 from teams import DiGraphBuilder, GraphFlow, RoundRobinGroupChat
 from teams.agents import AssistantAgent
 from teams.base import Team, ToolCall
 from teams.conditions import TextMessageTermination
 from teams.models import CreateResult
 from teams.tools import FunctionTool, TeamTool
-from tests.chaos.history import HistoryEvent, TurnUpdate
+from tests.chaos.history import HistoryEvent, Record
 from tests.chaos.wall import BlindWall, Wall
 from tests.fakes.scripted_model import ScriptedModel, calls, says
 
@@ -92,7 +91,7 @@ class Store(SqliteStore):
             self._points.reach("before recording the post")
         await super().put_part(row)
 
-    async def record(self, lease: Lease, record: StoreRecord) -> StoredUpdate:
+    async def record(self, lease: Lease, record: TurnUpdate) -> StoredUpdate:
         self._points.reach("before commit")
         recorded = await super().record(lease, record)
         self._points.reach("after commit")
@@ -117,7 +116,7 @@ class Teams:
 
     default = "nested"
 
-    def __init__(self, points: Points, record: TurnUpdate) -> None:
+    def __init__(self, points: Points, record: Record) -> None:
         self._points = points
         self._record = record
 
@@ -217,7 +216,7 @@ def message(conversation: str, n: int, source: str) -> InboundMessage:
     )
 
 
-async def converse(gateway: Gateway, record: TurnUpdate, conversation: str) -> None:
+async def converse(gateway: Gateway, record: Record, conversation: str) -> None:
     """Send all messages from both sources; taken ones are sent again."""
     for n in range(1, MESSAGES + 1):
         record.add(HistoryEvent("sent", conversation, n))
@@ -226,7 +225,7 @@ async def converse(gateway: Gateway, record: TurnUpdate, conversation: str) -> N
                 group.create_task(hand_in(gateway, record, message(conversation, n, source), n))
 
 
-async def hand_in(gateway: Gateway, record: TurnUpdate, inbound: InboundMessage, n: int) -> None:
+async def hand_in(gateway: Gateway, record: Record, inbound: InboundMessage, n: int) -> None:
     """Hand a message in, and tell that it was acknowledged."""
     await gateway.accept(inbound)
     record.add(HistoryEvent("acknowledged", inbound.key.root, n))
@@ -245,7 +244,7 @@ async def settled(gateway: Gateway) -> None:
 
 
 async def main(folder: Path, points: Points, wall: type[BlindWall]) -> None:
-    record = TurnUpdate(folder / "history")
+    record = Record(folder / "history")
     store = Store(folder / "store", points)
     gateway = Gateway(store, Teams(points, record), access=OperatorAccess([PERSON]))
     surface = wall(folder / "wall", points.reach)
