@@ -1,7 +1,9 @@
-"""Instances of pydantic models without pydantic's work, for values that are known to be right.
+"""Instances of pydantic models, made of values known to be right.
 
 The set of fields that pydantic keeps with each instance is larger than most messages' text; here
 all instances of a class share one that names every field, so that an assignment adds nothing to it.
+A team of three after 200 messages takes 194 KB with this and 376 with `model_construct`, a chunk
+2.5 and 5.4 µs, loading 2,000 messages 10 and 30 ms (`benchmarks/engine`, Memory, Chunks, State).
 """
 
 from __future__ import annotations
@@ -29,14 +31,19 @@ set_fields_set = _slots["__pydantic_fields_set__"].__set__
 
 
 def unvalidated(model: type[M], values: dict[str, Any], names: set[str]) -> M:
-    """An instance that holds `values` itself, which are complete; `names` are all its fields."""
+    """Make an instance that holds `values` itself.
+
+    They are complete; `names` are all its fields.
+    """
     made = model.__new__(model)
     _set_values(made, values)
     return _completed(made, names)
 
 
 class Compact(Generic[M]):
-    """Makes instances to be kept: less than half the memory of others, for 0.3 µs more.
+    """Maker of instances that are kept long.
+
+    They take less than half the memory of others, and 0.3 µs more.
 
     Python keeps the names of an object's attributes once for all objects of the class, but not if
     the object is given a dict of them, which is what pydantic does.
@@ -49,15 +56,16 @@ class Compact(Generic[M]):
         self(dict.fromkeys(model.model_fields))
 
     def __call__(self, values: dict[str, Any]) -> M:
-        """An instance with these values, which are complete and in the order of the fields."""
+        """Make an instance of values, complete and in the order of fields."""
         made = self._model.__new__(self._model)
         for name, value in values.items():
             _set_attribute(made, name, value)
         return _completed(made, self._names)
 
     def many(self, count: int, columns: Mapping[str, Iterable[Any]]) -> list[M]:
-        """So many instances from the columns of their values, in the order of the fields: for a
-        third of the time.
+        """Make instances from the columns of their values.
+
+        The columns are in the order of the fields. Each takes a third of the time of one alone.
         """
         made: list[M] = list(map(_new, repeat(self._model, count)))
         for name, column in columns.items():
@@ -69,7 +77,7 @@ class Compact(Generic[M]):
 
 
 def set_slot(made: Iterable[BaseModel], name: str, values: Iterable[Any]) -> None:
-    """Set a slot that is no part of the model, in each of these instances."""
+    """Set a slot, no part of the model, in each instance."""
     _all(map(_set_attribute, made, repeat(name), values))
 
 

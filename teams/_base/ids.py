@@ -1,4 +1,8 @@
-"""Ids for messages: uuid texts at a tenth of the price of `uuid4`."""
+"""Ids of messages: uuid texts, counted on from a random one.
+
+A streamed chunk takes 2.5 µs with this and 5.0 with `uuid4`, a hand-off 84 and 92
+(`benchmarks/engine`, Chunks and HandOffs).
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,7 @@ from uuid import uuid4
 
 
 def _block(_: None) -> Iterator[str]:
-    """The ids that share one random tail; up to 2**32 of them, counted on from a random start."""
+    """Ids with one random tail, up to 2**32, from a random start."""
     seed = uuid4()
     return map(f"%08x{str(seed)[8:]}".__mod__, range(seed.time_low, 1 << 32))
 
@@ -32,5 +36,8 @@ if hasattr(os, "register_at_fork"):  # a forked child would repeat its parent's 
 
 
 def new_id() -> str:
-    """A fresh uuid text, unique across processes. No secret: each tells its neighbours."""
+    """Make a uuid text, unique across processes.
+
+    It is no secret: each tells its neighbours.
+    """
     return _next_id()

@@ -1,4 +1,4 @@
-"""Running a blocking function in a thread that nobody has to wait for."""
+"""Blocking functions in threads that nobody has to wait for."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 async def in_daemon_thread(function: Callable[[], T], *, name: str) -> T:
-    """What the function returns or raises, in a daemon thread with the caller's context variables.
+    """Run a function in a daemon thread, with the caller's context variables.
 
     A cancelled caller leaves at once: the function runs on, its end is logged, its outcome dropped,
     and the process may end before it does. (The loop's own executor would keep the process.)

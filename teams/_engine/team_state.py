@@ -1,5 +1,4 @@
-"""What a group chat remembers: its participants, its thread and where its run stands; saved and
-loaded.
+"""The state of a group chat: participants, thread and run.
 
 Two formats: the documented dicts of `save_state`, which also read what AutoGen wrote, and the
 compact snapshots and deltas (`teams._snapshot`). Both are complete whenever the consumer of a
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import BaseModel
 
+from teams._base.history import LazyHistory
 from teams._components.component import ComponentBase
 from teams._contract.agent import ChatAgent
 from teams._contract.state import BaseGroupChatManagerState, TeamState
@@ -24,7 +24,6 @@ from teams._contract.team import Team
 from teams._contract.termination import TerminationCondition
 from teams._contract.turn_record import Item
 from teams._engine.participant import Participant
-from teams._engine.thread import Thread
 from teams._messages.base import BaseAgentEvent, BaseChatMessage
 from teams._messages.batch import dump_items
 from teams._messages.factory import MessageFactory
@@ -71,7 +70,7 @@ class StatefulTeam(Team, ABC, ComponentBase[BaseModel]):
             chain(custom_message_types or (), *map(_custom_types, participants))
         )
         self._known_types: set[type] = set()
-        self._thread = Thread()
+        self._thread: LazyHistory[Item] = LazyHistory()
         self._judged = 0
         self._phase: Phase = "idle"
         self._turn_count: int = 0
@@ -91,11 +90,11 @@ class StatefulTeam(Team, ABC, ComponentBase[BaseModel]):
 
     @property
     def description(self) -> str:
-        """What the team does; other teams choose speakers by it."""
+        """The team's task; other teams choose speakers by it."""
         return self._description
 
     def manager_state(self) -> Mapping[str, Any]:
-        """What the team type adds to the saved state."""
+        """The team type's part of the saved state."""
         return {}
 
     def load_manager(self, state: Mapping[str, Any]) -> None:
@@ -114,7 +113,7 @@ class StatefulTeam(Team, ABC, ComponentBase[BaseModel]):
         return list(self._message_factory.registered())
 
     async def _stands_still(self) -> bool:
-        """Whether no run is on.
+        """True while no run is on.
 
         Waits for a run whose consumer has left: the event loop is just closing its stream.
         """
@@ -175,7 +174,7 @@ class StatefulTeam(Team, ABC, ComponentBase[BaseModel]):
         return self._writer.finish()
 
     async def save_delta(self) -> bytes:
-        """What changed since the last snapshot or delta was saved or loaded; b"" if nothing did.
+        """Save all changes since the last part; b"" for none.
 
         Raises RuntimeError if there is no snapshot yet to build on.
         """
@@ -187,9 +186,9 @@ class StatefulTeam(Team, ABC, ComponentBase[BaseModel]):
         return self._writer.finish()
 
     async def load_snapshot(self, parts: Sequence[bytes]) -> None:
-        """Take over a snapshot and its deltas, in order; `save_delta` goes on from there.
+        """Load a snapshot and its deltas, in order.
 
-        Raises ValueError for malformed, damaged or missing parts, RuntimeError while the team runs.
+        `save_delta` goes on from there. Raises ValueError for malformed, damaged or missing parts, RuntimeError while the team runs.
         A part's checksum tells that it is what was written, not who wrote it: load what comes from
         elsewhere with `load_state`, which validates every message.
         """
@@ -205,7 +204,7 @@ class StatefulTeam(Team, ABC, ComponentBase[BaseModel]):
         self._writer.noted()
 
     async def write_state(self, path: str, writer: SnapshotWriter) -> None:
-        """Write the team in the compact format, as part of a larger team or for itself."""
+        """Write the team, alone or in a larger one, in the compact format."""
         writer.items(path + "thread", self._thread, writer.item)
         for name, place in self._places.items():
             await place.write_state(f"{path}{name}/", writer)

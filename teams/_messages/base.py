@@ -103,7 +103,7 @@ class BaseChatMessage(BaseMessage, ABC):
 
 
 def as_chat_message(message: BaseMessage) -> BaseChatMessage:
-    """The message, if it is one that agents send. Raises ValueError for an event."""
+    """Narrow a message to a chat message; ValueError for an event."""
     if not isinstance(message, BaseChatMessage):
         raise ValueError(f"A chat message was expected, found {type(message).__name__}.")
     return message

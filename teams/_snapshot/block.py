@@ -1,4 +1,6 @@
-"""A block of messages as a line of JSON: a row of cells for each text, the data of what is none.
+"""A block of messages as a line of JSON.
+
+A text is a row of cells, anything else its data.
 
 Texts stand here as they were written, behind a checksum (`teams._snapshot.part`): they are made
 without validation.
@@ -61,7 +63,7 @@ class Rows:
     """The rows of blocks, by the message's number in the pool."""
 
     def __init__(self, blocks: Sequence[tuple[int, Block]]) -> None:
-        """Of blocks, each with the number of its first message."""
+        """Open blocks, each given with the number of its first message."""
         numbers = chain.from_iterable(range(start, start + each.count) for start, each in blocks)
         rows = from_bytes(b"[%b]" % b",".join([block.line[1:-1] for _, block in blocks]))
         self._rows: dict[int, Any] = dict(zip(numbers, rows, strict=True))
@@ -88,13 +90,13 @@ class Rows:
         )
 
     def users(self, numbers: Iterable[int]) -> list[UserMessage]:
-        """What models are told by the texts with these numbers."""
+        """The user messages for the texts with these numbers."""
         rows = [self._rows[number] for number in numbers]
         ids, sources = [row[_ID] for row in rows], [row[_SOURCE] for row in rows]
         return users_said([row[_CONTENT] for row in rows], self._shared(sources), ids)
 
     def answers(self, numbers: Iterable[int]) -> list[AssistantMessage]:
-        """What models said as the texts with these numbers."""
+        """The model answers behind the texts with these numbers."""
         rows = [self._rows[number] for number in numbers]
         ids, sources = [row[_ID] for row in rows], [row[_SOURCE] for row in rows]
         contents = [row[_CONTENT] for row in rows]

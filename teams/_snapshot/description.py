@@ -1,4 +1,4 @@
-"""One description of an object's state, from which both formats are written and read.
+"""One description of a state, for both formats.
 
 A class lists the fields of its state once, by the attributes that hold them. The documented dicts
 name a field by its key, the compact format by a path.
@@ -53,7 +53,7 @@ class StateField(Protocol):
 
 
 class MemberField:
-    """An object inside that has a state of its own: an agent, a team, a model context.
+    """An agent, team or other object inside, with its own state.
 
     One that does not know the compact format is a value in it. An `optional` one is left out of the
     documented state while it has nothing to say.
@@ -119,7 +119,7 @@ class ContextField(MemberField):
 
 
 class RecordField:
-    """A small record, or None: the turn record of an unfinished turn, say.
+    """A small record or None, such as a turn record.
 
     Its `dump(encode)` writes its messages with `encode`; `load` makes it again, `put` gives it to
     the owner.

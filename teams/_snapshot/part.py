@@ -1,4 +1,4 @@
-"""A part of the compact state as bytes: lines of JSON behind a checksum.
+"""A part of the compact state: lines of JSON behind a checksum.
 
     {"parley_state":2,"crc32":"..."}      the CRC-32 of all that follows
     {"part":0,"blocks":[...],...}         what the lines are that follow
@@ -38,12 +38,15 @@ class Block:
 
 
 Gain = tuple[int | list[int], bytes]
-"""Of a list so many entries, as a JSON array; `[n]` where it begins anew with `n` of them."""
+"""New entries of a list: their count and a JSON array.
+
+The count is `[n]` where the list begins anew with `n` of them.
+"""
 
 
 @dataclass(slots=True)
 class Part:
-    """A part, as far as it has to be read to know what is in it."""
+    """A part, read as far as its head says."""
 
     number: int
     blocks: Sequence[Block]

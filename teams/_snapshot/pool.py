@@ -1,4 +1,7 @@
-"""The messages of a saved team, each once, by number; as bytes until somebody asks for them."""
+"""The pool of a saved team's messages, each once, by number.
+
+They stay bytes until somebody asks for them.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,10 @@ from teams.models._types import AssistantMessage, LLMMessage, UserMessage
 
 
 class Pool:
-    """Messages by number. `create` makes those of blocks that are no plain texts."""
+    """Messages by number.
+
+    `create` makes those in blocks that are no plain texts.
+    """
 
     def __init__(self, create: Callable[[Mapping[str, Any]], Item]) -> None:
         self._create = create
@@ -29,12 +35,12 @@ class Pool:
         self._numbers: dict[str, int] = {}
         """By id, of what is not."""
         self._heard: list[UserMessage | None] = []
-        """What models were told by texts that are still bytes."""
+        """User messages for texts that are still bytes."""
         self._starts: list[int] = []
         self._blocks: list[Block | None] = []
         """None where nothing is bytes any more."""
         self._left: list[int] = []
-        """How many of a block's messages are still bytes."""
+        """By block, the number of messages that are still bytes."""
         self._bytes_end = 0
         """Messages with this number and later ones were never bytes."""
 
@@ -48,7 +54,10 @@ class Pool:
             self._items.append(item)
 
     def add_block(self, block: Block) -> None:
-        """Add messages at the end, as bytes. Raises ValueError where there can't be so many."""
+        """Add messages at the end, as bytes.
+
+        Raises ValueError where there can't be so many.
+        """
         if block.count >= len(block.line):
             raise ValueError(f"Broken state: {block.count} messages in {len(block.line)} bytes.")
         self._starts.append(len(self._items))
@@ -58,7 +67,7 @@ class Pool:
         self._bytes_end = len(self._items)
 
     def number(self, item: Item) -> int:
-        """The number of a message; it is added if it is not here."""
+        """Number a message; a new one is added."""
         number = self._numbers.get(item.id)
         if number is None or self._items[number] is not item:
             number = len(self._items)
@@ -66,7 +75,7 @@ class Pool:
         return number
 
     def find(self, message_id: str) -> tuple[int, Item | None]:
-        """The message with this id and its number, unless it is still bytes."""
+        """Find a message and its number by id, unless still bytes."""
         number = self._numbers.get(message_id, -1)
         return number, None if number < 0 else self._items[number]
 
@@ -90,15 +99,17 @@ class Pool:
         return as_chat_message(self.item(number))
 
     def answer(self, number: int) -> AssistantMessage:
-        """What an agent's model said as the text with this number."""
+        """The model answer behind the text with this number."""
         said = self.item(number)
         if type(said) is not TextMessage:
             raise ValueError(f"Broken state: a text was expected, found {type(said).__name__}.")
         return assistant_message(said.content, said.source, None, said.id)
 
     def llm_messages(self, entries: Sequence[Any]) -> list[LLMMessage]:
-        """What a model is sent, from the entries of a context: the number of a chat message; -1
-        less the number of a text that the agent's own model said; the data of anything else.
+        """Make a model's messages from the entries of a context.
+
+        An entry is the number of a chat message, -1 less the number of a text that the agent's own
+        model said, or the data of anything else.
         """
         rows = self._open(range(len(self._blocks)))
         numbers = [entry for entry in entries if type(entry) is int]
@@ -117,8 +128,9 @@ class Pool:
         ]
 
     def _hear(self, rows: Rows, numbers: Iterable[int]) -> Sequence[UserMessage | None]:
-        """What models are told, by number: one object for all contexts, and for the text if it is
-        made later.
+        """User messages by number, one object for all contexts.
+
+        The text gets the same object if it is made later.
         """
         heard, items = self._heard, self._items
         heard += repeat(None, len(items) - len(heard))
@@ -132,7 +144,7 @@ class Pool:
         return heard
 
     def blocks(self, start: int) -> list[Block]:
-        """The messages from this number on, as blocks; what is bytes stays as it is."""
+        """The messages from this number on, as blocks; bytes stay bytes."""
         found: list[Block] = []
         for place in range(bisect_left(self._starts, start), len(self._blocks)):
             first, block = self._starts[place], self._blocks[place]

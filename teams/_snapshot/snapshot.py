@@ -1,4 +1,4 @@
-"""The compact state format: a snapshot, then deltas that cost what was added since.
+"""The compact state format: a snapshot, then small deltas.
 
 A part (snapshot or delta) counts from the snapshot. It holds messages, each once (`pool.py`);
 everything else names them by their number. `lists` are histories (where they continue, or from
@@ -49,7 +49,7 @@ class _Mark:
     length: int
 
     def grows_to(self, history: Growing[Any]) -> bool:
-        """Whether this is the history that was marked, with nothing but growth since then."""
+        """True if the marked history has only grown since."""
         return self.history is history and self.generation == history.generation
 
 
@@ -91,7 +91,7 @@ def _take(lists: dict[str, _List], path: str, gain: Gain) -> None:
 
 
 class Saved(Collection[T], Generic[T]):
-    """A history in the parts, whose items are made when it is iterated over."""
+    """A history in the parts, made when it is iterated over."""
 
     __slots__ = ("_list", "_make")
 
@@ -110,14 +110,17 @@ class Saved(Collection[T], Generic[T]):
 
 
 class SnapshotWriter:
-    """Writes parts of one team. Lives as long as deltas shall build on what it wrote before."""
+    """Writer of one team's parts.
+
+    It lives as long as deltas shall build on what it wrote before.
+    """
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
         self.item = pool.number
         """The number of a message or event."""
         self._lists: dict[str, _List] | None = None
-        """What the parts hold, as long as it may be copied: of a team that was loaded."""
+        """The lists in the parts of a loaded team, while they may be copied."""
         self._marks: dict[str, _Mark] = {}
         self._values: dict[str, bytes] = {}
         self._written = 0
@@ -130,7 +133,7 @@ class SnapshotWriter:
 
     @classmethod
     def beginning(cls, types: MessageFactory) -> SnapshotWriter:
-        """A writer that begins with a snapshot of a team with these types of messages."""
+        """Begin with a snapshot of a team with these message types."""
         return cls(Pool(types.create))
 
     @classmethod
@@ -152,7 +155,7 @@ class SnapshotWriter:
         self._values_out = {}
 
     def anew(self) -> SnapshotWriter:
-        """A writer that begins with a snapshot, and copies into it what this one has written."""
+        """Begin with a snapshot that copies what this writer has written."""
         writer = SnapshotWriter(self._pool)
         writer._lists = self._lists
         writer._marks = self._marks
@@ -177,7 +180,7 @@ class SnapshotWriter:
                 _take(self._lists, path, gain)
 
     def has(self, path: str, history: Growing[Any], length: int) -> bool:
-        """Whether the parts hold so many items of a history that nobody has read from them yet."""
+        """True if the parts hold this unread history, so many items."""
         if self._noting:
             self._marks[path] = _Mark(history, history.generation, length)
         mark = self._marks.get(path)
@@ -206,7 +209,7 @@ class SnapshotWriter:
         return dump_llm_message(message)
 
     def finish(self) -> bytes:
-        """The part that says what changed since the last one; b"" if nothing did."""
+        """Make the part with all changes since the last; b"" for none."""
         blocks = self._pool.blocks(self._written)
         if self._parts == 0 and self._lists is not None:
             self._gains = {
@@ -281,7 +284,7 @@ class SnapshotReader:
         return self.pool.chat_message(number)
 
     def items(self, path: str) -> list[Item]:
-        """The messages and events under this path; none if there is no such history."""
+        """The messages and events under this path."""
         return self.pool.items(self._list(path).entries())
 
     def chat_messages(self, path: str) -> list[BaseChatMessage]:
@@ -289,11 +292,11 @@ class SnapshotReader:
         return list(map(as_chat_message, self.items(path)))
 
     def items_later(self, path: str) -> Collection[Item]:
-        """The messages and events under this path, made when somebody looks at them."""
+        """The messages and events under this path, made later."""
         return Saved(self._list(path), self.pool.items)
 
     def llm_messages_later(self, path: str) -> Collection[LLMMessage]:
-        """The model messages under this path, made when somebody looks at them."""
+        """The model messages under this path, made later."""
         return Saved(self._list(path), self.pool.llm_messages)
 
     def _list(self, path: str) -> _List:

@@ -405,7 +405,7 @@ class AssistantAgent(BaseChatAgent, Component[AssistantAgentConfig]):
         await self._model_context.add_message(FunctionExecutionResultMessage(content=results))
 
     async def load_state(self, state: Mapping[str, Any]) -> None:
-        """Take over a state of ours or of AutoGen's. Raises ValueError if it is something else."""
+        """Load a state of ours or AutoGen's; ValueError for anything else."""
         await super().load_state(state)
         if self._turn is None and (closed := close_calls(self._model_context.history)) is not None:
             self._model_context.history.replace(closed)

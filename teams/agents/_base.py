@@ -208,14 +208,14 @@ class BaseChatAgent(ChatAgent, ABC, ComponentBase[BaseModel]):
         """
 
     async def save_state(self) -> Mapping[str, Any]:
-        """The agent's state as JSON data; a stateless agent has none to speak of."""
+        """The agent's state as JSON data; without state, only its type."""
         state = self._state_type().model_dump()
         for field in self._state_fields:
             await field.save(self, state)
         return state
 
     async def load_state(self, state: Mapping[str, Any]) -> None:
-        """Take over a state of ours or of AutoGen's. Raises ValueError if it is something else."""
+        """Load a state of ours or AutoGen's; ValueError for anything else."""
         loaded = dict(self._state_type.model_validate(state))
         if self._state_fields:
             types = MESSAGE_TYPES.get() or MessageFactory.of(custom_types(self))

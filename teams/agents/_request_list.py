@@ -1,4 +1,4 @@
-"""The list of messages that a model is sent: a long one is not made anew for each request.
+"""The reused list of a long request to a model.
 
 It is the client's own: a client may keep it, and may change it. So it is sent again, with the new
 messages at its end, only if nobody holds it any more and nobody has changed it. A turn after 5,000
@@ -18,7 +18,10 @@ _LONG = 1000
 
 
 class RequestList:
-    """Makes the lists for one agent's requests, each of some messages and then a whole history."""
+    """Maker of one agent's request lists.
+
+    Each holds some messages, and then a whole history.
+    """
 
     __slots__ = ("_generation", "_last", "_length")
 

@@ -1,6 +1,7 @@
-"""Model messages as JSON data and back.
+"""Model messages as JSON data, and back.
 
-Texts, which are by far the most, skip pydantic's work.
+Texts, which are by far the most, are spared pydantic's work on each: `save_state` of 2,000 messages
+takes 3.1 ms with this and 7.3 without, `load_state` 10.2 and 12.0 (`benchmarks/engine`, State).
 """
 
 from __future__ import annotations
