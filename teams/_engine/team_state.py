@@ -188,9 +188,10 @@ class StatefulTeam(Team, ABC, ComponentBase[BaseModel]):
     async def load_snapshot(self, parts: Sequence[bytes]) -> None:
         """Load a snapshot and its deltas, in order.
 
-        `save_delta` goes on from there. Raises ValueError for malformed, damaged or missing parts, RuntimeError while the team runs.
-        A part's checksum tells that it is what was written, not who wrote it: load what comes from
-        elsewhere with `load_state`, which validates every message.
+        `save_delta` goes on from there. Raises ValueError for malformed, damaged or missing parts,
+        RuntimeError while the team runs. A part's checksum tells that it is what was written, not
+        who wrote it: load what comes from elsewhere with `load_state`, which validates every
+        message.
         """
         if not await self._stands_still():
             raise RuntimeError(f"Team {self.name!r} is running: stop it before you load a state.")
@@ -204,7 +205,7 @@ class StatefulTeam(Team, ABC, ComponentBase[BaseModel]):
         self._writer.noted()
 
     async def write_state(self, path: str, writer: SnapshotWriter) -> None:
-        """Write the team, alone or in a larger one, in the compact format."""
+        """Write the team, alone or within another, in the compact format."""
         writer.items(path + "thread", self._thread, writer.item)
         for name, place in self._places.items():
             await place.write_state(f"{path}{name}/", writer)
