@@ -1,4 +1,4 @@
-"""Cancellation: the token with which a caller ends a run, and what it cancels."""
+"""The cancellation token of a run, and the stream that it cancels."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class CancellationToken:
         self._futures: set[asyncio.Future[Any]] = set()
 
     def cancel(self) -> None:
-        """Cancel the linked futures and call the callbacks; a second call does nothing.
+        """Cancel the linked futures and call the callbacks, only once.
 
         A callback that raises is logged and does not keep the others from being called.
         """
@@ -54,11 +54,11 @@ class CancellationToken:
                 logger.exception("A cancellation callback raised.")
 
     def is_cancelled(self) -> bool:
-        """Whether `cancel` was called."""
+        """True after `cancel` was called."""
         return self._cancelled
 
     def add_callback(self, callback: Callable[[], Any]) -> None:
-        """Call `callback` when the token is cancelled, or at once where it already is."""
+        """Call `callback` on cancellation, or at once if that has happened."""
         with self._lock:
             if not self._cancelled:
                 self._callbacks.append(callback)
@@ -66,13 +66,16 @@ class CancellationToken:
         callback()
 
     def remove_callback(self, callback: Callable[[], Any]) -> None:
-        """Forget `callback`, which may already have been called or never have been added."""
+        """Forget `callback`.
+
+        It may already have been called or never have been added.
+        """
         with self._lock:
             if callback in self._callbacks:
                 self._callbacks.remove(callback)
 
     def link_future(self, future: F) -> F:
-        """Cancel `future` (a task, too) when the token is cancelled, and hand it back."""
+        """Cancel `future` (or a task) with the token, and return it."""
         with self._lock:
             linked = not self._cancelled and not future.done()
             if linked:
@@ -236,8 +239,10 @@ class CancellableStream(AsyncGenerator[T, None], Generic[T]):
 
 
 class _Pull:
-    """The consumer's wait for an item, for the token to cancel: apart from the stream, which the
-    token must not keep alive once its consumer has dropped it.
+    """A consumer's wait for an item, which the token cancels.
+
+    It is separate from the stream, which the token must not keep alive after its consumer has
+    dropped it.
     """
 
     __slots__ = ("_insisting", "_loop", "asked", "task")
@@ -248,7 +253,7 @@ class _Pull:
         self.task: asyncio.Task[Any] | None = None
         """The task that waits, while one does."""
         self.asked = 0
-        """How often it was asked to end."""
+        """Number of requests to end it."""
 
     def token_cancelled(self) -> None:
         """Cancel the wait, from whatever thread."""

@@ -20,7 +20,7 @@ class CodeBlock:
 
 @dataclass(slots=True)
 class CodeResult:
-    """What came of executing code: 0 for success, and what it wrote."""
+    """The result of executed code: its output, and 0 for success."""
 
     exit_code: int
     output: str
@@ -47,7 +47,7 @@ Import = str | ImportFromModule | Alias
 
 @dataclass(slots=True)
 class FunctionWithRequirements(Generic[T, P]):
-    """A function that code may use, with the packages and imports that it needs."""
+    """A function for executed code, with its packages and imports."""
 
     func: Callable[P, T]
     python_packages: Sequence[str] = field(default_factory=list[str])
@@ -79,7 +79,7 @@ class FunctionWithRequirements(Generic[T, P]):
 
 @dataclass(slots=True)
 class FunctionWithRequirementsStr:
-    """A function as source code, which is only ever executed by a code executor."""
+    """A function as source code, which only a code executor executes."""
 
     func: str
     python_packages: Sequence[str] = field(default_factory=list[str])
@@ -93,7 +93,7 @@ class FunctionWithRequirementsStr:
 def with_requirements(
     python_packages: Sequence[str] = (), global_imports: Sequence[Import] = ()
 ) -> Callable[[Callable[P, T]], FunctionWithRequirements[T, P]]:
-    """Decorate a function that code may use with the packages and imports that it needs."""
+    """Decorate a function for executed code with its packages and imports."""
 
     def decorate(func: Callable[P, T]) -> FunctionWithRequirements[T, P]:
         return FunctionWithRequirements(func, python_packages, global_imports)

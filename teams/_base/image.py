@@ -1,4 +1,4 @@
-"""An image in a message: held encoded with its MIME type, decoded only when somebody asks."""
+"""An image in a message: kept encoded, decoded only when needed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ _DATA_URI = re.compile(r"data:image/[\w.+-]+;base64,(?P<data>.*)", re.DOTALL)
 
 
 class Image:
-    """An immutable image, made of a Pillow image or, without Pillow, of encoded bytes.
+    """An immutable image, from Pillow or from encoded bytes.
+
+    Pillow is not needed for encoded bytes.
 
     PNG, JPEG, GIF and WebP are kept as they are; other formats become PNG, which needs Pillow.
     In pydantic models it dumps to and loads from `{"data": <base64>}`.

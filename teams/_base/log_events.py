@@ -51,7 +51,7 @@ class _Usage(_Event):
 
 
 class LLMCallEvent(_Usage):
-    """A model was asked and has answered: the request's messages and the response as sent."""
+    """A model's answer: the request's messages and the response as sent."""
 
     def __init__(
         self,
@@ -114,7 +114,7 @@ class MessageEvent(_Event):
 
 
 def is_heard() -> bool:
-    """Whether anybody listens."""
+    """True if somebody listens."""
     return events.isEnabledFor(logging.INFO)
 
 
@@ -126,6 +126,6 @@ def log_messages(team: str, messages: Iterable[Message]) -> None:
 
 
 def _agent_id() -> str | None:
-    """Who asks or calls, as far as it is known: the path of names, outermost first."""
+    """The known path of names of the caller, outermost first."""
     call = CURRENT_CALL.get()
     return "/".join(call.agent if call is not None else AGENT_PATH.get()) or None

@@ -1,4 +1,4 @@
-"""Calls of tools, the questions that suspend them, and the context variables of who calls."""
+"""Tool calls, their suspending questions, and the caller's context variables."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class PendingInput:
 
 
 class InputRequired(Exception):
-    """Raised by an input, approval, tool or interception function whose answer is not here yet.
+    """An input, approval, tool or interception function has no answer yet.
 
     The run suspends instead of failing: its `TaskResult.pending` names the questions,
     `save_state()` is complete, and running again with `task=None` asks the same questions under the
@@ -51,8 +51,9 @@ class InputRequired(Exception):
     def pending(
         self, *, agent: tuple[str, ...], request_id: str, call_id: str | None = None
     ) -> list[PendingInput]:
-        """The questions as the asking agent reports them; `request_id` serves where the raiser
-        named none.
+        """The questions as the asking agent reports them.
+
+        `request_id` serves where the raiser named none.
         """
         if self.requests:
             return list(self.requests)
@@ -69,7 +70,7 @@ class InputRequired(Exception):
 
 @dataclass(slots=True)
 class FunctionCall:
-    """A call a model asked for; `arguments` is JSON text as the model wrote it."""
+    """A call from a model; `arguments` is JSON text as written."""
 
     id: str
     arguments: str
@@ -98,7 +99,7 @@ class ToolCall:
     known: bool = True
 
     def parsed_arguments(self) -> Mapping[str, Any] | None:
-        """The arguments as an object, or None where the model wrote something else."""
+        """The arguments as an object; None if they are anything else."""
         try:
             parsed = json.loads(self.arguments or "{}")
         except json.JSONDecodeError:
@@ -111,5 +112,5 @@ AGENT_PATH: ContextVar[tuple[str, ...]] = ContextVar("teams_agent_path", default
 
 
 def current_tool_call() -> ToolCall | None:
-    """The call being executed, for a tool that wants to know its own; None outside of one."""
+    """The call being executed, for the tool itself; None outside of one."""
     return CURRENT_CALL.get()

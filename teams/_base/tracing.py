@@ -1,4 +1,4 @@
-"""OpenTelemetry spans of teams, agents, model calls and tool calls, after the GenAI conventions.
+"""OpenTelemetry spans of teams, agents, models and tools, by GenAI conventions.
 
 There is nothing to switch on but a tracer provider (`opentelemetry.trace.set_tracer_provider`), and
 nothing happens without one: each function then hands back what it was given. Spans say who did what
@@ -23,7 +23,7 @@ class Outcome(Protocol):
 
     @property
     def is_error(self) -> bool:
-        """Whether the tool failed."""
+        """True if the tool failed."""
         ...
 
 
@@ -86,7 +86,10 @@ def trace_model_stream(
 
 
 def _tracer() -> Tracer | None:
-    """The tracer, if a provider is set. Whoever sets one has imported the package: we need not."""
+    """The tracer, if a provider is set.
+
+    A provider's owner has imported the package, so we need not.
+    """
     api = sys.modules.get("opentelemetry.trace")
     if api is None:
         return None

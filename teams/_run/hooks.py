@@ -1,5 +1,4 @@
-"""How a run meets its surroundings: the gate every tool call passes, and the humans an agent may
-ask.
+"""A run's hooks: the gate of tool calls, and the humans.
 
 Both are carried by one context variable for the length of a run, so that nested teams, tools that
 run agents, workbenches and code execution inherit them, and nothing has to be threaded through
@@ -25,14 +24,17 @@ from teams.models._types import LLMMessage
 
 
 class ApprovalRequest(BaseModel, defer_build=True):
-    """The code that wants to run, and the conversation that led to it."""
+    """Code that waits for approval, with the conversation before it."""
 
     code: str
     context: list[LLMMessage]
 
 
 class ApprovalResponse(BaseModel, defer_build=True):
-    """The decision; the agent that asked is told the reason of a refusal."""
+    """The decision on the code.
+
+    The asking agent learns the reason of a refusal.
+    """
 
     approved: bool
     reason: str
@@ -47,12 +49,12 @@ ToolInterceptor = Callable[[ToolCall, NextCall], Awaitable[ToolResult]]
 AskHuman = Callable[[str, CancellationToken | None], Awaitable[str]]
 ApproveCode = Callable[[ApprovalRequest], Awaitable[ApprovalResponse]]
 Between: TypeAlias = Callable[[], Awaitable[Sequence[BaseChatMessage]]]
-"""What else is to be said before the next participants have their turn."""
+"""Messages to add before the next participants have their turn."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunHooks:
-    """What a run inherits from whoever started it."""
+    """The hooks that a run inherits from its caller."""
 
     intercept: ToolInterceptor | None = None
     ask: AskHuman | None = None
@@ -71,7 +73,10 @@ def current_hooks() -> RunHooks:
 
 
 class _Within:
-    """A context in which hooks hold. A class: a generator would cost a short run twice as much."""
+    """A context in which hooks hold.
+
+    A generator in place of the class would cost a short run twice as much.
+    """
 
     __slots__ = ("_given", "_token", "_watch_token")
 
@@ -106,8 +111,9 @@ def run_hooks(
     model: ModelWatch | None = None,
     between: Between | None = None,
 ) -> AbstractContextManager[None]:
-    """Everything run inside passes its tool calls through `intercept` and asks humans through `ask`
-    / `approve_code`.
+    """Set the hooks for everything run inside.
+
+    Tool calls pass through `intercept`; humans are asked through `ask` / `approve_code`.
 
     `intercept(call, next)` returns the call's ToolResult: that of `await next(call)`, or its own.
     All calls of a batch are judged before any of them starts: `next` waits until each sibling

@@ -1,6 +1,4 @@
-"""Several jobs that produce items side by side, read as one stream, each no further than one item
-ahead.
-"""
+"""Merge parallel jobs into one stream, one item ahead at most."""
 
 from __future__ import annotations
 
@@ -28,7 +26,9 @@ async def merge(
     grace: float = GRACE,
     stopping: Callable[[], None] | None = None,
 ) -> AsyncGenerator[T, None]:
-    """Yield what the jobs emit, as it arrives; a job whose item is out waits until it was taken.
+    """Yield the jobs' items as they arrive.
+
+    A job whose item is out waits until it was taken.
 
     Each job lives whole in one task of its own, and no scope is held open over a yield (PEP 789).
     The first error of a job ends the stream. When the stream ends while jobs still run, `stopping`
@@ -64,8 +64,9 @@ async def merge(
 
 
 async def cancel_all(tasks: Sequence[asyncio.Task[Any]], grace: float = GRACE) -> None:
-    """Cancel the tasks and wait for them, `grace` seconds at most; what still runs then is
-    abandoned and logged.
+    """Cancel the tasks and wait `grace` seconds at most.
+
+    Tasks that still run then are abandoned and logged.
     """
     running = [task for task in tasks if not task.done()]
     for task in running:
@@ -95,7 +96,10 @@ async def bounded(work: Coroutine[Any, Any, R]) -> R:
 
 
 def is_being_cancelled() -> bool:
-    """Whether somebody asked the current task to end; a CancelledError may come from elsewhere."""
+    """True if somebody cancels the current task.
+
+    A CancelledError may also come from elsewhere.
+    """
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0
 

@@ -1,4 +1,4 @@
-"""The stream and the length of a run, in which an error becomes a TeamError."""
+"""A run's stream and duration, in which errors become TeamErrors."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ class RunStream(CancellableStream[T]):
 
 
 class UnderWay:
-    """The length of a run. What fails in it is a TeamError, but for a cancellation from outside."""
+    """The duration of a run, in which errors become TeamErrors.
+
+    A cancellation from outside stays one.
+    """
 
     __slots__ = ("_rest", "_token")
 
