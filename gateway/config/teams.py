@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Discriminator, Field, Tag, field_validator, model_validator
@@ -58,7 +59,7 @@ class GroupTeam(Section):
             )
         return self
 
-    @property
+    @cached_property
     def members(self) -> list[str]:
         """Who takes part, in order."""
         tools = {name for agent in self.agents.values() for name in agents_as_tools(agent)}

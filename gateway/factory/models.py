@@ -31,17 +31,18 @@ class ModelClients:
         self._config = config
         self._imports = imports
         self._clients: dict[str, ChatCompletionClient] = {}
+        self._default = config.model_name()
 
     def client(self, name: str = "") -> ChatCompletionClient:
         """The client of this name, or of the default model."""
-        name = self._config.model_name(name)
+        name = name or self._default
         if name not in self._clients:
             self._clients[name] = self._make(resolve(self._config.models[name]))
         return self._clients[name]
 
     def label(self, name: str = "") -> str:
         """What people call the model: its name at the provider, or that it is the demo model."""
-        model = resolve(self._config.models[self._config.model_name(name)])
+        model = resolve(self._config.models[name or self._default])
         return DEMO_MODEL if model.provider == "demo" else model.model or model.provider
 
     async def aclose(self) -> None:

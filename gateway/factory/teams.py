@@ -82,21 +82,31 @@ class TeamFactory:
         self._given_out = OwnedParts()
         self._own_clients: weakref.WeakSet[ChatCompletionClient] = weakref.WeakSet()
         self._seen: dict[str, dict[str, str]] = {}
+        self._infos: dict[str, TeamInfo] = {}
+        self._default = config.team_name()
 
     @property
     def default(self) -> str:
         """Name of the team for new threads."""
-        return self._config.team_name()
+        return self._default
 
     def names(self) -> list[str]:
         """The teams, in the order of the config."""
         return list(self._config.teams)
 
     def info(self, name: str) -> TeamInfo:
-        """What is known of a team. Raises KeyError for an unknown name.
+        """Agents, models and definition of a team. Raises KeyError for an unknown name.
 
         The agents of a team from Python are known once it was built.
         """
+        if (known := self._infos.get(name)) is not None:
+            return known
+        info = self._info(name)
+        if self._is_written_here(name):
+            self._infos[name] = info
+        return info
+
+    def _info(self, name: str) -> TeamInfo:
         config = self._config.teams[name]
         models = self._labels(name, config)
         return TeamInfo(
@@ -237,6 +247,12 @@ class TeamFactory:
                 return inner | {name: self._models.label(agent.model)}
             case _:
                 assert_never(agent)
+
+    def _is_written_here(self, name: str) -> bool:
+        """True if the config alone defines the team, without files or Python."""
+        config = self._config.teams[name]
+        outside = isinstance(config, ComponentTeam | FactoryTeam)
+        return not outside and all(map(self._is_written_here, teams_inside(config)))
 
     def _definition(self, name: str) -> str:
         """Changes whenever threads of the team would get another team than before."""
