@@ -14,21 +14,19 @@ from aiohttp import web
 
 from adapters.slack.config import PLATFORM, Config
 from adapters.slack.connection.bolt_app import bolt_app
-from adapters.slack.connection.clients import SlackClients
 from adapters.slack.connection.http_mode import EVENTS, Requests, listening
 from adapters.slack.connection.installs import Install, Installs
 from adapters.slack.connection.oauth import OAuth
 from adapters.slack.connection.payload import Payload
 from adapters.slack.connection.socket_mode import Sockets
-from adapters.slack.connection.web_api import Calls
+from adapters.slack.connection.web_api import Calls, SlackClients
 from adapters.slack.connection.workspace import Workspace
 from adapters.slack.inbound.catch_up import UNSTORED, CatchUp
+from adapters.slack.inbound.deliveries import Mentions, mention_in, parse_payload
 from adapters.slack.inbound.enrich import Drafts
 from adapters.slack.inbound.files import Fetching, Files
 from adapters.slack.inbound.handler import Intake
 from adapters.slack.inbound.history import History
-from adapters.slack.inbound.mentions import Mentions, mention_in
-from adapters.slack.inbound.parse_payload import parse_payload
 from adapters.slack.outbound.surface import SlackSurface
 from gateway.adapter import AdapterHost, AuthError
 from gateway.delivery.service import delivering

@@ -9,7 +9,7 @@ import aiohttp
 from slack_sdk.errors import SlackApiError, SlackClientError
 
 from adapters.slack.config import PLATFORM, Config
-from adapters.slack.connection.clients import SlackClients
+from adapters.slack.connection.web_api import SlackClients
 from adapters.slack.connection.workspace import Workspace, code_of
 from adapters.slack.manifest import REASONS, events_of, scopes_of
 from gateway.adapter import CheckResult

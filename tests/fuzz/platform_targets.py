@@ -16,7 +16,7 @@ from adapters.discord.inbound import parse_messages as discord
 from adapters.slack import Config
 from adapters.slack.action_ids import parse_action as slack_action
 from adapters.slack.connection.workspace import Workspace
-from adapters.slack.inbound.parse_payload import parse_payload as slack_parse
+from adapters.slack.inbound.deliveries import parse_payload as slack_parse
 from adapters.slack.inbound.parsed import Draft
 from adapters.slack.outbound.text import neutral as slack_neutral
 from gateway.render.split import split

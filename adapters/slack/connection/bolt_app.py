@@ -16,8 +16,8 @@ from slack_bolt.authorization import AuthorizeResult
 from slack_bolt.request.async_request import AsyncBoltRequest
 from slack_bolt.response import BoltResponse
 
-from adapters.slack.connection.clients import SlackClients
 from adapters.slack.connection.payload import Payload, bot_user_of, enterprise_of, team_of, text_at
+from adapters.slack.connection.web_api import SlackClients
 from adapters.slack.connection.workspace import Workspace
 from gateway.errors import GatewayError
 from gateway.surface import CallRejected

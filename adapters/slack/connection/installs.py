@@ -18,8 +18,8 @@ from pydantic import SecretStr
 from slack_sdk.errors import SlackApiError, SlackClientError
 
 from adapters.slack.config import Config
-from adapters.slack.connection.clients import SlackClients
 from adapters.slack.connection.payload import Payload, number_at, text_at
+from adapters.slack.connection.web_api import SlackClients
 from adapters.slack.connection.workspace import Workspace, code_of, whose
 from gateway.adapter import Tokens
 from gateway.base.redaction import REDACTION

@@ -13,8 +13,8 @@ from urllib.parse import urlencode, urljoin
 from aiohttp import web
 
 from adapters.slack.config import Config
-from adapters.slack.connection.clients import SlackClients
 from adapters.slack.connection.installs import Install, Installs
+from adapters.slack.connection.web_api import SlackClients
 from adapters.slack.manifest import scopes_of
 from gateway.errors import GatewayError
 

@@ -25,7 +25,7 @@ from slack_sdk.socket_mode.async_client import AsyncBaseSocketModeClient
 from slack_sdk.socket_mode.request import SocketModeRequest
 from slack_sdk.web.async_client import AsyncWebClient
 
-from adapters.slack.connection.clients import SDK_LOG
+from adapters.slack.connection.web_api import SDK_LOG
 from adapters.slack.connection.workspace import code_of
 from gateway.adapter import AuthError
 from gateway.surface import PlatformUnreachable, RateLimited

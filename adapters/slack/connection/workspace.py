@@ -13,7 +13,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 from gateway.adapter import AuthError
 from gateway.surface import PlatformUnreachable
 
-CALL_SECONDS = 20
+REQUEST_SECONDS = 20
 REVOKED = frozenset(
     {
         "account_inactive",
@@ -57,7 +57,7 @@ def code_of(error: SlackApiError) -> str:
 async def whose(client: AsyncWebClient) -> Workspace:
     """The workspace that a client's token is for. Raises AuthError or PlatformUnreachable."""
     try:
-        async with asyncio.timeout(CALL_SECONDS):
+        async with asyncio.timeout(REQUEST_SECONDS):
             answer = await client.auth_test()
     except SlackApiError as error:
         why = code_of(error)

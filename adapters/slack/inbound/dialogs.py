@@ -5,12 +5,11 @@ from __future__ import annotations
 import logging
 from typing import Any
 
-from adapters.slack.connection.payload import text_at
+from adapters.slack.connection.payload import escaped, text_at
 from adapters.slack.connection.web_api import Calls
 from adapters.slack.inbound import modals
 from adapters.slack.inbound.enrich import Drafts
 from adapters.slack.inbound.parsed import Draft, WantsModal
-from adapters.slack.inbound.text import escaped
 from gateway.adapter import AdapterHost
 from gateway.errors import GatewayError, NotFound
 

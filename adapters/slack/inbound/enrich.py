@@ -7,7 +7,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from adapters.slack.connection.payload import Payload, ts_at
+from adapters.slack.connection.payload import (
+    Payload,
+    as_command,
+    asks_for_help,
+    mentioned,
+    plain,
+    ts_at,
+)
 from adapters.slack.connection.web_api import Calls
 from adapters.slack.connection.workspace import Workspace
 from adapters.slack.inbound.files import awaited
@@ -15,7 +22,6 @@ from adapters.slack.inbound.history import History
 from adapters.slack.inbound.parse_events import parse_said, quoted
 from adapters.slack.inbound.parsed import Draft, Foreign, RemoteFile
 from adapters.slack.inbound.people import People
-from adapters.slack.inbound.text import as_command, asks_for_help, mentioned, plain
 from gateway.adapter import AdapterHost
 from gateway.conversation import Author, ConversationKey, InboundMessage, Quote
 

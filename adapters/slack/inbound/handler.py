@@ -16,10 +16,10 @@ from typing import Any, Protocol
 from adapters.slack.config import Config
 from adapters.slack.connection.web_api import Calls
 from adapters.slack.inbound.catch_up import CatchUp
+from adapters.slack.inbound.deliveries import KeyedLocks
 from adapters.slack.inbound.dialogs import Dialogs
 from adapters.slack.inbound.enrich import Drafts
 from adapters.slack.inbound.files import Fetching
-from adapters.slack.inbound.keyed_locks import Turns
 from adapters.slack.inbound.parse_events import marked
 from adapters.slack.inbound.parsed import (
     Chosen,
@@ -104,7 +104,7 @@ class Intake:
         self._replies = Replies(calls, config, drafts.commands, lambda: host.live_links)
         self._dialogs = Dialogs(host, calls, drafts)
         self._slash = SlashCommands(host, calls, drafts, config.command)
-        self._turns = Turns()
+        self._locks = KeyedLocks()
 
     async def take(self, found: Inbound) -> dict[str, Any] | None:
         """Hand it in. What Slack is to be answered, None for a bare acknowledgement.
@@ -164,7 +164,7 @@ class Intake:
         if not await self._drafts.is_meant(draft):
             self._host.count_ignored("not addressed")
         elif draft.message.event in _IN_ORDER:
-            async with self._turns.of(str(draft.key)):
+            async with self._locks.hold(str(draft.key)):
                 await self._once(draft)
         else:
             await self._once(draft)

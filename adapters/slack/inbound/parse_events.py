@@ -13,6 +13,7 @@ from adapters.slack.connection.payload import (
     author_id,
     is_direct,
     key_of,
+    mentioned,
     number_at,
     table_at,
     tables_at,
@@ -34,7 +35,6 @@ from adapters.slack.inbound.parsed import (
     Retitled,
     Uninstalled,
 )
-from adapters.slack.inbound.text import mentioned
 from gateway.conversation import Author, ConversationKey, EventKind, InboundMessage, order_key
 
 CALLED_WITHIN = 900.0

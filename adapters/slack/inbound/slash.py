@@ -5,11 +5,11 @@ from __future__ import annotations
 import logging
 from dataclasses import replace
 
+from adapters.slack.connection.payload import escaped
 from adapters.slack.connection.web_api import Calls
 from adapters.slack.inbound.catch_up import UNSTORED
 from adapters.slack.inbound.enrich import Drafts
 from adapters.slack.inbound.parsed import Draft
-from adapters.slack.inbound.text import escaped
 from gateway.adapter import AdapterHost
 from gateway.conversation import InboundMessage
 from gateway.errors import GatewayError

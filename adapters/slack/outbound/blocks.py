@@ -4,13 +4,13 @@ https://docs.slack.dev/reference/block-kit.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 from adapters.slack.action_ids import EVENT_TYPE, action_id, numbered
-from adapters.slack.outbound.text import length, mentions
+from adapters.slack.connection.payload import slack_ids
+from adapters.slack.outbound.text import heading, length, mentions
 from gateway.events import InputRequested, NoticeLevel
 from gateway.render.outbound import label
 from gateway.render.sanitize import visible
@@ -43,49 +43,11 @@ _STATUS: dict[ActivityStatus, str] = {
     "failed": ":x:",
     "unknown": ":grey_question:",
 }
-_ICONS = (
-    ":large_blue_circle:",
-    ":large_green_circle:",
-    ":large_purple_circle:",
-    ":large_orange_circle:",
-    ":large_yellow_circle:",
-    ":large_brown_circle:",
-    ":red_circle:",
-    ":white_circle:",
-)
-
-
-def slack_ids(author: str) -> tuple[str, str] | None:
-    """The workspace and id of somebody whom the gateway knows as this; None if they are not of
-    Slack.
-    """
-    platform, _, rest = author.partition(":")
-    team, _, user = rest.partition(":")
-    return (team, user) if platform == "slack" and team and user else None
 
 
 def metadata(key: str) -> dict[str, Any]:
     """What a message carries so that it can be found again."""
     return {"event_type": EVENT_TYPE, "event_payload": {"key": key}}
-
-
-def icon(agent: str) -> str:
-    """The emoji that stands for an agent, always the same."""
-    return _ICONS[hashlib.sha256(agent.encode()).digest()[0] % len(_ICONS)]
-
-
-def name_of(speech: Speech, *, named: bool) -> dict[str, str]:
-    """The arguments that let a message bear its agent's name and icon."""
-    if not named:
-        return {}
-    return {"username": label(speech.agent, 80), "icon_emoji": icon(speech.agent)}
-
-
-def heading(speech: Speech, *, named: bool) -> str:
-    """What stands before the text: the agent's name, where the message does not carry it."""
-    if named:
-        return ""
-    return f"**{_escaped(label(speech.agent, 80))}**\n\n"
 
 
 def context(*lines: str) -> Block:
@@ -340,8 +302,3 @@ def _mrkdwn(text: str) -> str:
     """A name or a title as mrkdwn: nothing in it is a mark."""
     text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return text.replace("*", "\u2217").replace("`", "\u02cb")
-
-
-def _escaped(text: str) -> str:
-    """A name as Markdown: nothing in it is a mark."""
-    return "".join(f"\\{char}" if char in "\\`*_{}[]<>()#+-.!|~" else char for char in text)

@@ -6,12 +6,12 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any
 
-from adapters.slack.connection.clock import Clock
+from adapters.slack.connection.payload import slack_ids
 from adapters.slack.connection.web_api import Calls
 from adapters.slack.connection.workspace import Workspace
-from adapters.slack.outbound.blocks import slack_ids
 from adapters.slack.outbound.rate_limits import APPEND, POST, START, STOP, UPDATE, Caller, Pacer
 from adapters.slack.outbound.text import own
+from gateway.base.clock import Clock
 from gateway.surface import Place, RateLimited
 
 PATIENCE = 5.0

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from adapters.slack.connection.clock import Clock, Timer, sleep
+from gateway.base.clock import Clock, Timer, sleep
 from gateway.surface import RateLimited
 
 FLUSH = 0.7

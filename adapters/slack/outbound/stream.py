@@ -17,10 +17,9 @@ from adapters.slack.outbound.blocks import (
     activity_line,
     context,
     feedback_block,
-    heading,
 )
 from adapters.slack.outbound.messages import Spot
-from adapters.slack.outbound.text import cut, fence_end, settled
+from adapters.slack.outbound.text import cut, fence_end, heading, settled
 from gateway.render.outbound import label
 from gateway.surface import Activity, Part, Speech
 

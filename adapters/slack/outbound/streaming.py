@@ -15,13 +15,13 @@ from dataclasses import replace
 from typing import Any
 
 from adapters.slack.connection.web_api import Refusal
-from adapters.slack.outbound.blocks import metadata, name_of, speech_blocks, summary
+from adapters.slack.outbound.blocks import metadata, speech_blocks, summary
 from adapters.slack.outbound.messages import Messages, Spot
 from adapters.slack.outbound.paced_calls import Sender
 from adapters.slack.outbound.rate_limits import APPEND, START, STOP
 from adapters.slack.outbound.status import Sessions
 from adapters.slack.outbound.stream import Chunk, Stream, closing, fence_chunks
-from adapters.slack.outbound.text import fence_end, has_table, opening
+from adapters.slack.outbound.text import fence_end, has_table, name_of, opening
 from gateway.adapter import AuthError
 from gateway.errors import GatewayError
 from gateway.surface import (

@@ -13,16 +13,13 @@ from collections import OrderedDict
 from collections.abc import AsyncGenerator, Callable, Collection
 from contextlib import asynccontextmanager
 
-from adapters.slack.connection.clients import SlackClients
-from adapters.slack.connection.clock import Clock, WallClock, sleep
-from adapters.slack.connection.web_api import CALL_SECONDS, Calls
+from adapters.slack.connection.web_api import CALL_SECONDS, Calls, SlackClients
 from adapters.slack.outbound.blocks import (
     UNSURE,
     arguments_attached,
     arguments_shown,
     card_blocks,
     line_blocks,
-    name_of,
     speech_blocks,
     summary,
 )
@@ -33,7 +30,8 @@ from adapters.slack.outbound.paced_calls import Sender
 from adapters.slack.outbound.rate_limits import APPEND, FLUSH, POST, STOP, UPDATE, Pacer
 from adapters.slack.outbound.status import Sessions
 from adapters.slack.outbound.streaming import Streaming
-from adapters.slack.outbound.text import length, neutral
+from adapters.slack.outbound.text import length, name_of, neutral
+from gateway.base.clock import Clock, WallClock, sleep
 from gateway.events import InputRequested
 from gateway.surface import (
     BusyState,

@@ -4,11 +4,13 @@ lines as mrkdwn, and how much of a growing text will not change any more.
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Collection, Iterable
 
 from gateway.render.blocks import Context
-from gateway.render.outbound import markdown, mrkdwn
+from gateway.render.outbound import label, markdown, mrkdwn
+from gateway.surface import Speech
 
 UNSETTLED = 600
 """Characters at the end of a growing text that may be held back until they are whole."""
@@ -19,6 +21,17 @@ _PLAIN = re.compile(r"[#*-]*\s*[^\W_]+[,.!?:]?")
 _BRACKET = re.compile(r"[\[\]]")
 _TICKS = re.compile(r"`+")
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})", re.MULTILINE)
+
+_ICONS = (
+    ":large_blue_circle:",
+    ":large_green_circle:",
+    ":large_purple_circle:",
+    ":large_orange_circle:",
+    ":large_yellow_circle:",
+    ":large_brown_circle:",
+    ":red_circle:",
+    ":white_circle:",
+)
 
 
 def neutral(text: str, hosts: Collection[str]) -> str:
@@ -41,6 +54,25 @@ def length(text: str) -> int:
 def mentions(users: Iterable[str]) -> str:
     """Mentions of people by their ids of Slack."""
     return " ".join(f"<@{user}>" for user in users)
+
+
+def icon(agent: str) -> str:
+    """The emoji that stands for an agent, always the same."""
+    return _ICONS[hashlib.sha256(agent.encode()).digest()[0] % len(_ICONS)]
+
+
+def name_of(speech: Speech, *, named: bool) -> dict[str, str]:
+    """The arguments that let a message bear its agent's name and icon."""
+    if not named:
+        return {}
+    return {"username": label(speech.agent, 80), "icon_emoji": icon(speech.agent)}
+
+
+def heading(speech: Speech, *, named: bool) -> str:
+    """What stands before the text: the agent's name, where the message does not carry it."""
+    if named:
+        return ""
+    return f"**{_escaped(label(speech.agent, 80))}**\n\n"
 
 
 def settled(text: str) -> str:
@@ -136,3 +168,8 @@ def _open_bracket(text: str, start: int) -> int | None:
 def _may_be_link(rest: str) -> bool:
     """Whether words in brackets may become a link by what follows them."""
     return not rest or (rest[0] in "(:" and ")" not in rest)
+
+
+def _escaped(text: str) -> str:
+    """A name as Markdown: nothing in it is a mark."""
+    return "".join(f"\\{char}" if char in "\\`*_{}[]<>()#+-.!|~" else char for char in text)

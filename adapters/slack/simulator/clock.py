@@ -7,9 +7,9 @@ import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from adapters.slack.connection.clock import Clock as Clock
-from adapters.slack.connection.clock import Timer, WallClock
-from adapters.slack.connection.clock import sleep as sleep
+from gateway.base.clock import Clock as Clock
+from gateway.base.clock import Timer, WallClock
+from gateway.base.clock import sleep as sleep
 
 
 @dataclass(order=True)

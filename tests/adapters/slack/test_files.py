@@ -10,8 +10,7 @@ import pytest
 from aiohttp import web
 
 from adapters.slack import Config
-from adapters.slack.connection.clients import SlackClients
-from adapters.slack.connection.web_api import Calls
+from adapters.slack.connection.web_api import Calls, SlackClients
 from adapters.slack.connection.workspace import Workspace
 from adapters.slack.inbound.files import Files
 from adapters.slack.inbound.parsed import RemoteFile

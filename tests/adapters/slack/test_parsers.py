@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adapters.slack.action_ids import ASK_TEAM
+from adapters.slack.connection.payload import as_command, escaped, plain
 from adapters.slack.connection.workspace import Workspace
 from adapters.slack.inbound.modals import BLOCK, CALLBACK, INPUT, ModalPlace
 from adapters.slack.inbound.parse_events import parse_event
@@ -26,7 +27,6 @@ from adapters.slack.inbound.parsed import (
     WantsMissed,
     WantsModal,
 )
-from adapters.slack.inbound.text import as_command, escaped, plain
 from gateway.client import Answer
 from gateway.conversation import Author, Click, ConversationKey, InboundMessage, order_key
 

@@ -11,7 +11,7 @@ import pytest
 from adapters.slack import Config
 from adapters.slack.connection.payload import bot_user_of, enterprise_of, team_of
 from adapters.slack.connection.workspace import Workspace
-from adapters.slack.inbound.parse_payload import parse_payload
+from adapters.slack.inbound.deliveries import parse_payload
 from adapters.slack.inbound.parsed import (
     Draft,
     HomeOpened,

@@ -14,7 +14,7 @@ from pathlib import Path
 from pydantic import SecretStr
 
 from adapters.slack.config import Config
-from adapters.slack.connection.clients import SlackClients
+from adapters.slack.connection.web_api import SlackClients
 from adapters.slack.outbound.surface import SlackSurface
 from adapters.slack.testing import HOME
 from gateway.access.authority import OperatorAccess

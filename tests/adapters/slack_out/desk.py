@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from pydantic import SecretStr
 
 from adapters.slack.config import Config
-from adapters.slack.connection.clients import SlackClients
-from adapters.slack.connection.clock import Clock
+from adapters.slack.connection.web_api import SlackClients
 from adapters.slack.outbound.surface import SlackSurface
 from adapters.slack.simulator.state import Message
 from adapters.slack.testing import HOME, AppSettings, RenderedMessage, SlackSimulator
+from gateway.base.clock import Clock
 from gateway.conversation import ConversationKey
 from gateway.surface import Activity, ActivityStatus, Content, Part, Place, Speech
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from adapters.slack.connection.clients import SlackClients
-from adapters.slack.connection.clock import Clock, sleep
+from adapters.slack.connection.web_api import SlackClients
 from adapters.slack.outbound.surface import SlackSurface
 from adapters.slack.simulator.state import Message
 from adapters.slack.testing import HOME, Person, RenderedMessage, SlackSimulator, VirtualClock
 from gateway.access.authority import OperatorAccess
+from gateway.base.clock import Clock, sleep
 from gateway.conversation import Author, ConversationKey, InboundMessage
 from gateway.delivery.service import delivering
 from gateway.gateway import Gateway, Limits

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from adapters.slack.connection.clock import sleep
 from adapters.slack.testing import Refusal, RenderedMessage, SlackSimulator, TooManyRequests
+from gateway.base.clock import sleep
 from gateway.client import Answer
 from gateway.conversation import Click
 from gateway.registry import ToolRule

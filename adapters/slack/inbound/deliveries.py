@@ -1,19 +1,55 @@
-"""Mentions of the bot: Slack delivers each twice, as a message and as an app_mention."""
+"""Payloads as Slack delivers them: parsed by their kind, each mention taken once.
+
+Slack delivers a mention of the bot twice, as a message and as an app_mention.
+"""
 
 from __future__ import annotations
 
+import asyncio
 from collections import OrderedDict
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
+from adapters.slack.config import Config
 from adapters.slack.connection.payload import Payload, table_at, team_of, text_at, ts_at
 from adapters.slack.connection.workspace import Workspace
-from adapters.slack.inbound.keyed_locks import Turns
+from adapters.slack.inbound.parse_events import RATE_LIMITED, parse_event
+from adapters.slack.inbound.parse_interactions import parse_command, parse_interaction
+from adapters.slack.inbound.parsed import Inbound
 
 REMEMBERED = 1_000
 """Mentions that are remembered; of older ones the store knows whether they were taken."""
 
 _SAID = frozenset({"", "file_share", "me_message", "thread_broadcast"})
+
+
+def parse_payload(body: Payload, config: Config, me: Workspace) -> Inbound:
+    """What a payload means to the bot `me`, whatever it is."""
+    if text_at(body, "type") in ("event_callback", RATE_LIMITED):
+        return parse_event(body, me, reactions=config.reactions)
+    if text_at(body, "command"):
+        return parse_command(body, me, config.command)
+    return parse_interaction(body, me)
+
+
+class KeyedLocks:
+    """Locks by name, each there only as long as somebody has it or waits for it."""
+
+    def __init__(self) -> None:
+        self._locks: dict[str, asyncio.Lock] = {}
+        self._wanted: dict[str, int] = {}
+
+    @asynccontextmanager
+    async def hold(self, name: str) -> AsyncGenerator[None]:
+        """Hold the lock of this name."""
+        self._wanted[name] = self._wanted.get(name, 0) + 1
+        try:
+            async with self._locks.setdefault(name, asyncio.Lock()):
+                yield
+        finally:
+            self._wanted[name] -= 1
+            if not self._wanted[name]:
+                del self._wanted[name], self._locks[name]
 
 
 def mention_in(payload: Payload, me: Workspace) -> str:
@@ -33,7 +69,7 @@ class Mentions:
     """The last mentions that were taken, so that none is parsed again."""
 
     def __init__(self) -> None:
-        self._turns = Turns()
+        self._locks = KeyedLocks()
         self._taken: OrderedDict[str, None] = OrderedDict()
 
     @asynccontextmanager
@@ -46,7 +82,7 @@ class Mentions:
         if not mention:
             yield True
             return
-        async with self._turns.of(mention):
+        async with self._locks.hold(mention):
             if mention in self._taken:
                 yield False
                 return
