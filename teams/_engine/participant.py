@@ -258,11 +258,11 @@ class Participant:
             await _MEMBER.load(self, {"agent_state": loaded.agent_state}, factory)
         finally:
             MESSAGE_TYPES.reset(known)
-        self.inbox.replace(map(as_chat_message, factory.create_all(loaded.message_buffer)))
+        self.inbox.replace(map(as_chat_message, map(factory.create, loaded.message_buffer)))
         self._question = str(state.get("question", ""))
-        self._held = tuple(map(as_chat_message, factory.create_all(state.get("held", ()))))
+        self._held = tuple(map(as_chat_message, map(factory.create, state.get("held", ()))))
         inner = state.get("inner")
-        self._inner = None if inner is None else History(factory.create_all(inner))
+        self._inner = None if inner is None else History(map(factory.create, inner))
 
     async def write_state(self, path: str, writer: SnapshotWriter) -> None:
         """Write the place and its member in the compact format."""
