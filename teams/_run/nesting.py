@@ -1,4 +1,4 @@
-"""Runs inside of runs: what a team offers for that, and on whose behalf a run asks and calls."""
+"""Nested runs: their contract, and the path of names inside them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 @runtime_checkable
 class ResumableTeam(SnapshotMember, Protocol):
-    """A team whose run can stand still and go on inside of another run."""
+    """A team whose run can pause and continue inside another run."""
 
     @property
     def participant_names(self) -> list[str]:
@@ -32,7 +32,7 @@ class ResumableTeam(SnapshotMember, Protocol):
         ...
 
     def begin(self, messages: Sequence[BaseChatMessage]) -> None:
-        """Start a run with these messages, or add them to the unfinished one.
+        """Start a run with these messages, or extend the unfinished one.
 
         Raises ValueError, changing nothing.
         """
@@ -53,17 +53,17 @@ class ResumableTeam(SnapshotMember, Protocol):
 
 @runtime_checkable
 class ResumableTool(Tool, SnapshotMember, Protocol):
-    """A tool whose calls are runs that can stand still and go on.
+    """A tool whose calls are runs that can pause and continue.
 
     It knows a call by the key of its `ToolCall`.
     """
 
     def message_types(self) -> list[type[BaseAgentEvent | BaseChatMessage]]:
-        """What a call can stream, besides the built-in types."""
+        """Types that a call can stream, besides the built-in ones."""
         ...
 
     async def end_call(self, key: str) -> None:
-        """This call is over, whatever came of it; an unfinished run is given up."""
+        """End this call, whatever its result; give up an unfinished run."""
         ...
 
     async def reset(self) -> None:
@@ -81,13 +81,17 @@ async def asked_by(name: str, answer: Awaitable[T]) -> T:
 
 
 def stream_asked_by(name: str, answer: AsyncGenerator[T, None]) -> AsyncGenerator[T, None]:
-    """A model's streamed answer, with `name` on the path of who asks as far as anybody hears it."""
+    """A model's streamed answer, with `name` on the asker's path.
+
+    The path is kept only while somebody listens.
+    """
     return under(name, answer) if is_heard() else answer
 
 
 async def under(name: str, stream: AsyncGenerator[T, None]) -> AsyncGenerator[T, None]:
-    """The stream, with `name` on the path of what asks or calls inside; set per pull, so that it
-    never leaks out.
+    """The stream, with `name` on the path of calls inside.
+
+    It is set per pull, so that it never leaks out.
     """
     async with aclosing(stream):
         while True:
