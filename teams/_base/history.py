@@ -1,4 +1,4 @@
-"""Lists that know whether they only grew, so that saving costs what was added.
+"""A list that knows if it only grew, for cheap saves.
 
 A team of 2,000 messages loads in 0.7 ms with `LazyHistory` and lazy model contexts, in 18 without;
 a stateless worker's turn takes 4.7 and 18.8 (`benchmarks/engine`, CompactState, StatelessWorker).
