@@ -36,7 +36,12 @@ def run(
     pytester.makeini(INI.format(root=ROOT, run_timeout=run_timeout))
     pytester.makepyfile(source)
     return pytester.runpytest_subprocess(
-        "-p", "no:cacheprovider", "-p", "no:textual-snapshot", *options
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:textual-snapshot",
+        "-p",
+        "no:timeout",  # of an environment made before these limits *options
     )
 
 
