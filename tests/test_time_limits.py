@@ -41,7 +41,8 @@ def run(
         "-p",
         "no:textual-snapshot",
         "-p",
-        "no:timeout",  # of an environment made before these limits *options
+        "no:timeout",  # an environment made before these limits has it
+        *options,
     )
 
 
