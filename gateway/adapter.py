@@ -1,4 +1,4 @@
-"""What a chat platform's module is to the gateway, and what the gateway is to a chat platform.
+"""The contract between the gateway and the module of a chat platform.
 
 `[adapters.NAME]` is the module `adapters.NAME`, or the one that an installed distribution names so
 in its entry points, group `parley.adapters`. It exports `Config`, the type of its table, and
@@ -42,11 +42,16 @@ TELL_AGAIN = 3600.0
 
 
 class AuthError(GatewayError):
-    """The platform refused the credentials; the text says which, and never their value."""
+    """The platform refused the credentials.
+
+    The text says which, and never their value.
+    """
 
 
 class Tokens(Protocol):
-    """Tokens that platforms gave to Parley, encrypted in the store, by names like "slack:T1:bot".
+    """Tokens that platforms gave to Parley, encrypted in the store.
+
+    Their names are like "slack:T1:bot".
 
     Reading and writing raise GatewayError where the keys of the config do not fit.
     """
@@ -69,29 +74,38 @@ class Tokens(Protocol):
 
 
 class AdapterHost(DeliveryHost, Protocol):
-    """The gateway as an adapter sees it, the part included that `delivering` needs.
+    """The gateway as adapters see it, `delivering` included.
 
     Methods that store something raise StoreFull or another GatewayError if it was not stored.
     """
 
     @property
     def groups(self) -> frozenset[str]:
-        """The groups and roles that anything depends on; an adapter need not know of others."""
+        """The groups and roles that anything depends on.
+
+        An adapter need not know of others.
+        """
         ...
 
     @property
     def live_links(self) -> frozenset[str]:
-        """Hosts whose links surfaces let be links while an answer is being written."""
+        """Hosts whose links stay links while an answer is being written."""
         ...
 
     @property
     def largest_file(self) -> int:
-        """Bytes of the largest file that is taken: what is larger need not be fetched."""
+        """Size limit of a file, in bytes.
+
+        What is larger need not be fetched.
+        """
         ...
 
     @property
     def tokens(self) -> Tokens:
-        """The tokens that platforms gave to Parley. Raises GatewayError where none are kept."""
+        """The tokens that platforms gave to Parley.
+
+        Raises GatewayError where none are kept.
+        """
         ...
 
     def commands(self) -> list[CommandInfo]:
@@ -99,7 +113,7 @@ class AdapterHost(DeliveryHost, Protocol):
         ...
 
     def is_command(self, text: str) -> bool:
-        """Whether a message with this text is a command."""
+        """True if a message with this text is a command."""
         ...
 
     def addressed(
@@ -111,41 +125,45 @@ class AdapterHost(DeliveryHost, Protocol):
         mentioned: bool,
         in_thread: bool,
     ) -> bool:
-        """Whether something said there is meant for the team. What is not, an adapter ignores: it
-        is neither accepted nor stored.
+        """True if something said there is meant for the team.
+
+        An adapter ignores everything else: it is neither accepted nor stored.
 
         `mentioned`: it mentions the bot; `in_thread`: it stands in a thread that the bot is in.
         """
         ...
 
     def allows(self, message: InboundMessage) -> bool:
-        """Whether its author may write there: for what an adapter does before it is accepted.
+        """True if its author may write there, before it is accepted.
 
         Those who were let in by a code are not known here: `accept` has the last word.
         """
         ...
 
     async def judge(self, message: InboundMessage) -> InboundMessage:
-        """The message with the gateway's word on it: `may_write` says whether its author may write
-        there, those included who were let in by a code, and `accept` need not ask again.
+        """The message with the gateway's ruling on it.
+
+        `may_write` says whether its author may write there, including people who were let in by a
+        code. `accept` need not ask again.
         """
         ...
 
     async def may(self, message: InboundMessage) -> bool:
-        """Whether its author may write there, those included who were let in by a code: for what
-        is done without `accept`.
+        """True if its author may write there, for what needs no `accept`.
+
+        People who were let in by a code are included.
         """
         ...
 
     async def may_answer(self, author: Author, request: str) -> bool:
-        """Whether a person may answer a request: for what is shown before `accept`.
+        """True if a person may answer a request, before `accept`.
 
         Raises NotFound.
         """
         ...
 
     async def accept(self, message: InboundMessage) -> Receipt:
-        """Take a message: once this returns, it is safely stored and has its outcome.
+        """Take a message: it is stored once this returns.
 
         The same message again, by any of its dedupe keys, gives the same receipt and does nothing.
         Raises NotFound for a thread or team that is not there.
@@ -155,8 +173,9 @@ class AdapterHost(DeliveryHost, Protocol):
     async def bring_files(
         self, inbox: int, files: Sequence[Attachment], missing: Sequence[MissingFile]
     ) -> None:
-        """Give a message the files that it was accepted without, so that its turn may begin; its
-        author and its team are told what is missing. Does nothing if it waits no more.
+        """Give an accepted message its files, so that its turn may begin.
+
+        Its author and its team are told what is missing. Does nothing if it no longer waits.
         """
         ...
 
@@ -169,15 +188,15 @@ class AdapterHost(DeliveryHost, Protocol):
         ...
 
     async def said_lately(self, platform: str, workspace: str, since: float) -> list[RecentMessage]:
-        """The newest messages of the threads of a workspace that were used since then."""
+        """The newest messages of a workspace's threads that were used since then."""
         ...
 
     async def conversations(self, platform: str, *, limit: int) -> list[ConversationKey]:
-        """Those of a platform among the `limit` threads that were used last, newest first."""
+        """A platform's conversations among the `limit` threads used last, newest first."""
         ...
 
     async def thread_at(self, key: ConversationKey) -> ThreadInfo | None:
-        """The thread in which a conversation goes on, None for one that is not known."""
+        """The conversation's current thread; None if it is unknown."""
         ...
 
     async def rename_thread(self, thread: str, title: str) -> None:
@@ -185,19 +204,20 @@ class AdapterHost(DeliveryHost, Protocol):
         ...
 
     async def rate(self, thread: str, part: str, person: str, *, good: bool) -> None:
-        """Keep what a person says about a part of a thread's answer, instead of what they have
-        said before. Raises NotFound.
+        """Keep a person's rating of a part of a thread's answer.
+
+        It replaces an earlier one. Raises NotFound.
         """
         ...
 
     async def marks(self, platform: str) -> Mapping[str, str]:
-        """What a platform's adapter keeps from one run to the next, by its names."""
+        """The marks of a platform, by their names."""
         ...
 
     async def mark(
         self, platform: str, name: str, value: str, *, of: ConversationKey | None = None
     ) -> None:
-        """Keep a text for a platform's adapter, instead of an earlier one of this name.
+        """Keep a text for a platform's adapter; it replaces an earlier one.
 
         What is known `of` a conversation is deleted with its last thread, and not kept if it has
         none.
@@ -213,11 +233,14 @@ class AdapterHost(DeliveryHost, Protocol):
         ...
 
     def count_ignored(self, reason: str) -> None:
-        """Count what was not handed in, since it was not for the team."""
+        """Count an ignored message that was not for the team."""
         ...
 
     def remark(self, adapter: str, text: str) -> None:
-        """Tell the operator what a platform did not let happen; `text` has nothing of people's."""
+        """Tell the operator what a platform did not permit.
+
+        `text` has nothing of people's.
+        """
         ...
 
 
@@ -242,8 +265,9 @@ class Adapter(Protocol):
 
 @value
 class CheckResult:
-    """What a platform says to its settings: a line about them, and what is wrong, each with what
-    to do.
+    """Result of a check of a platform's settings.
+
+    A line about them, and what is wrong, each with what to do.
     """
 
     text: str
@@ -251,11 +275,11 @@ class CheckResult:
 
 
 class Simulation(Protocol):
-    """A platform that runs on this machine, with somebody at the terminal as its people."""
+    """A simulated platform; the user at the terminal is its people."""
 
     @property
     def table(self) -> Mapping[str, Any]:
-        """What `[adapters.NAME]` has to say to reach it."""
+        """The settings for `[adapters.NAME]` that connect to it."""
         ...
 
     @property
@@ -268,14 +292,16 @@ class Simulation(Protocol):
         ...
 
     async def talk(self) -> None:
-        """Let whoever is at the terminal be the people, until they end it."""
+        """Let the user at the terminal speak as the people."""
         ...
 
 
 @value
 class WrittenSettings:
-    """What a config says about a platform. `table` is that of [adapters] as it is written: it is
-    not validated, and its secrets may be missing.
+    """Settings of a platform as the config has them.
+
+    `table` is that of [adapters] as it is written: it is not validated, and its secrets may be
+    missing.
     """
 
     table: Mapping[str, Any]
@@ -294,5 +320,5 @@ class SettingsCheck(Protocol):
     """Tries a platform's settings out without changing anything there."""
 
     async def __call__(self, config: Any, routes: Sequence[Route]) -> CheckResult:
-        """What is found out; raises nothing for what is the settings' or the platform's fault."""
+        """The findings; faults of the settings or the platform raise nothing."""
         ...

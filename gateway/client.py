@@ -1,6 +1,4 @@
-"""What an interactive surface may ask of a gateway, whether in its own process or behind its Unix
-socket.
-"""
+"""Interface of interactive surfaces to a gateway, local or remote."""
 
 from __future__ import annotations
 
@@ -17,7 +15,10 @@ Outcome: TypeAlias = Literal["turn", "queued", "answer", "command", "merged", "r
 
 @value
 class ThreadInfo:
-    """One thread as lists show it. `updated_at` is in seconds since the epoch."""
+    """One thread as lists show it.
+
+    `updated_at` is in seconds since the epoch.
+    """
 
     id: str
     title: str
@@ -30,8 +31,9 @@ class ThreadInfo:
 
 @value
 class Receipt:
-    """What became of a message once it was safely stored. `reply` is a command's answer, for the
-    sender alone.
+    """Outcome of a stored message.
+
+    `reply` is a command's answer, for the sender alone.
 
     `thread` is where the conversation goes on: another one after /new.
     """
@@ -44,8 +46,9 @@ class Receipt:
 
 @value
 class Answer:
-    """A person's answer to a request: text (or the chosen option), approve, approve always, or deny
-    with a note.
+    """A person's answer to a request.
+
+    Text (or the chosen option), approve, approve always, or deny with a note.
     """
 
     kind: AnswerKind
@@ -54,7 +57,7 @@ class Answer:
 
 @value
 class RequestInfo:
-    """A request to a human as people are shown it, and how it stands.
+    """A request to a human as people see it, with its state.
 
     `asker` is whose message the asking turn works on (Author.id), `outcome` is for people.
     """
@@ -74,8 +77,9 @@ class CommandInfo:
 
 
 class Client(Protocol):
-    """A person's view of the gateway. Every method may raise GatewayError with a sentence for
-    people.
+    """A person's view of the gateway.
+
+    Every method may raise GatewayError with a sentence for people.
 
     `events(thread, after)` first replays what is stored after that seq, then goes on live until
     closed; it never yields the same seq twice. Deltas of an open message are given from its
@@ -109,7 +113,7 @@ class Client(Protocol):
         ...
 
     async def withdraw(self, thread: str, inbox: int) -> str | None:
-        """Take a waiting message back and return its text; None if it is no longer waiting."""
+        """Withdraw a waiting message; its text, None if it no longer waits."""
         ...
 
     async def answer(self, request: str, answer: Answer) -> str | None:
@@ -124,7 +128,7 @@ class Client(Protocol):
         ...
 
     def events(self, thread: str, *, after: int = 0) -> AsyncIterator[SessionEvent]:
-        """What happened in the thread after this seq, then what happens."""
+        """Events of the thread after this seq, then new ones."""
         ...
 
     def commands(self) -> list[CommandInfo]:
@@ -132,12 +136,13 @@ class Client(Protocol):
         ...
 
     async def agents(self, team: str = "") -> dict[str, str]:
-        """A team's agents in its order, the default team's unless named, each with the model it
-        runs on as people call it, "" without one. Those of a team from Python are known once it
-        was built; an unknown team has none.
+        """A team's agents in order, each with its model's label, or "".
+
+        The default team's unless named. A team from Python has known agents once it was built; an
+        unknown team has none.
         """
         ...
 
     def owner(self) -> int | None:
-        """The pid of the process that has the gateway; None if it is this one."""
+        """The pid of the gateway's process; None if it is this one."""
         ...

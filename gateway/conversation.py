@@ -1,6 +1,4 @@
-"""Who speaks where: conversations, people and what they send, as every part of the gateway knows
-them.
-"""
+"""Conversations, people, and the messages they send."""
 
 from __future__ import annotations
 
@@ -20,7 +18,7 @@ AuthorKind: TypeAlias = Literal["member", "guest", "external", "bot"]
 EventKind: TypeAlias = Literal[
     "message", "edit", "delete", "command", "click", "modal", "reaction", "shortcut", "file", "stop"
 ]
-"""What the author did.
+"""Kinds of what the author did.
 
 An "edit" carries `message_id` of the message that was edited, its whole new text and all the
 attachments it has now, unless it `keeps_files`; a change that the author did not make (a link
@@ -33,7 +31,7 @@ message that the gateway never took nothing is stored or answered, so an adapter
 edit and deletion in the threads it is in.
 """
 AWAITED_SECONDS = 60.0
-"""How long the turn of a message waits for files that are still being fetched."""
+"""Seconds that a message's turn waits for files that are still being fetched."""
 QuoteKind: TypeAlias = Literal["quote", "history", "forward", "file", "link"]
 
 
@@ -81,12 +79,13 @@ class ConversationKey:
 
     @property
     def is_local(self) -> bool:
-        """Whether no platform knows the conversation."""
+        """True if no platform knows the conversation."""
         return self.platform == LOCAL
 
     def dedupe(self, event: PlatformEvent, message_id: str, at: str = "") -> str:
-        """The key under which a platform event is taken once, however often and by whatever way it
-        arrives.
+        """The key under which a platform event is taken once.
+
+        However often it arrives, and by whatever way.
 
         `at` tells the edits of one message apart.
         """
@@ -95,8 +94,9 @@ class ConversationKey:
 
 
 def order_key(mark: str) -> str:
-    """A platform's own ordering mark (Slack's ts, Discord's snowflake) as text that sorts as the
-    marks do.
+    """A platform's ordering mark as text that sorts as the marks do.
+
+    Slack's ts, Discord's snowflake.
 
     Raises ValueError for what is not a decimal number.
     """
@@ -108,8 +108,9 @@ def order_key(mark: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Author:
-    """A person, or another bot. `id` is unique over all platforms, as `slack:T1:U1`; `timezone` is
-    an IANA name.
+    """A person, or another bot.
+
+    `id` is unique over all platforms, as `slack:T1:U1`; `timezone` is an IANA name.
 
     `kind` and `groups`, the ids of their roles and user groups, are the platform's word and decide
     what they may do.
@@ -147,8 +148,10 @@ class Attachment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AwaitedFile:
-    """A file that its adapter fetches once the message is stored. `size` is in bytes, 0 where the
-    platform does not say it; `ref` is what it is fetched by, without any secret.
+    """A file that its adapter fetches once the message is stored.
+
+    `size` is in bytes, 0 where the platform does not say it; `ref` is what it is fetched by,
+    without any secret.
     """
 
     name: str
@@ -159,7 +162,7 @@ class AwaitedFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageAwaitingFiles:
-    """A message whose turn waits for files that its adapter is to fetch."""
+    """A message whose turn waits for files that its adapter fetches."""
 
     inbox: int
     key: ConversationKey
@@ -168,7 +171,10 @@ class MessageAwaitingFiles:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecentMessage:
-    """A message that a platform may have changed since: which one, where it was said, its link."""
+    """A message that a platform may have changed since.
+
+    Which one, where it was said, and its link.
+    """
 
     key: ConversationKey
     message_id: str
@@ -177,7 +183,7 @@ class RecentMessage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MissingFile:
-    """A file that came with a message and that the team does not get, and why, for people."""
+    """A message's file that the team does not get, and why."""
 
     name: str
     why: str
@@ -185,7 +191,7 @@ class MissingFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quote:
-    """Text that came with a message but is not its author's word to the team: data, to the model.
+    """Foreign text that came with a message: data, to the model.
 
     `author` is who wrote it as far as is known, `verified` that the platform says so and that they
     may write to the team themselves.
@@ -206,17 +212,17 @@ class Click:
 
 
 class Ruling(Protocol):
-    """A gateway's word on who wrote a message, which `AdapterHost.judge` puts into it."""
+    """A gateway's ruling on a message's author; `AdapterHost.judge` attaches it."""
 
     @property
     def may_write(self) -> bool:
-        """Whether its author may write there."""
+        """True if its author may write there."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InboundMessage:
-    """What a person sent, parsed by an adapter and addressed to the team.
+    """A person's message, parsed by an adapter and addressed to the team.
 
     It is taken once for all of its `dedupe` keys. `thread` is given by surfaces that know the
     gateway's own id and wins over `key`. `reply_to` is the request, or the platform message, that
@@ -249,5 +255,5 @@ class InboundMessage:
 
     @property
     def may_write(self) -> bool:
-        """Whether a gateway was asked, and lets its author write there."""
+        """True once a gateway has ruled that its author may write there."""
         return self.ruling is not None and self.ruling.may_write

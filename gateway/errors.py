@@ -1,5 +1,6 @@
-"""What can go wrong, drawn by what the caller does about it. Every message is a sentence for
-people.
+"""Errors of the gateway, grouped by the reaction of the caller.
+
+Every message is a sentence for people.
 
 GatewayError
 ├── StoreError          the store can't be used; say so and end
@@ -82,13 +83,11 @@ class NotFound(GatewayError):
 
 
 class TeamUnusable(GatewayError):
-    """The thread's team is not configured any more, can't be built, or its saved state does not
-    fit.
-    """
+    """The thread's team is missing or does not fit its state."""
 
     @property
     def for_people(self) -> str:
-        """What people who are not at the terminal are told."""
+        """The text for people who are not at the terminal."""
         return str(self)
 
 
@@ -97,7 +96,7 @@ class AccessDenied(GatewayError):
 
 
 class BudgetSpent(GatewayError):
-    """A budget is used up; `scope` is what it is counted for: thread, person, team or workspace."""
+    """A budget is used up; `scope` is thread, person, team or workspace."""
 
     def __init__(self, text: str, scope: str) -> None:
         super().__init__(text)
@@ -105,7 +104,7 @@ class BudgetSpent(GatewayError):
 
 
 class LeaseLost(GatewayError):
-    """A turn tried to write although its thread was deleted or claimed anew."""
+    """A turn wrote after its thread was deleted or claimed again."""
 
     def __init__(self, thread: str) -> None:
         super().__init__(f"The thread {thread!r} has gone on elsewhere.")
@@ -133,8 +132,10 @@ Category: TypeAlias = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """What people are told of an error: a fixed sentence by its category, and the id under which
-    the log has the rest. `retry` says that the same again may work.
+    """Text for people about an error.
+
+    A fixed sentence by its category, and the id under which the log has the rest. `retry` says that
+    the same again may work.
     """
 
     text: str
@@ -144,7 +145,7 @@ class Failure:
 
 
 def report(error: BaseException, *, thread: str, turn: str, local: bool = False) -> Failure:
-    """Log an error under a fresh incident id and say in a sentence what it means.
+    """Log an error under a new incident id; a sentence for people.
 
     Nothing of the error's own text is in it, except for the person at the terminal (`local`), who
     has to know what is wrong with a team.
@@ -163,7 +164,7 @@ def report(error: BaseException, *, thread: str, turn: str, local: bool = False)
 
 
 def causes(error: BaseException) -> Iterator[BaseException]:
-    """The error, what it was raised from, and so on, each once; of a group, all members."""
+    """The error and its causes, each once; of a group, all members."""
     seen: set[int] = set()
     left = [error]
     while left:

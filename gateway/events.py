@@ -1,5 +1,4 @@
-"""Session events: everything a surface (terminal, Slack, Discord, stdout) ever learns about a
-thread.
+"""Session events: everything that a surface learns about a thread.
 
 A closed union of frozen values. Each event that is stored has a `seq` of its thread (1, 2, 3 ...);
 a surface that reconnects asks for what came after the last one it saw and ignores what it knows
@@ -44,7 +43,7 @@ class _Event:
 
 @value
 class MessageQueued(_Event):
-    """A message waits behind the running turn; it can be taken back until its turn starts.
+    """A message waits behind the running turn, and can be withdrawn.
 
     The same again, with the same number, for one that its author has edited meanwhile.
     """
@@ -63,7 +62,7 @@ class MessageWithdrawn(_Event):
 
 @value
 class MessageJoined(_Event):
-    """A message has become part of the turn that runs: the team knows it before its next step."""
+    """A message joined the running turn, before the team's next step."""
 
     kind: Literal["message_joined"] = "message_joined"
     message: HumanText
@@ -71,8 +70,9 @@ class MessageJoined(_Event):
 
 @value
 class TurnStarted(_Event):
-    """The team begins to work on these messages; none when it goes on after an answer or an
-    interruption.
+    """The team begins to work on these messages.
+
+    There are none when it goes on after an answer or an interruption.
     """
 
     kind: Literal["turn_started"] = "turn_started"
@@ -86,7 +86,10 @@ class TurnStarted(_Event):
 
 @value
 class SpeakerStarted(_Event):
-    """An agent is on turn. `model` names the model it runs on ("" for none)."""
+    """An agent is on turn.
+
+    `model` names the model it runs on ("" for none).
+    """
 
     kind: Literal["speaker_started"] = "speaker_started"
     agent: str
@@ -95,8 +98,9 @@ class SpeakerStarted(_Event):
 
 @value
 class TextDelta(_Event):
-    """Text to append to the open message `message`; with `replace`, the text that now stands there
-    instead.
+    """Text to append to the open message `message`.
+
+    With `replace`, it replaces the text.
     """
 
     kind: Literal["text_delta"] = "text_delta"
@@ -108,7 +112,10 @@ class TextDelta(_Event):
 
 @value
 class MessageFinished(_Event):
-    """An agent's message is complete; `text` is the whole of it and wins over the deltas."""
+    """An agent's message is complete.
+
+    `text` is the whole of it and wins over the deltas.
+    """
 
     kind: Literal["message_finished"] = "message_finished"
     agent: str
@@ -127,7 +134,10 @@ class Thought(_Event):
 
 @value
 class ToolStarted(_Event):
-    """A tool call is about to run (or to be judged). `call` is its key, unique for ever."""
+    """A tool call is about to run (or to be judged).
+
+    `call` is its key, unique for ever.
+    """
 
     kind: Literal["tool_started"] = "tool_started"
     agent: str
@@ -139,7 +149,10 @@ class ToolStarted(_Event):
 
 @value
 class ToolFinished(_Event):
-    """A tool call ended. `unknown` says that a crash hid its outcome; `duration` is in seconds."""
+    """A tool call ended.
+
+    `unknown` says that a crash hid its outcome; `duration` is in seconds.
+    """
 
     kind: Literal["tool_finished"] = "tool_finished"
     agent: str
@@ -153,7 +166,10 @@ class ToolFinished(_Event):
 
 @value
 class WorkHandedOff(_Event):
-    """One agent passed the work to another, or `to_people`: then the next message is the answer."""
+    """One agent passed the work to another, or `to_people`.
+
+    In that case the next message is the answer.
+    """
 
     kind: Literal["handed_off"] = "handed_off"
     agent: str
@@ -189,8 +205,9 @@ class InputRequested(_Event):
 
 @value
 class InputSupported(_Event):
-    """One of the people who have to approve a request has done so; `approved` of `quorum` have by
-    now.
+    """A person approved a request that needs several approvals.
+
+    `approved` of `quorum` have by now.
     """
 
     kind: Literal["input_supported"] = "input_supported"
@@ -202,8 +219,9 @@ class InputSupported(_Event):
 
 @value
 class InputReminded(_Event):
-    """A request has been open for long. `text` says so; `mentions` are the people who may answer
-    (Author.id).
+    """A request has been open for long.
+
+    `text` says so; `mentions` are the people who may answer (Author.id).
     """
 
     kind: Literal["input_reminded"] = "input_reminded"
@@ -245,8 +263,9 @@ class Notice(_Event):
 
 @value
 class FileMade(_Event):
-    """A file that is new or changed in the thread's own folder; `path` is relative to it, `size`
-    is in bytes.
+    """A new or changed file in the thread's own folder.
+
+    `path` is relative to it, `size` is in bytes.
     """
 
     kind: Literal["file_made"] = "file_made"
@@ -266,7 +285,10 @@ class Usage(_Event):
 
 @value
 class TurnFinished(_Event):
-    """The turn ended, or stands still until a human answers (`waiting`). `reason` is for people."""
+    """The turn ended, or waits for a human answer (`waiting`).
+
+    `reason` is for people.
+    """
 
     kind: Literal["turn_finished"] = "turn_finished"
     outcome: TurnOutcome

@@ -1,4 +1,4 @@
-"""The gateway: takes messages once, runs each thread's team, and lets surfaces watch and answer.
+"""The gateway: stores messages, runs each thread's team, and serves surfaces.
 
     async with Gateway(SqliteStore(folder), teams) as gateway:
         receipt = await gateway.accept(message)
@@ -89,7 +89,7 @@ class Gateway:
         self._boot = new_id()
         self._bus = LocalBus()
         self.vitals = Metrics()
-        """How it is doing."""
+        """Its vital figures."""
         self._dispatcher = LocalDispatcher(using.limits.parallel_turns, using.limits.crowd_turns)
         self._ledger = Ledger(
             store.spent,
@@ -128,22 +128,28 @@ class Gateway:
 
     @property
     def boot(self) -> str:
-        """An id of this run of the gateway, another one each time it begins."""
+        """An id of this run of the gateway, new at each start."""
         return self._boot
 
     @property
     def live_links(self) -> frozenset[str]:
-        """Hosts whose links surfaces let be links while an answer is being written."""
+        """Hosts whose links stay links while an answer is being written."""
         return self._using.access.live_links
 
     @property
     def groups(self) -> frozenset[str]:
-        """The groups and roles that anything depends on; an adapter need not know of others."""
+        """The groups and roles that anything depends on.
+
+        An adapter need not know of others.
+        """
         return self._using.access.groups
 
     @property
     def tokens(self) -> Tokens:
-        """The tokens that platforms gave to Parley. Raises GatewayError where none are kept."""
+        """The tokens that platforms gave to Parley.
+
+        Raises GatewayError where none are kept.
+        """
         if self._tokens is None:
             raise GatewayError("This gateway keeps no platforms' tokens.")
         return self._tokens
@@ -157,8 +163,9 @@ class Gateway:
         mentioned: bool,
         in_thread: bool,
     ) -> bool:
-        """Whether something said there is meant for the team. What is not, an adapter ignores: it
-        is neither accepted nor stored.
+        """True if something said there is meant for the team.
+
+        An adapter ignores everything else: it is neither accepted nor stored.
 
         `mentioned`: it mentions the bot; `in_thread`: it stands in a thread that the bot is in.
         """
@@ -167,15 +174,17 @@ class Gateway:
         )
 
     def allows(self, message: InboundMessage) -> bool:
-        """Whether its author may write there: for what an adapter does before it is accepted.
+        """True if its author may write there, before it is accepted.
 
         Those who were let in by a code are not known here: `accept` has the last word.
         """
         return judge(message, self._using.access).may_write
 
     async def judge(self, message: InboundMessage) -> InboundMessage:
-        """The message with the authority's word on it: `may_write` says whether its author may,
-        those included who were let in by a code, and `accept` need not ask again.
+        """The message with the authority's ruling on it.
+
+        `may_write` says whether its author may write there, including people who were let in by a
+        code. `accept` need not ask again.
         """
         judged = judge(message, self._using.access)
         if isinstance(judged.verdict, Denial) and judged.verdict.once_paired is not None:
@@ -185,14 +194,18 @@ class Gateway:
         return message if message.ruling is judged else replace(message, ruling=judged)
 
     async def may(self, message: InboundMessage) -> bool:
-        """Whether its author may write there, those included who were let in by a code: for what
-        is done without `accept`.
+        """True if its author may write there, for what needs no `accept`.
+
+        People who were let in by a code are included.
         """
         return (await self.judge(message)).may_write
 
     @property
     def largest_file(self) -> int:
-        """Bytes of the largest file that is taken: what is larger need not be fetched."""
+        """Size limit of a file, in bytes.
+
+        What is larger need not be fetched.
+        """
         return int(self._using.limits.attachments.file_mb * MB)
 
     @property
@@ -232,8 +245,9 @@ class Gateway:
         await self._stack.__aexit__(kind, error, traceback)
 
     async def close(self) -> None:
-        """Let turns reach a safe point and end the events of whoever watches. The store stays this
-        process's own until the gateway is left, which closes it first.
+        """Let turns reach a safe point and end the events of watchers.
+
+        The store stays this process's own until the gateway is left, which closes it first.
         """
         await self._work.aclose()
 
@@ -242,11 +256,11 @@ class Gateway:
         await self._life.shut_down(lanes)
 
     def hurry(self) -> None:
-        """End without waiting for safe points: what runs goes on from its last one."""
+        """End without waiting for safe points; turns resume from their last one."""
         self._life.hurry.set()
 
     async def accept(self, message: InboundMessage) -> Receipt:
-        """Take a message: once this returns, it is safely stored and has its outcome.
+        """Take a message: it is stored once this returns.
 
         The same message again, by any of its dedupe keys, gives the same receipt and does nothing.
         Raises StoreFull or another GatewayError if it was not taken, NotFound for a thread or team
@@ -263,8 +277,9 @@ class Gateway:
     async def bring_files(
         self, inbox: int, files: Sequence[Attachment], missing: Sequence[MissingFile]
     ) -> None:
-        """Give a message the files that it was accepted without, so that its turn may begin; its
-        author and its team are told what is missing. Does nothing if it waits no more.
+        """Give an accepted message its files, so that its turn may begin.
+
+        Its author and its team are told what is missing. Does nothing if it no longer waits.
         """
         self.check_open()
         await self._intake.bring_files(inbox, files, missing)
@@ -290,7 +305,10 @@ class Gateway:
         author: Author = LOCAL_OPERATOR,
         dedupe: tuple[str, ...] = (),
     ) -> str | None:
-        """Answer a request. None if the answer was taken, otherwise a sentence why not."""
+        """Answer a request.
+
+        None if the answer was taken, otherwise a sentence why not.
+        """
         accepted = await self._accept(
             InboundMessage(
                 key=ConversationKey.local(request),
@@ -307,7 +325,10 @@ class Gateway:
         return await self.accept(InboundMessage(key=key, thread=thread, author=author, text=text))
 
     async def stop(self, thread: str, *, author: Author = LOCAL_OPERATOR) -> bool:
-        """Stop the thread's turn, running or waiting. False if there was none to stop."""
+        """Stop the thread's turn, running or waiting.
+
+        False if there was none to stop.
+        """
         accepted = await self._accept(
             InboundMessage(
                 key=ConversationKey.local(thread), author=author, thread=thread, text="/stop"
@@ -316,7 +337,7 @@ class Gateway:
         return isinstance(accepted.decision, TurnStop)
 
     async def withdraw(self, thread: str, inbox: int) -> str | None:
-        """Take a waiting message back and return its text; None if it no longer waits."""
+        """Withdraw a waiting message; its text, None if it no longer waits."""
         self.check_open()
         taken = await self._store.withdraw(thread, inbox)
         if taken is None:
@@ -327,12 +348,18 @@ class Gateway:
         return text
 
     async def pair(self, code: str) -> PairedPerson | None:
-        """Let in the person who was told this code; None if it is wrong, used or late."""
+        """Let in the person who was told this code.
+
+        None if it is wrong, used or expired.
+        """
         self.check_open()
         return await self._store.redeem(TypedCode(code=code))
 
     async def unpair(self, person: str) -> bool:
-        """Shut somebody out again who was let in with a code; False if they were not."""
+        """Shut out again somebody who was let in with a code.
+
+        False if they were not let in.
+        """
         self.check_open()
         return await self._store.unpair(person)
 
@@ -347,7 +374,7 @@ class Gateway:
         return await self._store.thread(thread)
 
     async def thread_at(self, key: ConversationKey) -> ThreadInfo | None:
-        """The thread in which a conversation goes on, None for one that is not known."""
+        """The conversation's current thread; None if it is unknown."""
         return await self._store.thread_at(key)
 
     async def key_of(self, thread: str) -> ConversationKey:
@@ -355,12 +382,12 @@ class Gateway:
         return (await self._store.thread(thread)).key
 
     async def conversations(self, platform: str, *, limit: int) -> list[ConversationKey]:
-        """Those of a platform among the `limit` threads that were used last, newest first."""
+        """A platform's conversations among the `limit` threads used last, newest first."""
         threads = await self._store.threads(limit=limit)
         return [thread.key for thread in threads if thread.key.platform == platform]
 
     async def said_lately(self, platform: str, workspace: str, since: float) -> list[RecentMessage]:
-        """The newest messages of the threads of a workspace that were used since then."""
+        """The newest messages of a workspace's threads that were used since then."""
         return await self._store.said_lately(platform, workspace, since)
 
     async def known_keys(self, keys: Collection[str]) -> frozenset[str]:
@@ -368,7 +395,10 @@ class Gateway:
         return await self._store.taken(keys)
 
     async def create_thread(self, *, team: str = "", title: str = "") -> ThreadInfo:
-        """A fresh thread of the gateway's own, with the default team unless one is named."""
+        """A new thread of the gateway's own.
+
+        It has the default team unless one is named.
+        """
         self.check_open()
         new = self._intake.new_thread(team)
         return await self._store.create_thread(new, key=ConversationKey.local(new.id), title=title)
@@ -379,19 +409,20 @@ class Gateway:
         self._bus.publish(thread, await self._store.rename_thread(thread, title))
 
     async def rate(self, thread: str, part: str, person: str, *, good: bool) -> None:
-        """Keep what a person says about a part of a thread's answer, instead of what they have
-        said before. Raises NotFound.
+        """Keep a person's rating of a part of a thread's answer.
+
+        It replaces an earlier one. Raises NotFound.
         """
         await self._store.rate(thread, part, person, good=good)
 
     async def marks(self, platform: str) -> Mapping[str, str]:
-        """What a platform's adapter keeps from one run to the next, by its names."""
+        """The marks of a platform, by their names."""
         return await self._store.marks(platform)
 
     async def mark(
         self, platform: str, name: str, value: str, *, of: ConversationKey | None = None
     ) -> None:
-        """Keep a text for a platform's adapter, instead of an earlier one of this name.
+        """Keep a text for a platform's adapter; it replaces an earlier one.
 
         What is known `of` a conversation is deleted with its last thread, and not kept if it has
         none.
@@ -407,7 +438,7 @@ class Gateway:
         self.vitals.frame(adapter)
 
     def count_ignored(self, reason: str) -> None:
-        """Count what was not handed in, since it was not for the team."""
+        """Count an ignored message that was not for the team."""
         self.vitals.ignored[reason] += 1
 
     def count_part(self, result: PartResult) -> None:
@@ -415,7 +446,10 @@ class Gateway:
         self.vitals.parts[result] += 1
 
     def remark(self, adapter: str, text: str) -> None:
-        """Tell the operator what a platform did not let happen; `text` has nothing of people's."""
+        """Tell the operator what a platform did not permit.
+
+        `text` has nothing of people's.
+        """
         self.vitals.remark(adapter, text)
 
     async def delete_thread(self, thread: str) -> None:
@@ -425,7 +459,12 @@ class Gateway:
         self._life.gone(thread)
 
     async def delete_person(self, person: str) -> list[str]:
-        """Remove whatever is known of a person, with all threads they had a part in; their ids."""
+        """Remove everything about a person, their threads included.
+
+        The ids of these threads.
+
+        The ids of these threads.
+        """
         self.check_open()
         threads = await self._store.delete_person(person)
         self._ledger.forget_person(person)
@@ -434,8 +473,10 @@ class Gateway:
         return threads
 
     async def reconfigure(self, teams: TeamSource, *, access: Access, limits: Limits) -> None:
-        """Use these from now on. A turn that runs goes on with its team, and the earlier teams are
-        closed once none of them runs any more.
+        """Use this configuration from now on.
+
+        A running turn goes on with its team. The earlier teams are closed once none of them runs
+        any more.
         """
         self.check_open()
         self._using.teams, self._using.access, self._using.limits = teams, access, limits
@@ -446,14 +487,15 @@ class Gateway:
         await self._life.review()
 
     async def backup(self, path: Path) -> None:
-        """Write a copy of the store to a file, whole or not at all. Raises StoreUnwritable or
-        StoreFull.
+        """Write a copy of the store to a file.
+
+        It is whole or not there. Raises StoreUnwritable or StoreFull.
         """
         self.check_open()
         await self._store.backup(path)
 
     def events(self, thread: str, *, after: int = 0) -> AsyncGenerator[SessionEvent]:
-        """What happened in a thread after a seq, then what happens, until the gateway ends.
+        """Events of a thread after a seq, then new ones.
 
         No seq comes twice; the text of open messages is given from its beginning. Raises NotFound.
         """
@@ -472,7 +514,7 @@ class Gateway:
         )
 
     async def may_answer(self, author: Author, request: str) -> bool:
-        """Whether a person may answer a request: for what is shown before `accept`.
+        """True if a person may answer a request, before `accept`.
 
         Raises NotFound.
         """
@@ -481,23 +523,24 @@ class Gateway:
 
     @property
     def approval_places(self) -> tuple[ConversationKey, ...]:
-        """Where approvals are shown besides their threads, for those who can't see these."""
+        """Further places for approvals, for people who can't see the threads."""
         return self._using.access.approval_places
 
     def commands(self) -> list[CommandInfo]:
-        """What people can type."""
+        """The commands that people can type."""
         return command_infos()
 
     def is_command(self, text: str) -> bool:
-        """Whether a message with this text is a command."""
+        """True if a message with this text is a command."""
         return parse_command(text) is not None
 
     def owner(self) -> None:
         """This process has the gateway."""
 
     async def agents(self, team: str = "") -> dict[str, str]:
-        """A team's agents with their models, the default team's unless named; none for an unknown
-        team.
+        """A team's agents with their models; none for an unknown team.
+
+        The default team's unless named.
         """
         try:
             info = self._using.teams.info(team or self._using.teams.default)

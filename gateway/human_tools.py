@@ -23,7 +23,7 @@ async def ask_human(
         list[str] | None, "Answers to choose from, if there are likely ones."
     ] = None,
 ) -> str:
-    """Ask the person something that only they can know, and wait for the answer."""
+    """Ask the person something only they know, and wait for the answer."""
     # The tool never has the answer itself: the gateway gives it as the result of this very call.
     # Without a gateway the run stays suspended.
     call = current_tool_call()

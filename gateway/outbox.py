@@ -1,4 +1,4 @@
-"""What delivery asks of the gateway: threads with their events, and the outbox of each thread."""
+"""The gateway as delivery sees it: threads with their events and outboxes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PartResult: TypeAlias = Literal["posted", "unsure", "failed"]
 
 @value
 class OutboxRow:
-    """A message of a platform, as it stands there or is to stand.
+    """A message of a platform: its current and its intended state.
 
     It is part `n` of what `item` names, whose text it shows from `first` to `last`; `body` is a
     hash of that text, `digest` one of everything that stands there. `place` is a ConversationKey.
@@ -51,7 +51,7 @@ class OutboxRow:
 
 @value
 class Delivery:
-    """How far a thread is told on its platform, and what of it stands there.
+    """Progress of a thread's delivery, and its messages on the platform.
 
     `gone` is why nothing can be written there any more, "" while it can.
     """
@@ -65,27 +65,33 @@ class Outbox(Protocol):
     """The part of a store that keeps what platforms were told."""
 
     async def untold(self, platform: str) -> list[str]:
-        """The threads of a platform of which something is not told there yet."""
+        """The threads of a platform with undelivered events."""
         ...
 
     async def delivery(self, thread: str) -> Delivery:
-        """How far a thread is told on its platform, and what of it stands there."""
+        """Progress of a thread's delivery, and its messages on the platform."""
         ...
 
     async def link_of(self, turn: str) -> str:
-        """A link to what the turn works on; "" if there is none."""
+        """A link to the message of the turn; "" without one."""
         ...
 
     async def put_part(self, row: OutboxRow) -> None:
-        """Write a row of the outbox. Raises NotFound once its thread is gone."""
+        """Write a row of the outbox.
+
+        Raises NotFound if its thread is gone.
+        """
         ...
 
     async def told(self, thread: str, seq: int) -> int:
-        """Note that all up to this seq is told; the thread's last seq. Raises NotFound."""
+        """Note how far all is delivered; the thread's last seq.
+
+        Raises NotFound.
+        """
         ...
 
     async def give_up(self, thread: str, seq: int, why: str) -> None:
-        """Note that nothing can be told there: all up to this seq is given up. Raises NotFound."""
+        """Note that all up to this seq can't be delivered. Raises NotFound."""
         ...
 
     async def take_up(self, thread: str) -> None:
@@ -93,7 +99,10 @@ class Outbox(Protocol):
         ...
 
     async def work_folder(self, thread: str) -> Path:
-        """Where the thread's tools may write; made if it is not there, removed with the thread."""
+        """Folder in which the thread's tools may write.
+
+        It is made if it is not there, and removed with the thread.
+        """
         ...
 
 
@@ -101,7 +110,10 @@ class ThreadActivity(Protocol):
     """The threads in which something happens, from the subscription on."""
 
     async def take(self) -> list[str] | None:
-        """Wait for threads and take all there are, each once. None: none will come any more."""
+        """Wait for active threads and take all there are, each once.
+
+        None: no more will come.
+        """
         ...
 
 
@@ -115,7 +127,7 @@ class DeliveryHost(Protocol):
 
     @property
     def approval_places(self) -> Sequence[ConversationKey]:
-        """Where approvals are shown besides their threads, for those who can't see these."""
+        """Further places for approvals, for people who can't see the threads."""
         ...
 
     def activity(self) -> AbstractContextManager[ThreadActivity]:
@@ -123,7 +135,7 @@ class DeliveryHost(Protocol):
         ...
 
     def events(self, thread: str, *, after: int = 0) -> AsyncGenerator[SessionEvent]:
-        """What happened in a thread after a seq, then what happens, until the gateway ends.
+        """Events of a thread after a seq, then new ones.
 
         No seq comes twice; the text of open messages is given from its beginning. Raises NotFound.
         """

@@ -1,4 +1,4 @@
-"""What the gateway needs of whoever defines teams and tool rules: two narrow protocols.
+"""Two protocols of those who define teams and tool rules.
 
 `gateway.factory.teams` builds both from config.toml; tests hand in their own.
 """
@@ -20,7 +20,10 @@ Closer: TypeAlias = Callable[[], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class Holdings:
-    """`closes` release all that a team holds; one that `acts` may do more than ask models."""
+    """Resources of a team.
+
+    `closes` release them; one that `acts` may do more than ask models.
+    """
 
     closes: tuple[Closer, ...] = ()
     acts: bool = False
@@ -39,7 +42,7 @@ ToolAction = Literal["allow", "ask", "deny"]
 
 @value
 class ToolRule:
-    """What may happen with a tool: run, ask an approver first, or not at all.
+    """Permission of a tool: run, ask an approver first, or never.
 
     `idempotent`: after a crash the call may be repeated. `read_only`: it changes nothing.
     `approvers` are who may decide, the operators if nobody is named; `always_allowed`: also for the
@@ -92,11 +95,14 @@ class TeamSource(Protocol):
         ...
 
     async def build(self, name: str, *, workdir: Path) -> BuiltTeam:
-        """A fresh team whose tools may write below `workdir` (exists, private to the thread)."""
+        """A new team whose tools may write below `workdir`.
+
+        The folder exists and is private to the thread.
+        """
         ...
 
     def rule(self, team: str, call: ToolCall, asker: Author) -> ToolRule:
-        """What the policy says about this call, made on the asker's behalf."""
+        """The policy's rule for this call, made on the asker's behalf."""
         ...
 
     async def aclose(self) -> None:
@@ -105,6 +111,6 @@ class TeamSource(Protocol):
 
 
 def model_label(client: ChatCompletionClient) -> str:
-    """What people call the client's model."""
+    """Label of the client's model, for people."""
     name = getattr(client, "model", "")
     return name if isinstance(name, str) and name else type(client).__name__

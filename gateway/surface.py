@@ -1,5 +1,7 @@
-"""What a text surface is to the gateway: a chat platform that shows a thread as messages, which are
-posted once and edited while they grow.
+"""The contract between the gateway and a text surface.
+
+A text surface is a chat platform that shows a thread as messages, which are posted once and edited
+while they grow.
 
     async with delivering(gateway, surface): ...        # gateway.delivery
 
@@ -20,14 +22,17 @@ from gateway.events import InputRequested, NoticeLevel
 from gateway.values import value
 
 Use: TypeAlias = Literal["post", "edit", "final", "card"]
-"""What a call is for: a new message, one more piece of it, its last state, a question to people."""
+"""Purpose of a call: a new message, a further piece of it, its last state, a question to people."""
 
 ActivityStatus: TypeAlias = Literal["running", "done", "failed", "unknown"]
 BusyState: TypeAlias = Literal["working", "waiting", "idle"]
 
 
 class RateLimited(GatewayError):
-    """The platform did not take it, and says when it will. `retry_after` is in seconds."""
+    """The platform refused it for now.
+
+    `retry_after` is in seconds.
+    """
 
     def __init__(self, retry_after: float) -> None:
         super().__init__(f"The platform asks to wait for {retry_after:g} s.")
@@ -35,7 +40,7 @@ class RateLimited(GatewayError):
 
 
 class CallRejected(GatewayError):
-    """The platform did not take it and never will; the text says why, to the operator.
+    """The platform refused it for good; the text says why.
 
     `gone`: nothing can be written at this place any more (archived, deleted, not permitted).
     """
@@ -46,15 +51,24 @@ class CallRejected(GatewayError):
 
 
 class PlatformUnreachable(GatewayError):
-    """The platform did not take it: it could not be reached, or failed. A further try may help."""
+    """The platform could not be reached, or failed.
+
+    A further try may help.
+    """
 
 
 class OutcomeUnknown(GatewayError):
-    """Nobody knows whether the platform took it: look it up before it is sent again."""
+    """Nobody knows whether the platform took it.
+
+    Look it up before it is sent again.
+    """
 
 
 class MessageFull(GatewayError):
-    """The message takes no further text and shows `shown`: what follows needs a new message."""
+    """The message takes no more text and shows `shown`.
+
+    What follows needs a new message.
+    """
 
     def __init__(self, shown: str) -> None:
         super().__init__("The message takes no further text.")
@@ -67,7 +81,10 @@ class MessageGone(GatewayError):
 
 @value
 class Place:
-    """Where a thread's messages stand. `asker` is whose message the team works on (Author.id)."""
+    """Place of a thread's messages.
+
+    `asker` is the person whose message the team works on (Author.id).
+    """
 
     key: ConversationKey
     thread: str
@@ -76,7 +93,10 @@ class Place:
 
 @value
 class Activity:
-    """A tool call or a hand-off, told in one line. `after`: behind what the agent says."""
+    """A tool call or a hand-off, in one line.
+
+    `after`: behind what the agent says.
+    """
 
     id: str
     kind: Literal["tool", "handoff"]
@@ -88,7 +108,7 @@ class Activity:
 
 @value
 class Speech:
-    """A piece of what an agent says. `text` is neutral already and fits one message.
+    """A piece of an agent's text, neutral already; it fits one message.
 
     While it grows it only gets longer, unless it is said anew: a fence that is open stays open, and
     `gateway.render.split.closed` ends it for platforms that need it ended. `activity` comes before
@@ -116,7 +136,7 @@ class Card:
 
     request: InputRequested
     outcome: str = ""
-    """How it was settled; "" while it is open."""
+    """Its outcome; "" while it is open."""
     by: str = ""
     mentions: tuple[str, ...] = ()
     away: bool = False
@@ -125,9 +145,10 @@ class Card:
 
 @value
 class Line:
-    """A line of the gateway's own, neutral already. `command` is what can be done about it, as
-    something to type, with `label` for a button. `mentions` are the people whom it is for
-    (Author.id).
+    """A line of the gateway's own, neutral already.
+
+    `command` is what can be done about it, as something to type, with `label` for a button.
+    `mentions` are the people whom it is for (Author.id).
     """
 
     text: str
@@ -139,12 +160,12 @@ class Line:
 
 @value
 class Document:
-    """A file: one that an agent made, or the whole of a text too long for messages."""
+    """A file of an agent's, or a text too long for messages."""
 
     name: str
     data: bytes = field(repr=False)
     text: str = ""
-    """What is said about it, neutral already."""
+    """The sentence about it, neutral already."""
 
 
 Content: TypeAlias = Speech | Card | Line | Document
@@ -165,7 +186,7 @@ class Part:
 
 @value
 class TextLimits:
-    """What one message holds. Lengths are in characters as `TextSurface.length` counts them.
+    """Limits of one message, in characters as `TextSurface.length` counts.
 
     A text that needs more than `messages` messages or `whole` characters is shown as its beginning
     with a file of all of it.
@@ -197,19 +218,20 @@ class TextSurface(Protocol):
 
     @property
     def limits(self) -> TextLimits:
-        """What one message holds."""
+        """Limits of one message."""
         ...
 
     def neutral(self, text: str) -> str:
-        """An agent's text as the platform may be given it: it pings nobody and hides no link.
+        """An agent's text without pings and hidden links.
 
         Pure; for any prefix of a text that grows.
         """
         ...
 
     def length(self, text: str) -> int:
-        """How long the platform takes a neutral text to be; never less than it does, nor than the
-        text has characters.
+        """Length of a neutral text as the platform counts it.
+
+        It is never less than the platform's count, nor than the number of characters.
         """
         ...
 
@@ -232,8 +254,11 @@ class LookupSurface(Protocol):
     """A surface that can tell whether something was posted."""
 
     async def find(self, place: Place, key: str, since: float) -> str | None:
-        """The id of the message that was posted with this key at or after a time (seconds since the
-        epoch); None if there is none.
+        """The id of the message with this key; None without one.
+
+        It was posted at or after a time (seconds since the epoch).
+
+        It was posted at or after a time (seconds since the epoch).
 
         Raises OutcomeUnknown where that can't be known (any more).
         """
@@ -245,7 +270,7 @@ class PacedSurface(Protocol):
     """A surface whose calls are scarce."""
 
     async def ready(self, place: Place, use: Use) -> None:
-        """Wait until a call of this kind may be made, in fairness to other threads and people.
+        """Wait for permission to call, in fairness to other threads and people.
 
         What is to be said is read after that, so it is the newest.
         """
@@ -257,7 +282,7 @@ class BusySurface(Protocol):
     """A surface that can show that the team works."""
 
     async def busy(self, place: Place, state: BusyState) -> None:
-        """Show it; called again at least every 100 s while the team works, and once when it ends.
+        """Show the state: at least every 100 s, once at the end.
 
         Best effort: raises nothing but AuthError.
         """

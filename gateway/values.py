@@ -1,4 +1,4 @@
-"""Values: what the parts of the gateway hand each other, never changed once made."""
+"""Values that the parts of the gateway exchange; they never change."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 @dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(field,))
 def value(kind: type[T]) -> type[T]:
-    """Make a keyword-only dataclass with slots, which the type checker keeps anybody from changing.
+    """Make a keyword-only dataclass with slots, read-only for the type checker.
 
     Python could refuse it, too, but then making one takes three times as long, and a message makes
     about seventy.

@@ -68,7 +68,7 @@ class _Platform:
 
 
 def _resolve(name: str) -> _Platform:
-    """What the adapter's module exports. Raises AdapterError."""
+    """The exports of the adapter's module. Raises AdapterError."""
     module = find_adapter(name)
     kind: Any = getattr(module, "Config", None)
     build: Any = getattr(module, "build", None)

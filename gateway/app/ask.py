@@ -19,7 +19,10 @@ class Asker(Protocol):
 
 
 class TerminalAsker:
-    """Whoever sits at the terminal; questions go to `err`, so that the output stays the answer."""
+    """The user at the terminal.
+
+    Questions go to `err`, so that the output stays the answer.
+    """
 
     def __init__(self, terminal: TextIO, err: TextIO) -> None:
         self._terminal = terminal
@@ -35,7 +38,7 @@ class TerminalAsker:
                 return answer
 
     async def _line(self) -> str:
-        """The next line; waiting for it can be cancelled, unlike in a thread."""
+        """The next line; unlike in a thread, the wait can be cancelled."""
         loop = asyncio.get_running_loop()
         ready = asyncio.Event()
         loop.add_reader(self._terminal.fileno(), ready.set)
@@ -75,7 +78,7 @@ def question(request: InputRequested) -> str:
 
 
 def understand(request: InputRequested, line: str) -> Answer | None:
-    """What the line means as an answer; None if it has to be asked again."""
+    """The answer that a line means; None to ask again."""
     match request.request_kind:
         case "text":
             return Answer(kind="text", text=line)

@@ -1,4 +1,4 @@
-"""The gateway of a config, put together for the commands that work with threads."""
+"""Assembly of a config's gateway, for the commands that work with threads."""
 
 from __future__ import annotations
 
@@ -33,21 +33,26 @@ HOUR, DAY = 3600.0, 86400.0
 
 
 async def load(path: Path | None) -> LoadedConfig:
-    """The config, with its log begun; read in a thread, since somebody may be typing."""
+    """The config, with its log begun.
+
+    It is read in a thread, since somebody may be typing.
+    """
     loaded = await asyncio.to_thread(load_config, path)
     begin_log(loaded)
     return loaded
 
 
 def begin_log(loaded: LoadedConfig) -> None:
-    """Send the log of this process where the config says, and keep its secrets out of it."""
+    """Send this process's log where the config says, without its secrets."""
     hide_secrets(loaded)
     settings = loaded.config.logging
     log_to(settings.file or store_of(loaded).folder / LOG_FILE, settings.level)
 
 
 def begin_json_log(loaded: LoadedConfig) -> None:
-    """Send the log of this process, as JSON, where the config says, or to standard error.
+    """Send this process's log, as JSON, where the config says.
+
+    Without such a place it goes to standard error.
 
     Raises GatewayError if it can't be written there.
     """
@@ -62,7 +67,7 @@ def begin_json_log(loaded: LoadedConfig) -> None:
 
 
 def hide_secrets(loaded: LoadedConfig) -> None:
-    """Keep the secrets of the config out of whatever this process writes down."""
+    """Keep the config's secrets out of everything this process writes."""
     REDACTION.add(secrets_of(loaded.config))
     for adapter in loaded.adapters.values():
         REDACTION.add(secrets_of(adapter.config))
@@ -88,7 +93,7 @@ def team_factory(loaded: LoadedConfig, store: Path) -> TeamFactory:
 
 
 def access_of(config: Config) -> RoutedAccess:
-    """Who may do what, as the config says."""
+    """The access rules of the config."""
     policies = config.policies
     cases = (case for tool in policies.tools.named().values() for case in tool.cases)
     return RoutedAccess(
@@ -143,7 +148,7 @@ async def own_gateway(loaded: LoadedConfig, store: SessionStore) -> AsyncGenerat
 
 @asynccontextmanager
 async def any_gateway(loaded: LoadedConfig, store: SessionStore) -> AsyncGenerator[Client]:
-    """The operator's client of the store's owner: another process, or else this one."""
+    """The operator's client of the store's owner: another process or this one."""
     async with AsyncExitStack() as stack:
         try:
             client: Client = await stack.enter_async_context(own_gateway(loaded, store))
@@ -153,7 +158,9 @@ async def any_gateway(loaded: LoadedConfig, store: SessionStore) -> AsyncGenerat
 
 
 def run_once(path: Path | None, task: Task, *, as_json: bool) -> int:
-    """Run one task over the standard streams; the process's exit code. Raises GatewayError.
+    """Run one task over the standard streams; the process's exit code.
+
+    Raises GatewayError.
 
     SIGINT, SIGTERM and SIGHUP stop the turn before the process ends.
     """
@@ -198,7 +205,7 @@ async def _run(loaded: LoadedConfig, task: Task, *, as_json: bool) -> ExitCode:
 
 
 def _several_agents(loaded: LoadedConfig, team: str) -> bool:
-    """Whether the team may speak with several voices; so it is if nothing is known of it."""
+    """True if several agents may speak, or nothing is known."""
     if team not in loaded.config.teams:
         return True
     return len(team_factory(loaded, store_folder()).info(team).participants) != 1

@@ -1,4 +1,4 @@
-"""What `parley check` and `parley teams` find out: which teams build, which models answer."""
+"""Findings of `parley check` and `parley teams` about teams and models."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ PROBE_SECONDS = 30.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """What was found out about one team, model or chat platform."""
+    """Result of checking one team, model or chat platform."""
 
     kind: str
     name: str
@@ -51,8 +51,9 @@ class Finding:
 
 
 async def check_config(loaded: LoadedConfig, *, offline: bool) -> list[Finding]:
-    """Build every team and, unless offline, let each model answer once and each chat platform say
-    what its settings lack.
+    """Build every team and, unless offline, ask each model and platform.
+
+    Each model answers once; each chat platform says what its settings lack.
     """
     teams = _factory(loaded)
     try:
@@ -70,7 +71,7 @@ async def check_config(loaded: LoadedConfig, *, offline: bool) -> list[Finding]:
 async def _asked(
     name: str, check: SettingsCheck, config: Section, loaded: LoadedConfig
 ) -> list[Finding]:
-    """What a chat platform says: a finding for each problem, or one that there is none."""
+    """Findings about a chat platform: its problems, or that there are none."""
     try:
         async with asyncio.timeout(PROBE_SECONDS):
             checked = await check(config, loaded.config.routes)
@@ -91,7 +92,9 @@ async def _built(teams: TeamFactory, name: str) -> Finding:
 
 
 async def build_twice(teams: TeamFactory, name: str) -> tuple[Team, Team]:
-    """The team for two threads. Raises TeamBuildError, also for one that they would share some of.
+    """The team for two threads.
+
+    Raises TeamBuildError, also for one that they would share some of.
 
     A factory that gives out the same agents again must not get to the second thread.
     """
@@ -148,8 +151,9 @@ def table(findings: Sequence[Finding]) -> str:
 
 
 async def affected_threads(loaded: LoadedConfig) -> str:
-    """The threads whose team has another definition than when they last used it, and what becomes
-    of each.
+    """Threads whose team has another definition than when they last used it.
+
+    Each says what becomes of it.
     """
     teams = _factory(loaded)
     try:
@@ -167,7 +171,10 @@ async def affected_threads(loaded: LoadedConfig) -> str:
 
 
 async def team_table(loaded: LoadedConfig) -> str:
-    """Every team with its agents and their models; a team that can't be built says so."""
+    """Every team with its agents and their models.
+
+    A team that can't be built says so.
+    """
     teams = _factory(loaded)
     lines: list[str] = []
     try:
@@ -188,14 +195,17 @@ async def team_table(loaded: LoadedConfig) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dump:
-    """A team as component JSON, and what one must know to load it."""
+    """A team as component JSON, with notes on how to load it."""
 
     text: str
     notes: str
 
 
 async def dump_team(loaded: LoadedConfig, name: str) -> Dump:
-    """The team as component JSON. Raises GatewayError if it can't be built or written down."""
+    """The team as component JSON.
+
+    Raises GatewayError if it can't be built or written down.
+    """
     teams = _factory(loaded)
     if name not in teams.names():
         hint = did_you_mean(name, teams.names()) or f"there is {', '.join(teams.names())}"
@@ -230,7 +240,7 @@ def _factory(loaded: LoadedConfig) -> TeamFactory:
 
 
 def python_only(name: str, teams: Mapping[str, TeamConfig]) -> Iterator[KeyPath]:
-    """The settings of a team and of those inside it that its JSON leaves out."""
+    """Settings of a team that its JSON leaves out, nested ones included."""
     for inner, team in _groups(name, teams):
         path: KeyPath = ("teams", inner)
         if team.custom_message_types:
@@ -250,7 +260,7 @@ def python_only(name: str, teams: Mapping[str, TeamConfig]) -> Iterator[KeyPath]
 
 
 def source_tools(name: str, teams: Mapping[str, TeamConfig]) -> Iterator[ToolConfig]:
-    """The tools that stand as source code in the JSON of a team, which nobody executes."""
+    """Tools that are source code in a team's JSON; nobody executes them."""
     for inner, team in _groups(name, teams):
         for _, agent in _agents(("teams", inner), team):
             if isinstance(agent, AssistantConfig):

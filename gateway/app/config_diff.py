@@ -1,4 +1,4 @@
-"""What differs between two configs, as lines for people; secrets are never shown."""
+"""Differences between two configs, as lines for people, without secrets."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MISSING = object()
 
 
 def changes(old: Config, new: Config) -> list[str]:
-    """The settings that were added (+), removed (-) or changed (~), in the order of their names."""
+    """Settings that were added (+), removed (-) or changed (~), by name."""
     before, after = dict(_leaves(old.model_dump())), dict(_leaves(new.model_dump()))
     lines: list[str] = []
     for name in sorted(before.keys() | after.keys()):

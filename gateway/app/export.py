@@ -1,4 +1,4 @@
-"""A thread as a document: what was said, by whom, and what was done, as Markdown."""
+"""Export of a thread as a Markdown document."""
 
 from __future__ import annotations
 
@@ -35,7 +35,9 @@ LONGEST = 200
 def markdown(
     thread: ThreadInfo, events: Iterable[SessionEvent], feedback: Mapping[str, int] | None = None
 ) -> str:
-    """The transcript. Messages keep their own Markdown; what the gateway adds is in quotes.
+    """The transcript.
+
+    Messages keep their own Markdown; what the gateway adds is in quotes.
 
     `feedback`: how many have called an answer "good" or "bad".
     """
@@ -111,14 +113,20 @@ def _one_line(arguments: str) -> str:
 
 
 class Replay:
-    """Lines in the order of the events given, with times in the zone ("": this machine's)."""
+    """Lines for events, in their order, with times in the zone.
+
+    "" is this machine's zone.
+    """
 
     def __init__(self, zone: str = "") -> None:
         self._zone = zone
         self._before: float | None = None
 
     def line(self, event: SessionEvent) -> str:
-        """The event: time of day, seconds since the one before, its number, turn, kind and rest."""
+        """One line for the event.
+
+        Time of day, seconds since the one before, its number, turn, kind and rest.
+        """
         gap = 0.0 if self._before is None else event.at - self._before
         self._before = event.at
         at = local_time(event.at, self._zone)

@@ -1,4 +1,4 @@
-"""The modules of adapters, by the names that they have in config.toml and on the command line.
+"""Lookup of adapters' modules by name.
 
 A name is that of a module `adapters.NAME`, or of an entry point in the group `parley.adapters` of
 an installed distribution, which leads to such a module. A name that both have is an error: which
@@ -39,7 +39,7 @@ def adapter_names() -> list[str]:
 
 
 def find_adapter(name: str) -> Any:
-    """The module of the adapter, or what its entry point names instead of one.
+    """The module of the adapter, or what its entry point names.
 
     Raises AdapterNotFound, or AdapterError for one that can't be imported or that there are
     several of.

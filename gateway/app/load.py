@@ -22,7 +22,7 @@ _PLACE = re.compile(r"(?P<what>.*) \(at (?P<place>line \d+, column \d+|end of do
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadedConfig:
-    """A valid config, the file it came from (None: the built-in one), and its import paths.
+    """A valid config, its file (None: the built-in one), and import paths.
 
     `adapters` are its chat platforms, unless it was read without `references`.
     """
@@ -36,7 +36,7 @@ class LoadedConfig:
 def load_config(
     path: Path | None = None, *, references: bool = True, instead: Mapping[str, Any] | None = None
 ) -> LoadedConfig:
-    """The config from `path`, or from the first place that has one, or the built-in one.
+    """The config from `path`, a usual place, or the built-in one.
 
     The places: $PARLEY_CONFIG, ./config.toml, config.toml in the user's config folder, which is
     ~/.config/parley. Without `references`, names and import paths are taken on trust: for commands

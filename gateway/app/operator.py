@@ -1,4 +1,4 @@
-"""What `parley sessions`, `status` and `pair` read from a store, and the little they change."""
+"""Store access of `parley sessions`, `status` and `pair`: mostly reads, few changes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,12 @@ from gateway.store.sqlite.store import SqliteStore
 
 
 async def delete_person(store: SqliteStore, person: str) -> list[str]:
-    """Remove whatever is known of a person, with all threads they had a part in; their ids."""
+    """Remove everything about a person, their threads included.
+
+    The ids of these threads.
+
+    The ids of these threads.
+    """
     try:
         owner = await SocketClient.connect(store.folder)
     except GatewayClosed:
@@ -41,7 +46,7 @@ BEGIN_ANEW = 60.0
 
 
 async def backup(store: SqliteStore, path: Path) -> None:
-    """Copy the store to a file: by its owner where there is one, otherwise here.
+    """Copy the store to a file, through its owner if any.
 
     Raises StoreUnwritable, StoreFull, or NotFound where there is no store yet.
     """
@@ -54,8 +59,9 @@ async def backup(store: SqliteStore, path: Path) -> None:
 
 
 async def restore(store: SqliteStore, path: Path) -> str:
-    """Put a backup in the place of the store: its owner does so where there is one, and has begun
-    anew when this returns. What was done, for people.
+    """Replace the store by a backup; a sentence about the result.
+
+    If the store has an owner, that does it, and has restarted when this returns.
 
     Raises NotFound, StoreError or StoreFull, and GatewayError if the owner does not begin anew.
     """
@@ -86,7 +92,10 @@ async def _begun_anew(store: SqliteStore, boot: str) -> None:
 
 
 async def pair(store: SqliteStore, code: str) -> PairedPerson | None:
-    """Let in the person who was told this code; None if it is wrong, used or late."""
+    """Let in the person who was told this code.
+
+    None if it is wrong, used or expired.
+    """
     try:
         owner = await SocketClient.connect(store.folder)
     except GatewayClosed:
@@ -96,7 +105,10 @@ async def pair(store: SqliteStore, code: str) -> PairedPerson | None:
 
 
 async def unpair(store: SqliteStore, person: str) -> bool:
-    """Shut somebody out again who was let in with a code; False if they were not."""
+    """Shut out again somebody who was let in with a code.
+
+    False if they were not let in.
+    """
     try:
         owner = await SocketClient.connect(store.folder)
     except GatewayClosed:
@@ -106,13 +118,13 @@ async def unpair(store: SqliteStore, person: str) -> bool:
 
 
 async def people_table(store: SessionReader) -> str:
-    """Who was let in with a code, one per line."""
+    """People who were let in with a code, one per line."""
     people = await store.people()
     return "\n".join(map(_person, people)) or "Nobody was let in with a code."
 
 
 def let_in(person: PairedPerson) -> str:
-    """Who may write from now on."""
+    """Sentence about the person who may write from now on."""
     return f"{_person(person)} may write to the teams now."
 
 
@@ -121,8 +133,9 @@ def _person(person: PairedPerson) -> str:
 
 
 async def owner_status(store: SqliteStore, zone: str = "") -> tuple[bool, str]:
-    """Whether a process owns the store, and the figures that are known either way; times are in
-    the zone ("": this machine's).
+    """True if a process owns the store, with figures.
+
+    Times are in the zone ("": this machine's).
     """
     try:
         status = await (await SocketClient.connect(store.folder)).status()

@@ -1,4 +1,4 @@
-"""What the agents of a thread say, as one plain text that grows at its end: for pipes and files."""
+"""Text of a thread's agents that grows at its end."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ class _Message:
 
 
 class PlainText:
-    """Turns events into text to append. Messages stand one after the other, as they began.
+    """Text to append, made of events.
+
+    Messages stand one after the other, as they began.
 
     While several agents speak at once, the first one streams and the others wait for their turn.
     With `names`, each message stands below a line with its agent's name.
@@ -29,11 +31,11 @@ class PlainText:
 
     @property
     def mid_message(self) -> bool:
-        """Whether the text ends in the middle of a message."""
+        """True if the text ends in the middle of a message."""
         return any(message.written for message in self._messages.values())
 
     def take(self, event: SessionEvent) -> str:
-        """What the event adds to the text."""
+        """The text that the event adds."""
         match event:
             case TextDelta():
                 message = self._message(event.message, event.agent)
@@ -46,7 +48,7 @@ class PlainText:
         return self._flush()
 
     def close(self) -> str:
-        """What ends the text, when no more events come."""
+        """The end of the text, once no more events come."""
         for message in self._messages.values():
             message.finished = True
         return self._flush()
@@ -67,7 +69,7 @@ class PlainText:
         return "".join(pieces)
 
     def _continue(self, message: _Message) -> str:
-        """What the text does not have of the message yet."""
+        """The rest of the message, beyond what the text has."""
         written, message.written = message.written, message.text or message.written
         if written and message.written.startswith(written):
             return message.written[len(written) :]

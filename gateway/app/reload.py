@@ -1,4 +1,4 @@
-"""A changed config, taken into use by a gateway that runs: checked whole, then switched at once."""
+"""Reload of a changed config: check whole, switch at once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ Check = Callable[[LoadedConfig, TeamFactory], Awaitable[None]]
 
 
 class Reloader:
-    """Reads the config of a gateway anew. `check` raises GatewayError for one that can't be used.
+    """Reads the config of a gateway again.
+
+    `check` raises GatewayError for one that can't be used.
 
     What runs goes on with the config it began with; the last good one stays until a better one has
     passed every check. `teams` are those in use; `aclose` closes whichever are so at the end.
@@ -34,7 +36,7 @@ class Reloader:
         self._one_at_a_time = asyncio.Lock()
 
     async def reload(self, *, dry_run: bool) -> str:
-        """Take the config as it is now into use, unless `dry_run`; what differs, for people.
+        """Use the current config, unless `dry_run`; the differences, for people.
 
         Raises ConfigError or another GatewayError, and then nothing has changed.
         """

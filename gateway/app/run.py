@@ -1,4 +1,4 @@
-"""`parley run`: one task from the command line, its answer on standard output."""
+"""`parley run`: one task, its answer on standard output."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from gateway.events import (
 from gateway.render.sanitize import sanitize
 
 STOP_SECONDS = 4.0
-"""How long it may take to stop the turn when the run is cut short."""
+"""Time limit for stopping the turn when the run is cut short."""
 
 _KEPT = "the team waits for your answer; it can be given later, with --session or in the chat"
 _NOT_KEPT = "the team waits for your answer; without --session it can't be given later"
@@ -35,7 +35,10 @@ _NOT_KEPT = "the team waits for your answer; without --session it can't be given
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """What to do. `session` names the thread to go on with, `team` who works in a new one."""
+    """A task, with the thread or the team to use.
+
+    `session` names the thread, `team` the team of a new one.
+    """
 
     text: str
     session: str = ""
@@ -96,7 +99,7 @@ class _Run:
     handed: WorkHandedOff | None = None
     """The team's last word, by which it handed the work to people."""
     told: bool = False
-    """Whether `err` says already what went wrong."""
+    """True once `err` says what went wrong."""
 
     async def go(self, text: str) -> ExitCode:
         if self.thread.state == "waiting":
@@ -115,7 +118,7 @@ class _Run:
                 return await self._follow(receipt)
 
     async def _remember_requests(self) -> None:
-        """What the thread asked before this run began."""
+        """Requests of the thread from before this run."""
         async with aclosing(self._events(0)) as events:
             async for event in events:
                 self._note_request(event)
@@ -186,7 +189,7 @@ class _Run:
         return True
 
     async def _give_back(self, handed: WorkHandedOff) -> Receipt | None:
-        """Send what a person says to a hand-off; None if nobody says anything."""
+        """Send a person's answer to a hand-off; None if nobody answers."""
         self.handed = None
         asked = InputRequested(
             thread=self.thread.id,

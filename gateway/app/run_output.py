@@ -1,4 +1,4 @@
-"""What `parley run` writes: texts or JSON lines to standard output, the rest to stderr."""
+"""Output of `parley run`: texts or JSON lines."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Output(Protocol):
         ...
 
     def pause(self) -> None:
-        """The run stands still: end the text, and leave the terminal to somebody else."""
+        """End the text and leave the terminal to somebody else."""
         ...
 
 
@@ -52,7 +52,10 @@ class JsonOutput:
 
 
 class TextOutput:
-    """The agents' texts, and on `err` what goes wrong and, if it is a terminal, what goes on."""
+    """The agents' texts on the output; errors and progress on `err`.
+
+    Progress is shown if `err` is a terminal.
+    """
 
     def __init__(self, out: TextIO, err: TextIO, *, names: bool) -> None:
         self._out = out
@@ -91,7 +94,7 @@ class TextOutput:
 
 
 class Progress:
-    """A line on a terminal that says what is going on, and goes away again."""
+    """A line on a terminal that shows progress and goes away again."""
 
     def __init__(self, err: TextIO) -> None:
         self._err = err
@@ -129,5 +132,5 @@ def _doing(event: SpeakerStarted | ToolStarted) -> str:
 
 
 def _one_line(text: str) -> str:
-    """The text as it fits on the line, which must not wrap to be cleared again."""
+    """The text cut to one line, which can be cleared."""
     return " ".join(sanitize(text).split())[:70]

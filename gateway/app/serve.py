@@ -1,4 +1,4 @@
-"""`parley serve`: the gateway with its chat platforms, once all about it is known to be safe."""
+"""`parley serve`: the gateway and its platforms, once known to be safe."""
 
 from __future__ import annotations
 
@@ -48,14 +48,15 @@ NOW = 3.0
 
 
 class ServeError(GatewayError):
-    """The config is right, but it can't be served as it is; the text says what to add."""
+    """The config can't be served; the text says what to add."""
 
     exit_code = ExitCode.USAGE
 
 
 def serve_config(loaded: LoadedConfig) -> ExitCode:
-    """Serve until a signal says to end. Raises ServeError, StoreError and WrongKey before it
-    begins.
+    """Serve until a signal says to end.
+
+    Raises NotServable, StoreError and WrongKey before it begins.
     """
     check_servable(loaded)
     begin_json_log(loaded)
@@ -83,7 +84,10 @@ def _as_it_is_now(loaded: LoadedConfig) -> LoadedConfig:
 
 
 def check_servable(loaded: LoadedConfig) -> None:
-    """Raises ServeError for a config without a platform, or with one that nobody may reach."""
+    """Check that there is a platform and that somebody may reach it.
+
+    Raises NotServable.
+    """
     config = loaded.config
     if not loaded.adapters:
         raise ServeError(
@@ -111,8 +115,10 @@ def _example(adapter: str, config: Config) -> str:
 
 
 async def check_teams(config: Config, teams: TeamFactory) -> None:
-    """Build every team that a route leads to. Raises ServeError for one that threads would share
-    something of, or that would run people's code on this machine.
+    """Build every team that a route leads to.
+
+    Raises NotServable for one that threads would share something of, or that would run people's
+    code on this machine.
     """
     for name in dict.fromkeys(config.team_name(route.team) for route in config.routes):
         team, _ = await build_twice(teams, name)
@@ -125,7 +131,7 @@ async def check_teams(config: Config, teams: TeamFactory) -> None:
 
 
 class Reload(Protocol):
-    """Takes the config into use as it is now, or only says what that would change."""
+    """Switches to the current config, or only says what would change."""
 
     async def __call__(self, *, dry_run: bool) -> str:
         """Raises GatewayError."""
@@ -161,7 +167,7 @@ class _Process(FixedProcess):
 async def served(
     loaded: LoadedConfig, store: SqliteStore, restore: Restore | None = None
 ) -> AsyncGenerator[tuple[Gateway, Sequence[Adapter], Reload]]:
-    """The gateway of a config, its adapters, not yet running, and what reads the config anew.
+    """The config's gateway, its adapters (not yet running), and its reloader.
 
     `restore` has a backup put in the place of the store. Raises GatewayError.
     """
@@ -221,7 +227,7 @@ async def _health(gateway: Gateway, config: HealthConfig) -> AsyncGenerator[None
 
 
 async def _reload_on(wanted: asyncio.Event, reload: Reload) -> None:
-    """Read the config anew whenever it is wanted; one that can't be used changes nothing."""
+    """Reload the config on each request; a broken one changes nothing."""
     while True:
         await wanted.wait()
         wanted.clear()
@@ -234,8 +240,9 @@ async def _reload_on(wanted: asyncio.Event, reload: Reload) -> None:
 
 
 async def until_signal(loaded: LoadedConfig) -> ExitCode | None:
-    """Serve until SIGINT or SIGTERM, or until no platform is left. None: to be begun anew, with a
-    backup in the place of the store.
+    """Serve until SIGINT or SIGTERM, or until no platform is left.
+
+    None: to be restarted, with a backup in the place of the store.
     """
     store = store_of(loaded)
     async with store.own():  # it may have to be brought up to date
@@ -274,7 +281,10 @@ async def until_signal(loaded: LoadedConfig) -> ExitCode | None:
 
 
 class _End:
-    """Why this task has to end, and how fast: in order once, at once when told twice."""
+    """Reason and speed of this task's end.
+
+    In order once, at once when told twice.
+    """
 
     def __init__(self) -> None:
         task = asyncio.current_task()
@@ -298,7 +308,7 @@ class _End:
             self._at_once.start()
 
     def for_restore(self) -> None:
-        """End, since what was staged has to be put in the place of the store."""
+        """End, so that the staged backup can replace the store."""
         self.restores = True
         self._begin("ending for a restore")
 
@@ -315,7 +325,7 @@ class _End:
 
 @contextmanager
 def eased_collector() -> Generator[None]:
-    """Look no more at what is there already, modules and classes, and less often at what is new.
+    """Make the garbage collector's work rare and small.
 
     What a turn makes goes as soon as nobody refers to it; the collector is there for the rare
     cycles. With Python's own settings it takes an eighth of a turn's time, which it spends on

@@ -1,4 +1,4 @@
-"""`parley simulate`: a chat platform on this machine, and the teams in it.
+"""`parley simulate`: a chat platform on this machine, with the teams.
 
 An adapter's module may export `simulate(port)`, an async context manager that yields a Simulation.
 """
@@ -37,7 +37,7 @@ SimulationStart: TypeAlias = Callable[[int], AbstractAsyncContextManager[Simulat
 async def simulate(
     name: str, path: Path | None, say: Callable[[str], None], *, port: int, alone: bool
 ) -> None:
-    """Run a simulated platform, and the teams of a config in it unless it is to be `alone`.
+    """Run a simulated platform, with the config's teams unless it is `alone`.
 
     The default team answers in direct messages and in the channel "general", each other team in a
     channel of its name. The threads are gone in the end. Raises SimulatorNotFound and ConfigError.
@@ -81,7 +81,7 @@ def _simulator(name: str) -> SimulationStart | None:
 
 
 def _load(name: str, path: Path | None, simulation: Simulation) -> LoadedConfig:
-    """The config, with the simulated platform instead of its own, and everybody let in there."""
+    """The config with only the simulated platform, open to everybody."""
     instead: dict[str, Any] = {"adapters": {name: dict(simulation.table)}, "routes": []}
     loaded = load_config(path, instead=instead)
     config = loaded.config
@@ -104,6 +104,6 @@ def _load(name: str, path: Path | None, simulation: Simulation) -> LoadedConfig:
 
 
 def _toml(name: str, simulation: Simulation) -> str:
-    """What a config has to say to reach the simulation."""
+    """The config lines that connect to the simulation."""
     lines = [f"{key} = {json.dumps(value)}" for key, value in simulation.table.items()]
     return "\n".join([f"[adapters.{name}]", *lines])

@@ -62,7 +62,7 @@ async def stored_events(store: SessionReader, thread: str) -> AsyncGenerator[Ses
 
 
 def old_state(state: OldState) -> str:
-    """What a team remembered that was replaced, as a line of JSON; its parts are text."""
+    """Memory of a replaced team as a line of JSON."""
     parts = [checkpoint.data.decode() for checkpoint in state.checkpoints]
     return json.dumps(
         {"definition": state.definition, "replaced_at": state.replaced_at, "parts": parts},
@@ -77,8 +77,9 @@ async def transcript(store: SessionReader, thread: ThreadInfo) -> str:
 
 
 def audit_table(rows: Sequence[AuditRow], zone: str = "") -> str:
-    """Who decided what about a thread's requests and grants, one per line, with times in the zone
-    ("": this machine's).
+    """Decisions about a thread's requests and grants, one per line.
+
+    Times are in the zone ("": this machine's).
     """
     lines = [
         (
@@ -104,7 +105,7 @@ def audit_table(rows: Sequence[AuditRow], zone: str = "") -> str:
 
 
 async def delete_thread(store: SqliteStore, thread: str) -> None:
-    """Remove the thread: through the store's owner where there is one, otherwise here."""
+    """Remove the thread: through the store's owner if there is one."""
     try:
         owner = await SocketClient.connect(store.folder)
     except GatewayClosed:
@@ -115,7 +116,7 @@ async def delete_thread(store: SqliteStore, thread: str) -> None:
 
 
 async def retry(store: SqliteStore, thread: str) -> str:
-    """Let the thread's turn be tried again that failed or was parked; what came of it."""
+    """Let the thread's failed or parked turn be tried again; the result."""
     try:
         owner = await SocketClient.connect(store.folder)
     except GatewayClosed:

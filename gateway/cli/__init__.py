@@ -1,4 +1,7 @@
-"""The command `parley`. Each command parses, calls one function, and maps errors to exit codes."""
+"""The command `parley`.
+
+Each command parses, calls one function, and maps errors to exit codes.
+"""
 
 from __future__ import annotations
 

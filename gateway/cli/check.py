@@ -1,4 +1,4 @@
-"""`parley check` and `parley init`: a config that works, and one to start from."""
+"""`parley check` and `parley init`: check a config, write a first one."""
 
 from __future__ import annotations
 
@@ -21,11 +21,13 @@ from gateway.cli.group import config_option
 )
 @click.pass_context
 def check(ctx: click.Context, config: Path | None, offline: bool, against_store: bool) -> None:
-    """Find every mistake in the config, build every team, call each model once, and ask each chat
-    platform whether its tokens may do what they have to.
+    """Check the config, the teams, the models and the chat platforms.
 
-    Mistakes in the config itself end with exit code 2; a team that can't be built, a model that
-    does not answer, or a platform that lacks something, with 1.
+    Builds every team, calls each model once, and asks each chat platform whether its tokens have
+    the permissions they need.
+
+    Exit code 2: the config has mistakes. Exit code 1: a team can't be built, a model does not
+    answer, or a platform lacks something.
     """
     from gateway.app.check import affected_threads, check_config, table
     from gateway.app.load import load_config
@@ -42,7 +44,10 @@ def check(ctx: click.Context, config: Path | None, offline: bool, against_store:
 @click.command()
 @click.argument("path", type=click.Path(path_type=Path), default=Path("config.toml"))
 def init(path: Path) -> None:
-    """Write a commented config to start from, to ./config.toml or PATH. Nothing is overwritten."""
+    """Write a commented config to start from.
+
+    The file is ./config.toml or PATH. An existing file is not overwritten.
+    """
     from importlib.resources import files
 
     text = files("gateway").joinpath("starter.toml").read_text(encoding="utf-8")

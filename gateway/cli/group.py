@@ -1,4 +1,4 @@
-"""What the commands share: the default command, the --config option, errors as exit codes."""
+"""Shared parts of the commands: default command, --config, errors as exit codes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _OWN_OPTIONS = {"-h", "--help", "--version"}
 
 
 class ParleyGroup(click.Group):
-    """A group that takes a default command, and ends with the exit code of what went wrong."""
+    """A group with a default command that maps errors to exit codes."""
 
     def __init__(self, *args: Any, default: str, **settings: Any) -> None:
         super().__init__(*args, **settings)
@@ -54,7 +54,7 @@ def _told(error: GatewayError) -> str:
 
 
 def leave_output() -> None:
-    """Send what is still to be written nowhere, so that the interpreter ends in silence."""
+    """Discard further output, so that the interpreter ends silently."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
     os.close(nowhere)
@@ -74,5 +74,5 @@ def config_option(command: F) -> F:
 
 
 def config_parameter(given: Callable[[click.Context, click.Parameter, Any], None]) -> click.Option:
-    """The option --config for a command that does not take it itself; `given` is told its path."""
+    """The option --config for a command; `given` is told its path."""
     return click.Option(_CONFIG, callback=given, expose_value=False, **_CONFIG_SETTINGS)

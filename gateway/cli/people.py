@@ -1,4 +1,4 @@
-"""`parley pair`: letting people in who write to the bot and are not in any route."""
+"""`parley pair`: let in people whom no route lets in."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""The commands of chat platforms: the click group that an adapter's module has as `commands`,
-which is read only when it is asked for.
+"""The commands of chat platforms.
+
+An adapter's module has a click group as `commands`, which is read only when it is asked for.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ def _commands_of(name: str) -> click.Command | None:
 
 
 def _with_config(command: click.Command, name: str) -> click.Command:
-    """The command, or all commands of a group, with --config and what reads it."""
+    """The command, or a group's commands, with --config and its reader."""
     command = copy(command)
     if isinstance(command, click.Group):
         command.commands = {

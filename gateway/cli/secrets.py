@@ -17,7 +17,10 @@ def secrets() -> None:
 
 @secrets.command()
 def key() -> None:
-    """Print a new key for `keys` in [store]; put it before the ones that are there."""
+    """Print a new key.
+
+    Put it first in `keys` of [store], before the existing ones.
+    """
     from gateway.store.tokens import new_key
 
     click.echo(new_key())

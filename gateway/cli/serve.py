@@ -15,10 +15,10 @@ from gateway.cli.group import config_option
 @config_option
 @click.pass_context
 def serve(ctx: click.Context, config: Path | None) -> None:
-    """Serve the teams on the configured chat platforms, until it is told to end.
+    """Serve the teams on the configured chat platforms until stopped.
 
-    SIGINT and SIGTERM let the turns reach a safe point first. SIGHUP reads the config anew, as
-    `parley reload` does. A platform without a route, or without its keys, ends it at once with exit
+    SIGINT and SIGTERM let running turns reach a safe point first. SIGHUP reloads the config, as
+    `parley reload` does. A platform without a route or without its keys ends it at once with exit
     code 2.
     """
     from gateway.app.load import load_config
@@ -31,10 +31,10 @@ def serve(ctx: click.Context, config: Path | None) -> None:
 @config_option
 @click.option("--dry-run", is_flag=True, help="Only show what would change.")
 def reload(config: Path | None, dry_run: bool) -> None:
-    """Let the running `parley serve` take its changed config into use, and show what differs.
+    """Reload the config of the running `parley serve`.
 
-    The config is checked whole; with a mistake in it, the last good one stays in use. Turns that
-    run go on with the team they have. Some settings are looked at only at the next start.
+    Shows what differs. The whole config is checked; if it has a mistake, the last good one stays in
+    use. Running turns keep their team. Some settings need a restart.
     """
     from gateway.app import operator
     from gateway.app.assemble import store_of
@@ -68,11 +68,10 @@ def backup(config: Path | None, path: Path) -> None:
 @config_option
 @click.argument("path", type=click.Path(path_type=Path, dir_okay=False))
 def restore(config: Path | None, path: Path) -> None:
-    """Put the backup at PATH in the place of the store, whether Parley serves or not.
+    """Replace the store by the backup at PATH.
 
-    The backup is checked whole before anything changes. A running `parley serve` lets its turns
-    reach a safe point, then begins anew on the backup, by itself. The store that was there is kept
-    beside it.
+    The whole backup is checked before anything changes. A running `parley serve` lets its turns
+    reach a safe point, then restarts on the backup by itself. The old store is kept beside it.
     """
     from gateway.app import operator
     from gateway.app.assemble import store_of
@@ -87,7 +86,10 @@ def restore(config: Path | None, path: Path) -> None:
 @config_option
 @click.pass_context
 def status(ctx: click.Context, config: Path | None) -> None:
-    """Say whether Parley runs, and what it is doing. Exit code 1 if it does not run."""
+    """Show whether Parley runs and what it does.
+
+    Exit code 1: it does not run.
+    """
     from gateway.app.assemble import store_of
     from gateway.app.load import load_config
     from gateway.app.operator import owner_status

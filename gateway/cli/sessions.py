@@ -54,7 +54,10 @@ def show(config: Path | None, session: str) -> None:
     help="Instead, what teams remembered that were replaced: the parts for load_snapshot.",
 )
 def export(config: Path | None, session: str, old_states: bool) -> None:
-    """Write every event of the thread with this id or title as a line of JSON."""
+    """Write every event of a thread as a line of JSON.
+
+    SESSION is its id or title.
+    """
     from gateway.app.threads import find_thread, old_state, stored_events
     from gateway.events import dump_event
 
@@ -75,9 +78,10 @@ def export(config: Path | None, session: str, old_states: bool) -> None:
 @config_option
 @click.argument("session")
 def replay(config: Path | None, session: str) -> None:
-    """Show the events of the thread with this id or title one by one, with their timing.
+    """Show the events of a thread one by one, with their timing.
 
-    Each line has the time of day, the seconds since the event before, and what happened.
+    SESSION is its id or title. Each line has the time of day, the seconds since the event before,
+    and the event.
     """
     from gateway.app.export import Replay
     from gateway.app.threads import find_thread, stored_events
@@ -96,9 +100,10 @@ def replay(config: Path | None, session: str) -> None:
 @config_option
 @click.argument("session")
 def audit(config: Path | None, session: str) -> None:
-    """Show who decided what in the thread with this id or title: approvals, answers, grants.
+    """Show who decided what in a thread: approvals, answers, grants.
 
-    The hash is the beginning of that of the arguments which were approved or denied.
+    SESSION is its id or title. The hash is the beginning of the hash of the arguments that were
+    approved or denied.
     """
     from gateway.app.threads import audit_table, find_thread
 
@@ -114,9 +119,10 @@ def audit(config: Path | None, session: str) -> None:
 @config_option
 @click.argument("session")
 def retry(config: Path | None, session: str) -> None:
-    """Try again what has failed in the thread with this id or title, from where it stood.
+    """Try the failed turn of a thread again, from where it stopped.
 
-    A turn that was interrupted too often is not tried again by itself.
+    SESSION is the thread's id or title. A turn that was interrupted too often is not retried
+    automatically.
     """
     from gateway.app import threads
 

@@ -1,4 +1,4 @@
-"""`parley simulate`: a team tried on a chat platform that runs on this machine alone."""
+"""`parley simulate`: a team on a simulated chat platform."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from gateway.cli.group import config_option
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="Where it listens.")
 @click.argument("platform")
 def simulate(platform: str, config: Path | None, alone: bool, port: int) -> None:
-    """Try the teams on a PLATFORM such as slack, without an account there.
+    """Try the teams on a simulated PLATFORM, such as slack.
 
-    The platform runs on this machine and is reached by nobody else; you write as its people. The
+    The platform runs on this machine and nobody else can reach it; you write as its people. The
     default team answers in #general and in direct messages, each other team in a channel of its
-    name. The threads are gone in the end.
+    name. At the end the threads are deleted.
     """
     from gateway.app.simulate import simulate as run
 

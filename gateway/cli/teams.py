@@ -18,7 +18,10 @@ def teams() -> None:
 @teams.command(name="list")
 @config_option
 def list_(config: Path | None) -> None:
-    """List the teams with their agents and models; * marks the default one."""
+    """List the teams with their agents and models.
+
+    * marks the default team.
+    """
     from gateway.app.check import team_table
     from gateway.app.load import load_config
 
@@ -29,9 +32,9 @@ def list_(config: Path | None) -> None:
 @config_option
 @click.argument("name")
 def dump(config: Path | None, name: str) -> None:
-    """Print the team NAME as component JSON, which other programs of this kind can load.
+    """Print the team NAME as component JSON for compatible programs.
 
-    What has no place in it is said on standard error.
+    Notes on what JSON can't hold go to standard error.
     """
     from gateway.app.check import dump_team
     from gateway.app.load import load_config

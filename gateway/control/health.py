@@ -1,4 +1,6 @@
-"""Health, readiness and metrics over HTTP, on a port of their own: no ids, no texts.
+"""Health, readiness and metrics over HTTP, on a port of their own.
+
+They carry no ids and no texts.
 
 `/healthz`: the process answers. `/readyz`: the store takes writes, and every platform is heard
 from. `/metrics`: figures in Prometheus' text format.

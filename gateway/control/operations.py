@@ -1,4 +1,4 @@
-"""The operations of the control socket: one row for each, which its server and its client share.
+"""Operations of the control socket, shared by server and client.
 
 A row names a method of `Operator` or `Process`, which says what it takes and gives, and how values
 that are not JSON by themselves are written as JSON. `events`, which goes on, and `hello` are in no
@@ -31,22 +31,36 @@ RENAMED_ERRORS: Mapping[type[GatewayError], str] = {
 
 
 class Operator(Client, Protocol):
-    """The gateway as its operator sees it, here or behind its Unix socket."""
+    """The gateway as its operator sees it, local or remote."""
 
     async def delete_person(self, person: str) -> list[str]:
-        """Remove whatever is known of a person, with all threads they had a part in; their ids."""
+        """Remove everything about a person, their threads included.
+
+        The ids of these threads.
+
+        The ids of these threads.
+        """
         ...
 
     async def pair(self, code: str) -> PairedPerson | None:
-        """Let in the person who was told this code; None if it is wrong, used or late."""
+        """Let in the person who was told this code.
+
+        None if it is wrong, used or expired.
+        """
         ...
 
     async def unpair(self, person: str) -> bool:
-        """Shut somebody out again who was let in with a code; False if they were not."""
+        """Shut out again somebody who was let in with a code.
+
+        False if they were not let in.
+        """
         ...
 
     async def backup(self, path: Path) -> None:
-        """Write a copy of the store to a file. Raises StoreUnwritable or StoreFull."""
+        """Write a copy of the store to a file.
+
+        Raises StoreUnwritable or StoreFull.
+        """
         ...
 
     async def status(self) -> Status:
@@ -58,11 +72,11 @@ class Process(Protocol):
     """The process that owns a gateway, for its operator."""
 
     async def reload(self, *, dry_run: bool) -> str:
-        """Read the config anew, or only say what that would change. Raises GatewayError."""
+        """Reload the config, or only say what would change. Raises GatewayError."""
         ...
 
     async def restore(self, path: Path) -> None:
-        """Put a backup in the place of the store, for which the gateway begins anew.
+        """Replace the store by a backup; the gateway restarts for it.
 
         Raises NotFound, StoreError or StoreFull for a backup that can't be used, and GatewayError
         if the owner does not begin anew by itself.
@@ -80,7 +94,7 @@ class Caller(Protocol):
 
 @value
 class JsonCodec:
-    """How a type goes to JSON and back."""
+    """Conversion of a type to JSON and back."""
 
     dump: Callable[[Any], Any]
     load: Callable[[Any], Any]
@@ -88,7 +102,7 @@ class JsonCodec:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """A method, and how its result and its parameters are written as JSON."""
+    """A method, with the JSON form of its parameters and result."""
 
     name: str
     signature: Signature
@@ -96,7 +110,10 @@ class Operation:
     params: Mapping[str, JsonCodec]
 
     async def serve(self, owner: Operator | Process, params: Mapping[str, Any]) -> Any:
-        """Call it here; parameters and result are JSON. Raises TypeError for other parameters."""
+        """Call it here; parameters and result are JSON.
+
+        Raises TypeError for other parameters.
+        """
         loaded = {name: self._json(name).load(param) for name, param in params.items()}
         _, *arguments = self.signature.bind(owner, **loaded).arguments.items()
         return self.result.dump(await getattr(owner, self.name)(**dict(arguments)))

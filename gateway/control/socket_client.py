@@ -50,7 +50,7 @@ class SocketClient(Operations):
         return client
 
     async def events(self, thread: str, *, after: int = 0) -> AsyncGenerator[SessionEvent]:
-        """What happened in a thread after a seq, then what happens, until the gateway ends."""
+        """Events of a thread after a seq, then new ones."""
         async with aclosing(self._lines("events", {"thread": thread, "after": after})) as lines:
             async for line in lines:
                 if "event" not in line:
@@ -59,7 +59,7 @@ class SocketClient(Operations):
                 yield load_event(json.dumps(line["event"]))
 
     def commands(self) -> list[CommandInfo]:
-        """What can be typed."""
+        """The commands that can be typed."""
         return self._commands
 
     def owner(self) -> int | None:
@@ -67,7 +67,7 @@ class SocketClient(Operations):
         return self._owner
 
     async def call(self, operation: str, params: Mapping[str, Any]) -> Any:
-        """The result, as JSON. Raises GatewayError. Each call has a connection of its own."""
+        """The result, as JSON, over a connection of its own. Raises GatewayError."""
         async with aclosing(self._lines(operation, params)) as lines:
             async for line in lines:
                 return _result(line)

@@ -1,4 +1,4 @@
-"""The owner's Unix socket: a second process sees and does through it what people of the first can.
+"""The owner's Unix socket: other processes use the gateway through it.
 
 One connection is one call. The caller writes a line, `{"method": "send", "params": {...}}`, and
 reads `{"result": ...}` or `{"error": {"kind": "NotFound", "text": "..."}}`. `events` is answered by
@@ -35,7 +35,7 @@ LONGEST_PATH = 100
 
 @asynccontextmanager
 async def serve_control(gateway: Gateway, process: Process | None = None) -> AsyncGenerator[None]:
-    """Serve an entered gateway on the socket in its store's folder, and the `process` that has it.
+    """Serve an entered gateway, and its `process`, on its store's socket.
 
     In the end the gateway is closed, so that callers see its turns come to rest; then it hangs up.
     """

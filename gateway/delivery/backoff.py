@@ -1,4 +1,4 @@
-"""How long to wait for a platform that does not take something."""
+"""Delays between attempts at a platform that does not take something."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shows on a platform that the team works, and takes it back in any case."""
+"""Indicator on a platform that the team works, always taken back."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ AT_THE_END = 2.0
 
 
 class BusyIndicator:
-    """What one thread's platform shows of the team's work. Raises AuthError."""
+    """The indicator of one thread. Raises AuthError."""
 
     def __init__(self, surface: TextSurface, clock: Clock) -> None:
         self._surface = surface if isinstance(surface, BusySurface) else None

@@ -1,4 +1,4 @@
-"""Time as deliveries know it: the day's, and waiting for what comes first."""
+"""Clocks and waits of deliveries."""
 
 from __future__ import annotations
 
@@ -33,7 +33,10 @@ class SystemClock:
 
 
 async def comes_first(this: Coroutine[Any, Any, Any], other: Coroutine[Any, Any, Any]) -> bool:
-    """Wait for either, and end the other one; whether `this` has come. Raises what they raise."""
+    """Wait for either and end the other; True if `this` came.
+
+    Raises what they raise.
+    """
     async with asyncio.TaskGroup() as group:
         first = group.create_task(this)
         second = group.create_task(other)

@@ -1,4 +1,4 @@
-"""What of a thread is to stand on a platform: each item becomes one message, or several in a row.
+"""Items of a thread, each shown as one or more messages.
 
 An item's `id` is the same whenever the thread's events are read again; `seq` is that of the event
 it began with.
@@ -16,7 +16,7 @@ from gateway.surface import Activity, ActivityStatus, Line
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class SpeechItem:
-    """What an agent says, with what it did before (`acts`) and the hand-offs after it (`leaves`).
+    """An agent's words, the calls before them, and the hand-offs after them.
 
     `growing`: more may come. `resuming`: what stands is of an interrupted attempt.
     """
@@ -55,7 +55,9 @@ class SpeechItem:
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class CardItem:
-    """A question to people. `place` is where it stands if not in its thread.
+    """A question to people.
+
+    `place` is where it stands if not in its thread.
 
     `request` and `mentions` are None until they were looked up.
     """
@@ -74,8 +76,10 @@ class CardItem:
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class LineItem:
-    """A line of the gateway's own. `place` is where it stands if not in its thread, and then only
-    below a card: that with the id `below`.
+    """A line of the gateway's own.
+
+    `place` is where it stands if not in its thread, and then only below a card: that with the id
+    `below`.
     """
 
     id: str

@@ -1,4 +1,4 @@
-"""Files that agents made, for surfaces that send them on: from the thread's own folder alone."""
+"""Files that agents made, read from the thread's own folder alone."""
 
 from __future__ import annotations
 
@@ -10,11 +10,14 @@ from gateway.errors import GatewayError
 
 
 class ForeignFile(GatewayError):
-    """The path leads out of the thread's folder, or not to an ordinary file of a usual size."""
+    """The path is no ordinary file in the thread's folder.
+
+    Or it is one of an unusual size.
+    """
 
 
 def read_own_file(folder: Path, path: str, *, longest: int) -> bytes:
-    """What a file below `folder` holds, at most `longest` bytes. Raises ForeignFile.
+    """Contents of a file below `folder`, at most `longest` bytes. Raises NotOwnFile.
 
     Links are resolved first; between that and reading, none is followed.
     """

@@ -1,4 +1,4 @@
-"""From an item to the messages that show it, given those that stand there already. Pure."""
+"""Messages that show an item, given the existing ones. Pure."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TAKEN_BACK = "(This was interrupted, and not said again.)"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DesiredMessage:
-    """A message as it should stand. Of a file, `content` has no data yet.
+    """A message as it should stand; a file's `content` has no data.
 
     `lasting`: it is not about to change.
     """
@@ -31,7 +31,7 @@ class DesiredMessage:
     first: int = 0
     last: int = 0
     before: int = 0
-    """How much of the text was put before what it shows of the item's."""
+    """Characters of the text that come before the item's own."""
     lasting: bool = True
     use: Use = "post"
     open: bool = False
@@ -55,8 +55,9 @@ class DesiredMessage:
         return self.content.text[self.before :][: self.last - self.first]
 
     def closed_after(self, shown: str) -> DesiredMessage:
-        """This message once it takes no more text and shows this: as much of the text as that is,
-        none if it is something else.
+        """This message once it takes no more text and shows this.
+
+        It has as much of the text as that is; none if it is something else.
         """
         assert isinstance(self.content, Speech)
         same = _shared(shown, self.content.text)
@@ -73,12 +74,15 @@ def digest_of(text: str) -> str:
 
 
 def key_of(thread: str, item: str, n: int, generation: int) -> str:
-    """The key of a part: unique for ever, and the same at every try."""
+    """The key of a part, unique and the same at every try."""
     return digest_of(f"{thread}\n{item}\n{n}\n{generation}")[:24]
 
 
 def wanted(item: Item, surface: TextSurface, rows: Mapping[int, OutboxRow]) -> list[DesiredMessage]:
-    """The messages that show an item, in order. `rows` are those that stand there, by number."""
+    """The messages that show an item, in order.
+
+    `rows` are the existing ones, by number.
+    """
     match item:
         case SpeechItem():
             return _speech(item, surface, rows)
@@ -194,13 +198,13 @@ def _taken_back(item: SpeechItem, n: int) -> DesiredMessage:
 
 
 def _shared(one: str, other: str) -> int:
-    """How many characters both begin with."""
+    """Number of characters that both begin with."""
     pairs = enumerate(zip(one, other, strict=False))
     return next((n for n, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
 def _cuts(text: str, rows: Mapping[int, OutboxRow]) -> list[int]:
-    """Where the messages that stand there end in the text, as far as they are still right."""
+    """Ends of the existing messages in the text that are still valid."""
     cuts: list[int] = []
     at = 0
     for n in range(len(rows)):

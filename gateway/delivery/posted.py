@@ -1,4 +1,4 @@
-"""What stands on the platform of one thread, and what of an item does not yet."""
+"""A thread's messages on its platform, and the steps that are missing."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from gateway.outbox import OutboxRow
 from gateway.surface import EditSurface, Place, Speech, TextSurface
 
 GENERATIONS = 2
-"""How often a message is written that people remove while it is needed."""
+"""Number of times that a message is rewritten after people removed it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What is to be done about `part` of `item`; `row` is its message, None if there is none."""
+    """An action on `part` of `item`; `row` is its message, if any."""
 
     item: Item
     part: DesiredMessage
@@ -66,7 +66,7 @@ class PostedMessages:
             self._texts.pop(row.key, None)
 
     def forget(self, told: int) -> None:
-        """Let go of what began up to this seq, but for questions that are open."""
+        """Forget what began up to this seq, except open questions."""
         self._rows = {
             item: rows
             for item, rows in self._rows.items()
@@ -74,13 +74,13 @@ class PostedMessages:
         }
 
     def steps(self, item: Item) -> list[Step]:
-        """What is to be done about an item now."""
+        """The actions that an item needs now."""
         rows = self.of(item)
         steps = [Step(item, part, rows.get(part.n)) for part in wanted(item, self._surface, rows)]
         return [step for step in steps if not self._stands(step) and self._is_worth_it(step)]
 
     def failed(self, item: Item) -> list[Step]:
-        """What of an item will never stand there."""
+        """The parts of an item that will never arrive."""
         rows = self.of(item)
         if all(row.status != "failed" for row in rows.values()):
             return []
@@ -103,7 +103,7 @@ class PostedMessages:
         )
 
     def closed(self, step: Step, shown: str) -> OutboxRow:
-        """The step's message once it takes no more and shows this: the rest goes on in the next."""
+        """The step's message, closed with this text: the next one continues."""
         assert step.row is not None
         part = step.part if step.row.closed else step.part.closed_after(shown)
         return replace(
@@ -116,7 +116,7 @@ class PostedMessages:
         )
 
     def anew(self, step: Step, now: float) -> OutboxRow:
-        """The step's message once somebody has removed it: written again, but not for ever."""
+        """The step's message, rewritten after somebody removed it, a few times."""
         assert step.row is not None
         generation = step.row.generation + 1
         if generation >= GENERATIONS:
@@ -124,7 +124,7 @@ class PostedMessages:
         return self.new_row(step.item, step.part.n, now, generation)
 
     def too_old(self, row: OutboxRow, part: DesiredMessage, now: float) -> str | None:
-        """What an agent's message shows that is not to be edited any more; None for one that is."""
+        """The text of a message too old to edit; None otherwise."""
         within = self._surface.limits.edit_within
         if within is None or not isinstance(part.content, Speech) or now - row.at <= within:
             return None
@@ -139,7 +139,7 @@ class PostedMessages:
         return row.digest == part.digest or (row.closed and not part.lasting)
 
     def _is_worth_it(self, step: Step) -> bool:
-        """Whether a message that does not stand there is to be written now."""
+        """True if a missing message is to be written now."""
         row, item, part = step.row, step.item, step.part
         if row is not None and row.status != "pending":
             return True

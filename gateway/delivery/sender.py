@@ -1,4 +1,4 @@
-"""One message brought to where it should stand, and never twice without saying so.
+"""Sender of one message, never twice without saying so.
 
 That an attempt is made is committed before it is made. Whether an attempt arrived that nobody heard
 of is looked up; where that can't be known, the next one is marked as unsure.
@@ -50,7 +50,7 @@ class SendSuccess:
 
 @dataclass(frozen=True, slots=True)
 class SendRetry:
-    """It is to be tried again after so many seconds; None: after growing delays."""
+    """Retry after so many seconds; None: after growing delays."""
 
     row: OutboxRow
     delay: float | None = None
@@ -68,7 +68,10 @@ Outcome: TypeAlias = SendSuccess | SendRetry | SendFailure
 
 
 class Sender:
-    """Posts and edits the messages of one thread. Raises AuthError and errors of the store."""
+    """Posts and edits the messages of one thread.
+
+    Raises AuthError and errors of the store.
+    """
 
     def __init__(self, outbox: Outbox, surface: TextSurface, clock: Clock) -> None:
         self._outbox = outbox
@@ -78,7 +81,10 @@ class Sender:
     async def post(
         self, place: Place, row: OutboxRow, part: DesiredMessage, content: Content
     ) -> Outcome:
-        """Write a new message. `row` was not attempted, or is known not to have arrived."""
+        """Write a new message.
+
+        `row` was not attempted, or is known not to have arrived.
+        """
         row = replace(
             _as_wanted(row, part),
             status="attempting",
@@ -105,7 +111,7 @@ class Sender:
     async def look_up(
         self, place: Place, row: OutboxRow, *, others: Collection[str] = ()
     ) -> Outcome:
-        """What became of an attempt: it stands there, or it is to be made anew at once.
+        """Find out whether an attempt arrived; if not, repeat it.
 
         `others` are the messages that are known to show something else: a platform that can't mark
         each of its messages may take one of them for it.

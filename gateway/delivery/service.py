@@ -1,4 +1,4 @@
-"""Writes threads to a chat platform: what happened there comes to stand there, in order, once.
+"""Delivery of threads to a chat platform: every event, in order, once.
 
     async with delivering(host, surface):
         ...                                   # take what people write, until cancelled
@@ -27,7 +27,7 @@ LOG = logging.getLogger("gateway.delivery")
 FOREIGN = 1000
 """Threads of other platforms that are remembered."""
 TRIES = 5
-"""How often in a row a thread's writer may fail before it is left until something happens there."""
+"""Failures of a thread's writer in a row, before it waits for an event."""
 LONGEST_DELAY = 60.0
 """Seconds between two tries while the store takes nothing."""
 
@@ -36,7 +36,7 @@ LONGEST_DELAY = 60.0
 async def delivering(
     host: DeliveryHost, surface: TextSurface, *, clock: Clock | None = None
 ) -> AsyncGenerator[None]:
-    """Write all threads of the surface's platform to it, for the length of the context.
+    """Write all threads of the surface's platform, within the context.
 
     Raises AuthError once the platform refuses the credentials.
     """
@@ -117,8 +117,10 @@ class _Writers:
             del self._tasks[thread]
 
     async def _write_once(self, thread: str) -> bool:
-        """Write what is not told; False if that failed. One thread's mishap does not end the
-        others, but refused credentials end all. Raises _StoreRefusal.
+        """Write what is new; False if that failed.
+
+        A failure ends this thread's attempt only; refused credentials end all. Raises
+        _StoreRefuses.
         """
         try:
             key = await self._host.key_of(thread)

@@ -1,4 +1,4 @@
-"""From a thread's events to what is to stand on its platform, in order. Pure: it knows no surface.
+"""View of a thread's events as items, in order. Pure.
 
 Each agent that says something has one message, sealed when it is finished. A tool call is told in
 the message that its agent is about to write, a hand-off in that of the agent who hands over, or
@@ -41,7 +41,7 @@ ELSEWHERE = 600
 
 
 class ThreadView:
-    """What is to stand there, of the events since a point between two turns.
+    """The items made of the events since a point between two turns.
 
     `muted`: nothing can be written there until a person writes there again. `away` are further
     places for approvals. People whose id does not begin with `people` are elsewhere.
@@ -59,7 +59,7 @@ class ThreadView:
         self.title = ""
         """The newest one, "" if it is not new."""
         self.busy: BusyState | None = None
-        """What the team does; None while nothing says so."""
+        """The team's activity; None while nothing says so."""
         self.muted = muted
         self._people = people
         self._away = tuple(away)
@@ -107,8 +107,9 @@ class ThreadView:
             self._rests.append(event.seq)
 
     def done_before(self, seq: int | None) -> int:
-        """Forget what came before the item that begins at `seq`, or everything, up to a point
-        between two turns: the seq of that point, 0 if there is none.
+        """Forget what came before the item that begins at `seq`, or everything.
+
+        It forgets up to a point between two turns: the seq of that point, 0 if there is none.
         """
         rests = [rest for rest in self._rests if seq is None or rest < seq]
         if not rests:
@@ -204,7 +205,7 @@ class ThreadView:
                 self._tell_apart(event)
 
     def _tell_apart(self, event: SessionEvent) -> None:
-        """What is told in a message of its own."""
+        """Add an event that gets a message of its own."""
         match event:
             case InputRequested():
                 self._ask(event)
@@ -232,7 +233,7 @@ class ThreadView:
         self._add(LineItem(id=f"n:{event.seq}", seq=event.seq, asker=self._asker, line=line))
 
     def _add_news(self, event: InputSupported | InputReminded, line: Line) -> None:
-        """What is new about a request, wherever it is asked."""
+        """Add news about a request, wherever it is shown."""
         self._add_line(event, line)
         for place in self._away:
             self._add(
@@ -255,7 +256,7 @@ class ThreadView:
         return item
 
     def _start(self, agent: str) -> None:
-        """An agent is on turn again: what it does now is told below what came since."""
+        """Begin an agent's turn: its text goes below what came since."""
         item = self._current.get(agent)
         if item is not None and item is not self._last and not self._speaks(item):
             item.growing = False
@@ -273,7 +274,7 @@ class ThreadView:
         item.growing = self._turning  # a turn that waits grows nothing
 
     def _speech(self, agent: str, message: str) -> SpeechItem:
-        """The item in which this message stands: its own, or what its agent's calls have begun."""
+        """The item of this message: its own, or its calls' item."""
         if (item := self._of_message.get(message)) is not None:
             return item
         item = self._current.get(agent)
@@ -283,7 +284,7 @@ class ThreadView:
         return item
 
     def _acting(self, agent: str, id: str) -> SpeechItem:
-        """The item in which an agent's tool call is told; `id` is for a new one."""
+        """The item of an agent's tool call, made with `id` if new."""
         if agent not in self._current:
             self._current[agent] = self._add_speech(agent, id)
         return self._current[agent]
@@ -350,7 +351,7 @@ def _notice_line(event: Notice) -> Line:
 
 
 def _end_line(event: TurnFinished, *, told: bool, mentions: tuple[str, ...]) -> Line | None:
-    """What the end of a turn adds; None for nothing."""
+    """The line that ends a turn; None for nothing."""
     match event.outcome:
         case "waiting":
             return None

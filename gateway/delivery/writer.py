@@ -1,4 +1,4 @@
-"""Writes one thread to its platform, from what is told there on, until it rests and all is told.
+"""Writer of one thread: writes until everything is delivered, then rests.
 
 One task reads the thread's events into the view of what should stand there; another brings the
 platform there, message by message in order. The text of what still grows waits for everything else.
@@ -138,7 +138,7 @@ class Writer:
             await self._surface.rename(place, label(title, TITLE))
 
     async def _rest(self) -> bool:
-        """Note how far all is told. True if nothing is left to do."""
+        """Note how far all is delivered; True if nothing is left."""
         view = self._view
         if self._all_stands() and view.busy in ("waiting", "idle"):
             await self._busy.rest(self._place(None, view.asker), view.busy)
@@ -153,7 +153,7 @@ class Writer:
         return False
 
     def _lacks(self, item: Item) -> bool:
-        """Whether something of the item does not stand yet, or may still change."""
+        """True if some of the item is missing or may still change."""
         return self._done.get(item.id) != _stamp(item)
 
     def _all_stands(self) -> bool:
@@ -161,7 +161,7 @@ class Writer:
         return self._view.resting and not any(map(self._lacks, self._view.items))
 
     async def _next(self) -> Step | None:
-        """The first message that does not stand as it should; growing text comes last."""
+        """The first message to write or edit; growing text comes last."""
         can_wait: Step | None = None
         for item in [each for each in self._view.items if self._lacks(each)]:
             if isinstance(item, CardItem):
@@ -196,7 +196,7 @@ class Writer:
         item.mentions = tuple(person for person in named if person.startswith(self._people))
 
     async def _take(self, step: Step) -> None:
-        """Do it, if it is still what comes next once the surface is ready for it."""
+        """Do it if it still comes next once the surface is ready."""
         item = step.item
         place = self._place(place_of(item), item.asker)
         if step.row is not None and step.row.status == "attempting":
@@ -211,7 +211,7 @@ class Writer:
         await self._send(again, place)
 
     async def _ready(self, step: Step, place: Place) -> bool:
-        """Wait until the surface may be called; False if something more urgent has come up."""
+        """Wait for the surface; False if something more urgent has come up."""
         if not isinstance(self._surface, PacedSurface):
             if step.can_wait:
                 return not await comes_first(self._urgent.wait(), self._clock.sleep(PACE))
@@ -252,7 +252,7 @@ class Writer:
         await self._outbox.put_part(row)
 
     async def _content(self, step: Step) -> Content:
-        """What the part says, a file's data included."""
+        """The content of the part, with a file's data."""
         content = step.part.content
         if not isinstance(content, Document):
             return content

@@ -1,1 +1,1 @@
-"""The store of sessions: protocols, records, units of work, and one driver each."""
+"""The store of sessions: protocols, records, units of work, and drivers."""

@@ -1,4 +1,4 @@
-"""The small interface to a database that all units of work are written over.
+"""Interface to a database, over which all units of work are written.
 
 A unit is a plain function of a `Connection`, run by a driver in one transaction. Statements take
 named parameters alone (`:name`) and keep to what SQLite and PostgreSQL both understand; of
@@ -61,12 +61,12 @@ def first(connection: Connection, query: str, parameters: Parameters = NO_PARAME
 
 
 def scalar(connection: Connection, query: str, parameters: Parameters = NO_PARAMETERS) -> Any:
-    """The first value of a query's first row, None where there is none."""
+    """The first value of a query's first row; None without one."""
     rows = connection.fetch(query, parameters)
     return rows[0][0] if rows else None
 
 
 def listed(name: str, values: Collection[Any]) -> tuple[str, dict[str, Any]]:
-    """A list of values for `IN`, as named parameters: their text, and what they stand for."""
+    """A list of values for `IN`: its text, and its named parameters."""
     found = {f"{name}{n}": each for n, each in enumerate(values)}
     return f"({', '.join(f':{each}' for each in found)})", found

@@ -1,4 +1,4 @@
-"""What a message meets in a thread, what may be decided about it, and what then became of it."""
+"""Decisions about a message: its situation, the choices, and the outcome."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ from gateway.values import value
 
 @value
 class PersonLoad:
-    """What one person keeps busy: turns that run, turns begun within ten minutes, and messages that
-    wait.
+    """Load of one person.
+
+    Running turns, turns begun within ten minutes, and waiting messages.
     """
 
     running: int = 0
@@ -34,7 +35,7 @@ NO_LOAD = PersonLoad()
 
 @value
 class PersonLimits:
-    """How many turns of one person may run side by side, and begin within ten minutes."""
+    """Limits of one person's turns: side by side, and in ten minutes."""
 
     parallel: int
     turns: int
@@ -42,12 +43,12 @@ class PersonLimits:
 
 @value
 class Situation:
-    """What a message meets, as the store sees it while it decides about it."""
+    """State of the store around a message while it is decided about."""
 
     thread: Thread | None
     """None: the conversation has no thread yet."""
     status: TurnStatus | None
-    """Of the thread's turn that is not over, if any."""
+    """Status of the thread's turn that is not over, if any."""
     waiting: int
     """Messages that wait for their turn."""
     asker: str
@@ -62,27 +63,28 @@ class Situation:
     bots: int = 0
     """Messages of bots within the last minute here; only counted for a bot."""
     load: PersonLoad = NO_LOAD
-    """What the person keeps busy already; only counted for one who has limits."""
+    """The person's load; only counted for one who has limits."""
     last: TurnStatus | None = None
-    """How the thread's newest turn stands; only read for a command."""
+    """Status of the thread's newest turn; only read for a command."""
     others: bool = False
     """Somebody else has written in the thread; only read for a command."""
     queue: tuple[WaitingMessage, ...] = ()
-    """What waits, in its order; only read for a command."""
+    """Waiting messages in their order; only read for a command."""
     grants: tuple[Grant, ...] = ()
-    """What may run for the rest of the thread; only read for a command."""
+    """Tools granted for the rest of the thread; only read for a command."""
 
     @property
     def busy(self) -> bool:
-        """Whether a message has to wait its turn."""
+        """True if a message has to wait its turn."""
         return self.status is not None or self.waiting > 0
 
 
 @value
 class QueueEntry:
-    """The message waits for its turn, or does with it what the thread's `mode` says; `notice` is
-    told to the thread, `limits` are its author's. `quiet`: seconds for which nobody may write
-    before it begins. `late`: it would have answered a question whose time is over.
+    """The message waits for its turn, or acts by the thread's `mode`.
+
+    `notice` is told to the thread, `limits` are its author's. `quiet`: seconds for which nobody may
+    write before it begins. `late`: it would have answered a question whose time is over.
     """
 
     notice: str = ""
@@ -109,14 +111,16 @@ class RequestSupport:
     request: str
     always: bool
     approved: int
-    """How many have by now."""
+    """Number of people who have approved by now."""
     quorum: int
 
 
 @value
 class MessageEdit:
-    """The message that this one edits is changed, if it still waits; otherwise its author is
-    offered, once, to run it again. `anybody`: also if it is not the same author's.
+    """The message that this one edits is changed if it still waits.
+
+    Otherwise its author is offered, once, to run it again. `anybody`: also if it is not the same
+    author's.
     """
 
     anybody: bool
@@ -124,8 +128,9 @@ class MessageEdit:
 
 @value
 class MessageWithdrawal:
-    """The message that was deleted on its platform is withdrawn if it still waits, and missed if
-    the team works on it. `anybody`: also if it is not the same author's.
+    """The message deleted on its platform is withdrawn if it still waits.
+
+    It is missed if the team works on it. `anybody`: also if it is not the same author's.
     """
 
     anybody: bool
@@ -138,7 +143,10 @@ class NoAction:
 
 @value
 class RepeatedTurn:
-    """What the message with this number was edited to gets a turn of its own, as `enqueue` says."""
+    """An earlier message's edited text gets a turn of its own.
+
+    It waits as `enqueue` says.
+    """
 
     inbox: int
     enqueue: QueueEntry = QueueEntry()
@@ -163,7 +171,10 @@ class QueuePromotion:
 
 @value
 class ModeChange:
-    """What a message during a turn does from now on. `quiet` is as in QueueEntry."""
+    """The thread's new mode: the effect of a message during a turn.
+
+    `quiet` is as in QueueEntry.
+    """
 
     mode: str
     reply: str
@@ -172,7 +183,7 @@ class ModeChange:
 
 @value
 class GrantRevocation:
-    """A tool is asked for again whose calls were approved for the rest of the thread."""
+    """Approvals of a tool for the rest of the thread end."""
 
     tool: str
     anybody: bool = False
@@ -187,7 +198,7 @@ class CommandReply:
 
 @value
 class UsageQuery:
-    """A sum to read: what was used in the scope of a name, or by everybody, since a time."""
+    """A sum to read: usage since a time, in a scope."""
 
     scope: Scope | None
     name: str
@@ -224,7 +235,10 @@ class TurnRetry:
 
 @value
 class ThreadDeletion:
-    """The thread is removed with everything it has; the conversation goes on in a fresh one."""
+    """The thread is removed; the conversation goes on in a new one.
+
+    Everything that the thread has is removed with it.
+    """
 
     reply: str
 
@@ -240,7 +254,10 @@ class PairingCode:
 
 @value
 class MessageRefusal:
-    """The message is not taken; its text is not kept. `pair` is a code that its author is given."""
+    """The message is refused and its text dropped.
+
+    `pair` is a code that its author is given.
+    """
 
     reason: str
     reply: str = ""
@@ -271,7 +288,10 @@ Decision: TypeAlias = (
 
 @value
 class FileArrival:
-    """A message has its files: what this adds to its thread, and the turn that may take it up."""
+    """A message has its files.
+
+    What this adds to its thread, and the turn that may take it up.
+    """
 
     thread: str
     events: tuple[SessionEvent, ...]
@@ -280,7 +300,7 @@ class FileArrival:
 
 @value
 class NewThread:
-    """What a thread made for a message starts with."""
+    """First values of a thread that is made for a message."""
 
     id: str
     team: str
@@ -291,7 +311,9 @@ class NewThread:
 
 @value
 class AcceptedMessage:
-    """What became of a message. `decision` is None for one that had been taken before.
+    """Outcome of a message.
+
+    `decision` is None for one that had been taken before.
 
     `thread` is where its author goes on, `lane` the thread that `events`, `wake` and `stop` are
     about.

@@ -1,5 +1,7 @@
-"""What rows are named by: random ids for what must not be guessed, and ids in the order of time for
-what is looked for together.
+"""Ids of rows.
+
+Random ids for what must not be guessed, and ids in the order of time for what is looked for
+together.
 """
 
 from __future__ import annotations
@@ -29,14 +31,14 @@ os.register_at_fork(after_in_child=_IDS.clear)
 
 
 _FREE_BITS = 16
-"""Of an id in the order of time, those that do not say when it was made."""
+"""The bits of an id in the order of time that do not hold the time."""
 
 _lock = Lock()
 _last = 0
 
 
 def next_id() -> str:
-    """An id that sorts behind those of this process before it, and behind those of earlier times.
+    """An id that sorts behind all earlier ones.
 
     What is made at the same time lies together in each index then: a commit writes less than half
     of the pages that it would with random ids.

@@ -1,4 +1,4 @@
-"""The operations of a store over what a driver does: run a unit that reads, or one that writes.
+"""Operations of a store: each runs one unit that reads or writes.
 
 One operation is a unit in `units/`, a method of the protocol in `protocols.py`, and a line here. A
 driver derives from these classes and adds its connections, its ownership and its files.
@@ -128,18 +128,18 @@ class ReadOperations(ABC):
 
 
 class WriteOperations(ReadOperations):
-    """The operations of a SessionStore, but for what a driver does on its own."""
+    """Operations of a SessionStore, except those of the driver alone."""
 
     @abstractmethod
     async def write(self, unit: Unit[T], then: Callable[[T], None] | None = None) -> T:
-        """Run a unit as one transaction and return its result once it is on disk.
+        """Run a unit as one transaction; its result once committed.
 
         `then` is called with the result on the event loop even if the caller was cancelled.
         """
 
     @abstractmethod
     async def clear(self, threads: Collection[str]) -> None:
-        """Remove from the disk what the database has let go of with these threads."""
+        """Remove from the disk what the database deleted with these threads."""
 
     create_thread = _writes_at(thread_units.create_thread)
     rename_thread = _writes_at(thread_units.rename_thread)

@@ -1,4 +1,4 @@
-"""What the gateway asks of a store.
+"""Interface of a store.
 
 A store keeps its word at each of these calls: what it returned from is on disk, what it raised from
 left nothing behind. Every write of a turn carries a `Lease` and is refused (`LeaseLost`) once the
@@ -57,7 +57,7 @@ from gateway.store.turn_records import (
 
 
 class SessionReader(Protocol):
-    """The part of a store that only reads; the CLI has it without being the owner."""
+    """The reading half of a store, for others than the owner, too."""
 
     async def threads(self, *, search: str = "", limit: int = 50, offset: int = 0) -> list[Thread]:
         """Threads, the last used first; `search` looks into titles and texts."""
@@ -68,7 +68,7 @@ class SessionReader(Protocol):
         ...
 
     async def thread_at(self, key: ConversationKey) -> Thread | None:
-        """The thread in which a conversation goes on, None for one that is not known."""
+        """The conversation's current thread; None if it is unknown."""
         ...
 
     async def taken(self, keys: Collection[str]) -> frozenset[str]:
@@ -80,7 +80,7 @@ class SessionReader(Protocol):
         ...
 
     async def open_messages(self, thread: str) -> list[OpenMessage]:
-        """What was shown of messages that are not finished."""
+        """The text shown so far of unfinished messages."""
         ...
 
     async def request(self, request: str) -> Request:
@@ -88,7 +88,10 @@ class SessionReader(Protocol):
         ...
 
     async def checkpoints(self, thread: str) -> list[Checkpoint]:
-        """The newest snapshot and the deltas after it; none for a team that never ran."""
+        """The newest snapshot and the deltas after it.
+
+        None for a team that never ran.
+        """
         ...
 
     async def outdated(self, definitions: Mapping[str, str]) -> list[Thread]:
@@ -96,7 +99,7 @@ class SessionReader(Protocol):
         ...
 
     async def old_states(self, thread: str) -> list[OldState]:
-        """What teams remembered that were replaced in this thread, the oldest first."""
+        """Memories of the teams that were replaced in this thread, oldest first."""
         ...
 
     async def threads_of(self, person: str) -> list[Thread]:
@@ -104,11 +107,11 @@ class SessionReader(Protocol):
         ...
 
     async def audit(self, thread: str) -> list[AuditRow]:
-        """What was decided about the thread's requests and grants, by whom, in its order."""
+        """Decisions about the thread's requests and grants, in order."""
         ...
 
     async def people(self) -> list[PairedPerson]:
-        """Who was let in with a code, the first ones first."""
+        """People who were let in with a code, the first ones first."""
         ...
 
     async def counts(self) -> Counts:
@@ -116,14 +119,16 @@ class SessionReader(Protocol):
         ...
 
     async def feedback(self, thread: str) -> Mapping[str, int]:
-        """How many have called an answer of the thread "good" or "bad"."""
+        """Numbers of ratings of the thread's answers, "good" or "bad"."""
         ...
 
     async def said_lately(
         self, platform: str, workspace: str, since: float, *, threads: int = 20, each: int = 50
     ) -> list[RecentMessage]:
-        """The newest messages, at most so many of `each`, of the `threads` of a workspace that
-        were used last: since then, or with something that waits.
+        """The newest messages of a workspace's threads.
+
+        At most so many of `each` of the `threads` used last: since then, or with something that
+        waits.
         """
         ...
 
@@ -132,7 +137,7 @@ class SessionReader(Protocol):
         ...
 
     async def spent(self, scope: Scope | None, name: str, since: float) -> UsageTotals:
-        """What was used since then, in the scope of this name or by everybody."""
+        """Usage since then, in the scope of this name or of everybody."""
         ...
 
 
@@ -144,7 +149,7 @@ class TokenRows(Protocol):
         ...
 
     async def put_tokens(self, tokens: Collection[EncryptedToken]) -> None:
-        """Keep these tokens, all or none, instead of earlier ones of their names."""
+        """Keep these tokens, all or none; they replace earlier ones."""
         ...
 
     async def delete_token(self, name: str) -> bool:
@@ -175,25 +180,33 @@ class SessionStore(SessionReader, Outbox, Protocol):
         ...
 
     async def delete_thread(self, thread: str) -> None:
-        """Remove all its rows and its work folder, from the disk, too. Raises NotFound."""
+        """Remove all its rows and its work folder, from the disk, too.
+
+        Raises NotFound.
+        """
         ...
 
     async def delete_person(self, person: str) -> list[str]:
-        """Remove whatever is known of a person, with all threads they had a part in; their ids."""
+        """Remove everything about a person, their threads included.
+
+        The ids of these threads.
+
+        The ids of these threads.
+        """
         ...
 
     async def expire(self, before: float) -> list[str]:
-        """Remove the threads that were last used before this time and have nothing to do."""
+        """Remove the idle threads that were last used before this time."""
         ...
 
     async def marks(self, platform: str) -> Mapping[str, str]:
-        """What a platform's adapter keeps from one run to the next, by its names."""
+        """The marks of a platform, by their names."""
         ...
 
     async def mark(
         self, platform: str, name: str, value: str, *, of: ConversationKey | None = None
     ) -> None:
-        """Keep a text for a platform's adapter, instead of an earlier one of this name.
+        """Keep a text for a platform's adapter; it replaces an earlier one.
 
         What is known `of` a conversation is deleted with its last thread, and not kept if it has
         none.
@@ -201,8 +214,9 @@ class SessionStore(SessionReader, Outbox, Protocol):
         ...
 
     async def rate(self, thread: str, part: str, person: str, *, good: bool) -> None:
-        """Keep what a person says about a part of a thread's answer, instead of what they have
-        said before. Raises NotFound.
+        """Keep a person's rating of a part of a thread's answer.
+
+        It replaces an earlier one. Raises NotFound.
         """
         ...
 
@@ -211,7 +225,7 @@ class SessionStore(SessionReader, Outbox, Protocol):
         ...
 
     async def backup(self, path: Path) -> None:
-        """Write a copy of the store as it is now to a file, whole or not at all.
+        """Write a copy of the store to a file.
 
         Raises StoreUnwritable or StoreFull.
         """
@@ -237,22 +251,30 @@ class SessionStore(SessionReader, Outbox, Protocol):
         ...
 
     async def redeem(self, code: CodeCheck) -> PairedPerson | None:
-        """Let in the person whose waiting code it is; None for a wrong, used or late one."""
+        """Let in the person of a pairing code.
+
+        None for a wrong, used or expired one.
+        """
         ...
 
     async def unpair(self, person: str) -> bool:
-        """Shut somebody out again who was let in; False if they were not."""
+        """Shut out again somebody who was let in.
+
+        False if they were not let in.
+        """
         ...
 
     async def withdraw(self, thread: str, inbox: int) -> tuple[str, list[SessionEvent]] | None:
-        """Take back a message that still waits: its text and what this adds to the thread."""
+        """Withdraw a waiting message: its text and the events it adds."""
         ...
 
     async def bring(
         self, inbox: int, files: FileRules, then: Callable[[FileArrival | None], None]
     ) -> None:
-        """Give a message its files, those that its thread may have. `then` is called with what came
-        of it: None if the message waits for none, or does not wait any more.
+        """Give a message its files, those that its thread may have.
+
+        `then` is called with the result: None if the message waits for none, or does not wait any
+        more.
         """
         ...
 
@@ -263,20 +285,24 @@ class SessionStore(SessionReader, Outbox, Protocol):
     async def begin(
         self, thread: str, boot: str, *, words: MissingFileWords, quiet: float = 0.0
     ) -> ClaimedTurn | TurnDelay | None:
-        """Claim the thread and its next turn: one that goes on, or that of the first waiting
-        message, once nobody has written for `quiet` seconds where the thread collects.
+        """Claim the thread and its next turn.
+
+        It is one that goes on, or that of the first waiting message, once nobody has written for
+        `quiet` seconds where the thread collects.
         """
         ...
 
     async def join(self, lease: Lease) -> JoinedMessages:
-        """Take what waits into the turn, if the thread's mode says so. Raises LeaseLost."""
+        """Take waiting messages into the turn, if the thread's mode says so.
+
+        Raises LeaseLost.
+        """
         ...
 
     async def settle_due(
         self, rules: RequestRules, by: float, *, jumped: float = 0.0
     ) -> ExpiryResult:
-        """Let requests expire whose time is over, and remind of those that are open for long, as
-        the rules say.
+        """Let overdue requests expire, and remind of others, by the rules.
 
         `by` is the time of day as if no clock had been set since this boot, and `jumped` by how
         many seconds it was: the next boot's `recover` reckons with that.
@@ -284,13 +310,16 @@ class SessionStore(SessionReader, Outbox, Protocol):
         ...
 
     async def succeed(self, lease: Lease, succession: Succession) -> tuple[SessionEvent, ...]:
-        """Note how the thread's team goes on; what this adds to the thread. Raises LeaseLost."""
+        """Note the team that goes on in the thread; its events.
+
+        Raises LeaseLost.
+        """
         ...
 
     async def withdraw_questions(
         self, threads: Collection[str], *, reason: str, notice: str
     ) -> Mapping[str, tuple[SessionEvent, ...]]:
-        """End the turns of these threads that wait for answers; what this adds to each."""
+        """End these threads' turns that wait for answers; the events of each."""
         ...
 
     async def record(self, lease: Lease, record: TurnUpdate) -> StoredUpdate:

@@ -1,4 +1,4 @@
-"""What a store keeps, row by row, as values."""
+"""Rows of a store, as values."""
 
 from __future__ import annotations
 
@@ -22,15 +22,16 @@ RequestState: TypeAlias = Literal["open", "answered", "expired", "closed"]
 
 @value
 class Thread(ThreadInfo):
-    """A thread as the gateway needs it. `handoff_from` is the agent that handed the work to the
-    user.
+    """A thread as the gateway needs it.
+
+    `handoff_from` is the agent that handed the work to the user.
     """
 
     key: ConversationKey
     current: bool = True
     definition: str = ""
     participants: tuple[str, ...] = ()
-    """Who takes part in its team; empty while that is not known."""
+    """Participants of its team; empty while they are not known."""
     mode: str = "queue"
     epoch: int = 0
     handoff_from: str = ""
@@ -41,14 +42,15 @@ class Thread(ThreadInfo):
 
     @property
     def takes_all(self) -> bool:
-        """Whether all messages that wait are one turn's: they are collected, or each takes the
-        place of those before it.
+        """True if all waiting messages are taken by one turn.
+
+        They are collected, or each takes the place of those before it.
         """
         return self.mode in ("collect", "interrupt")
 
 
 def crowds_of(team: str, key: ConversationKey) -> tuple[tuple[str, str], ...]:
-    """The team and the workspace of a thread, each of which it is one of many of."""
+    """The crowds that a thread is in: its team's and its workspace's."""
     return (("team", team), ("workspace", key.place))
 
 
@@ -82,14 +84,14 @@ class Request:
     asker: str = ""
     """Whose message the asking turn works on."""
     approvers: tuple[str, ...] = ()
-    """Who may decide about an approval; the operators if nobody is named."""
+    """People who may decide about an approval; empty: the operators."""
     always: bool = True
     """It may be approved for the rest of the thread at once."""
     expires_at: float | None = None
     quorum: int = 1
-    """How many people have to approve."""
+    """Number of people who have to approve."""
     supporters: tuple[str, ...] = ()
-    """Who has approved so far, where several have to."""
+    """People who have approved so far, where several have to."""
     always_so_far: bool = True
     """All of them did so for the rest of the thread."""
 
@@ -123,7 +125,10 @@ class OpenMessage:
 
 @value
 class Checkpoint:
-    """The team's state, to be added: a snapshot makes all rows before it superfluous."""
+    """A snapshot or delta of the team's state.
+
+    A snapshot makes all rows before it superfluous.
+    """
 
     kind: Literal["snapshot", "delta"]
     data: bytes = field(repr=False)
@@ -131,7 +136,10 @@ class Checkpoint:
 
 @value
 class OldState:
-    """What a team remembered that another one replaced. `replaced_at`: seconds since the epoch."""
+    """Memory of a team that was replaced.
+
+    `replaced_at`: seconds since the epoch.
+    """
 
     definition: str
     replaced_at: float
@@ -140,7 +148,7 @@ class OldState:
 
 @value
 class WaitingMessage:
-    """A message that waits for its turn, as lists show it; `author` is their id."""
+    """A message that waits for its turn; `author` is the id."""
 
     inbox: int
     author: str
@@ -150,7 +158,9 @@ class WaitingMessage:
 
 @value
 class Grant:
-    """A tool that may run for the rest of a thread on behalf of a person (both by Author.id).
+    """A tool that may run for a person in the thread.
+
+    Both people are named by Author.id.
 
     `granted_at`: seconds since the epoch.
     """
@@ -163,7 +173,9 @@ class Grant:
 
 @value
 class AuditRow:
-    """Something that was decided about a request, or a grant. `person` is "" for the gateway.
+    """A decision about a request or a grant.
+
+    `person` is "" for the gateway.
 
     `what` is asked, supported, answered, expired, closed or revoked; `outcome` is for people, and
     never what somebody answered in words. `place` is the ConversationKey it was decided from.
@@ -182,7 +194,7 @@ class AuditRow:
 
 @value
 class ModelUse:
-    """What a turn has used of one model, on behalf of whom."""
+    """A turn's use of one model on behalf of a person."""
 
     model: str
     person: str
@@ -195,7 +207,7 @@ class ModelUse:
 
 @value
 class EncryptedToken:
-    """A platform's token under its name, and the id of the key it is encrypted with."""
+    """A platform's encrypted token: its name and its key's id."""
 
     name: str
     key: str
@@ -204,7 +216,10 @@ class EncryptedToken:
 
 @value
 class UsageTotals:
-    """Sums of what models were used for; `turns` are those that asked one."""
+    """Sums of the use of models.
+
+    `turns` are those that asked one.
+    """
 
     prompt_tokens: int = 0
     completion_tokens: int = 0
@@ -222,7 +237,10 @@ NOTHING_USED = UsageTotals()
 
 @value
 class PairedPerson:
-    """Somebody who was let in with a code. `paired_at`: seconds since the epoch."""
+    """A person who was let in with a code.
+
+    `paired_at`: seconds since the epoch.
+    """
 
     id: str
     name: str
@@ -245,6 +263,6 @@ class Counts:
     tokens: Mapping[str, int] = field(default_factory=dict[str, int])
     """Those that models read and wrote "today" and "this month", in UTC."""
     cost: Mapping[str, float] = field(default_factory=dict[str, float])
-    """What they cost, by the same."""
+    """Their cost, by the same."""
     feedback: Mapping[str, int] = field(default_factory=dict[str, int])
-    """How many have called an answer "good" or "bad"."""
+    """Number of people who called an answer "good" or "bad"."""

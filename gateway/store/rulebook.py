@@ -1,5 +1,4 @@
-"""Rules that a transaction is handed: frozen values, made on the event loop, that decide by what
-the store finds.
+"""Rules for a transaction: frozen values, made on the event loop.
 
 The thread that writes runs them, so they hold nothing that changes, and reach nothing that does.
 """
@@ -18,7 +17,7 @@ from gateway.values import value
 
 @value
 class UsageFound:
-    """What was used, as far as a decision asked for it, and the thread in which it was asked."""
+    """The usage that a command asked for, and its thread."""
 
     thread: Thread | None
     used: Mapping[UsageQuery, UsageTotals]
@@ -26,7 +25,7 @@ class UsageFound:
 
 @value
 class MessageFound:
-    """The outcome of a command about one message, which it names by its number."""
+    """Outcome of a command about one message, named by its number."""
 
     outcome: Literal["not yours", "not waiting", "taken back", "comes first", "nothing to repeat"]
     inbox: int
@@ -34,7 +33,7 @@ class MessageFound:
 
 @value
 class GrantRevoked:
-    """The outcome of a command that takes grants of a tool back: whether there were any."""
+    """Outcome of a command that revokes grants: whether there were any."""
 
     tool: str
     revoked: bool
@@ -46,7 +45,7 @@ Fact: TypeAlias = UsageFound | MessageFound | GrantRevoked
 
 @value
 class MessageMissed:
-    """A message that was edited or deleted on its platform once the team had it."""
+    """A message that was edited or deleted after the team had it."""
 
     event: Literal["edited", "deleted"]
     inbox: int
@@ -54,7 +53,7 @@ class MessageMissed:
 
 @value
 class Offer:
-    """A sentence for people with the command that they may answer it by, and its button."""
+    """A sentence with a command as its answer, and that command's button."""
 
     text: str
     command: str
@@ -62,24 +61,27 @@ class Offer:
 
 
 class Rulebook(Protocol):
-    """The rules that hold for one message. Pure: the same situation is decided the same way."""
+    """The rules that hold for one message.
+
+    Pure: the same situation is decided the same way.
+    """
 
     def decide(self, situation: Situation) -> Decision:
         """Decide about the message."""
         ...
 
     def reply(self, fact: Fact) -> str:
-        """Say in words what a command has found; the words are kept with its row."""
+        """Words for a command's findings; they are kept with its row."""
         ...
 
     def offer(self, missed: MessageMissed) -> Offer:
-        """Offer people what may be done about a message that was changed too late."""
+        """Offer a choice about a message that was changed too late."""
         ...
 
 
 @value
 class MissingFileWords:
-    """Sentences about a file that did not get here, with places for its `name` and for `why`."""
+    """Sentences about a missing file, with places for `name` and `why`."""
 
     to_team: str
     to_people: str
@@ -88,7 +90,7 @@ class MissingFileWords:
 
 
 class FileRules(Protocol):
-    """The files that were fetched for a message, and which of them a thread may have."""
+    """The fetched files of a message, with the limits of its thread."""
 
     @property
     def words(self) -> MissingFileWords:
@@ -96,7 +98,7 @@ class FileRules(Protocol):
         ...
 
     def sort(self, held: int) -> tuple[Sequence[Attachment], Sequence[MissingFile]]:
-        """Those that are kept in a thread that has so many bytes of files, and those left out."""
+        """The files that are kept in the thread, and those left out."""
         ...
 
 
@@ -104,17 +106,15 @@ class RequestRules(Protocol):
     """The rules about requests whose time has come."""
 
     def who_may_answer(self, request: Request) -> tuple[str, ...]:
-        """The people (Author.id) to turn to with this request, as far as they are named."""
+        """The people (Author.id) who may answer this request, as far as named."""
         ...
 
     def reminder(self, request: Request, age: float) -> str:
-        """A reminder of a request that has been open for so many seconds."""
+        """A reminder of a request that is open for so long."""
         ...
 
     def expired(self, request: Request) -> tuple[str, Answer]:
-        """The outcome, for people, of a request that nobody answered, and what stands for the
-        answer.
-        """
+        """Outcome of an expired request, and the text in its answer's place."""
         ...
 
 

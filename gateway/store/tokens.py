@@ -21,18 +21,18 @@ from gateway.store.records import EncryptedToken
 
 
 class WrongKey(GatewayError):
-    """A token can't be read, or none can be kept, with the keys of the config."""
+    """A token can't be read, or kept, with the config's keys."""
 
     exit_code = ExitCode.USAGE
 
 
 def new_key() -> str:
-    """A fresh key as the config takes it: its id, and the key itself."""
+    """A new key for the config: its id, and the key itself."""
     return f"{time.strftime('k%Y%m%d')}:{Fernet.generate_key().decode()}"
 
 
 def keys_of(text: SecretStr | None) -> dict[str, SecretStr]:
-    """The keys in a text by their ids, the one that encrypts first."""
+    """The keys in a text by their ids; the first one encrypts."""
     entries = text.get_secret_value().replace(",", " ").split() if text else ()
     pairs = (entry.partition(":") for entry in entries)
     return {name: SecretStr(key) for name, _, key in pairs}
@@ -53,7 +53,10 @@ class TokenStore:
         return None
 
     async def put(self, name: str, token: SecretStr) -> None:
-        """Keep a token, instead of an earlier one of this name. Raises WrongKey without a key."""
+        """Keep a token; it replaces an earlier one.
+
+        Raises WrongKey without a key.
+        """
         await self._store.put_tokens([self._encrypted(name, token.get_secret_value())])
 
     async def delete(self, name: str) -> bool:
@@ -70,7 +73,10 @@ class TokenStore:
             self._decrypted(row)
 
     async def rotate(self) -> int:
-        """Encrypt all tokens, or none, with the first key; how many there are. Raises WrongKey."""
+        """Encrypt all tokens, or none, with the first key; their number.
+
+        Raises WrongKey.
+        """
         rows = await self._store.tokens()
         await self._store.put_tokens(
             [self._encrypted(row.name, self._decrypted(row)) for row in rows]

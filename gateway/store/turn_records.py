@@ -1,4 +1,4 @@
-"""What passes between a store and a turn: what it begins with, what it adds, how it ends."""
+"""Records between a store and a turn: its beginning, additions, and end."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class ClaimedTurn:
     asker: Author
     """On whose behalf the team works."""
     others: tuple[Author, ...]
-    """Who else has a message in this turn: a tool must be permitted to each of them."""
+    """Authors of the turn's other messages: a tool must be permitted to each."""
     untrusted: bool
     """The team has been shown foreign text: quotes, or files."""
     requests: tuple[Request, ...]
@@ -78,23 +78,26 @@ class ClaimedTurn:
     grants: frozenset[str]
     open_messages: tuple[OpenMessage, ...]
     events: tuple[SessionEvent, ...]
-    """What beginning it has put into the thread."""
+    """Events that its beginning added to the thread."""
     used: UsageTotals = NOTHING_USED
-    """What its earlier attempts have used."""
+    """Usage of its earlier attempts."""
     saved: bool = True
     """There is a state of the thread's team."""
 
 
 @value
 class TurnDelay:
-    """The thread's next turn may begin in so many seconds, unless somebody writes meanwhile."""
+    """Seconds until the thread's next turn may begin.
+
+    That is, unless somebody writes meanwhile.
+    """
 
     seconds: float
 
 
 @value
 class JoinedMessages:
-    """Messages that were taken into a turn that runs, and what this adds to the thread."""
+    """Messages that joined a running turn, and the events this adds."""
 
     messages: tuple[QueuedMessage, ...]
     events: tuple[SessionEvent, ...]
@@ -102,7 +105,7 @@ class JoinedMessages:
 
 @value
 class RecoveredThread:
-    """What an earlier boot left to do in a thread."""
+    """Work that an earlier boot left in a thread."""
 
     thread: str
     person: str
@@ -112,7 +115,10 @@ class RecoveredThread:
 
 @value
 class TurnEnd:
-    """How a turn leaves its lane. `paused` and `waiting` ones come back."""
+    """The way a turn leaves its lane.
+
+    `paused` and `waiting` ones come back.
+    """
 
     status: Literal["paused", "waiting", "done", "stopped", "failed"]
     reason: str = ""
@@ -120,7 +126,7 @@ class TurnEnd:
 
 @value
 class TurnUpdate:
-    """What one write adds to a turn; all of it or nothing."""
+    """One write of a turn: all of it or nothing."""
 
     events: Sequence[SessionEvent] = ()
     checkpoints: Sequence[Checkpoint] = ()
@@ -134,7 +140,7 @@ class TurnUpdate:
     files_at: int | None = None
     """When the newest file that is told of was changed."""
     uses: Collection[ModelUse] = ()
-    """What was used since the last record."""
+    """Usage since the last record."""
     end: TurnEnd | None = None
 
     def followed_by(self, other: TurnUpdate) -> TurnUpdate:
@@ -157,7 +163,10 @@ class TurnUpdate:
 
 @value
 class StoredUpdate:
-    """The events as stored, with their seqs; `again` says that the lane has more to do at once."""
+    """The events as stored, with their seqs.
+
+    `again` says that the lane has more to do at once.
+    """
 
     events: tuple[SessionEvent, ...]
     again: bool = False
@@ -165,7 +174,7 @@ class StoredUpdate:
 
 @value
 class Succession:
-    """The definition under which a thread's team goes on, and what the thread is told of that.
+    """The definition under which a thread's team goes on, with its notice.
 
     `replaces`: a new team begins instead of one with this definition, whose state is put away and
     whose questions are closed for this `reason`.
@@ -177,13 +186,15 @@ class Succession:
     replaces: str = ""
     reason: str = ""
     stands: Checkpoint | None = None
-    """How the new team begins, which was told what was said."""
+    """State of the new team, which was told the thread's messages."""
 
 
 @value
 class ExpiryResult:
-    """What became of requests whose time had come: what it adds to each thread, the threads that
-    can go on, with whose turn it is, and when the next one's time comes (seconds since the epoch).
+    """Outcome of due requests.
+
+    The events of each thread, the threads that can go on, with the author of the turn, and the time
+    when the next request is due (seconds since the epoch).
     """
 
     events: Mapping[str, tuple[SessionEvent, ...]]

@@ -1,4 +1,4 @@
-"""A copy of the database in one file, made while it is written, and one in the database's place."""
+"""Backups of the database: writing one during use, and restoring one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ from gateway.store.sqlite.writer import translate
 
 
 async def write_backup(source: Path, target: Path) -> None:
-    """Copy the database as it is at one moment; `target` is replaced whole or not at all.
+    """Copy the database as it is at one moment.
+
+    `target` is replaced whole or not at all.
 
     Raises StoreUnwritable, StoreFull, or NotFound where there is no database.
     """
@@ -53,7 +55,7 @@ def _copy(source: Path, part: Path) -> None:
 
 
 async def stage(backup: Path, store: Path) -> None:
-    """Copy a backup beside the store, and check it whole; the store itself may be in use.
+    """Copy a backup beside the store and check it whole.
 
     Raises NotFound, StoreCorrupt, StoreTooNew, StoreTooOld, StoreFull or StoreUnwritable.
     """
@@ -61,7 +63,9 @@ async def stage(backup: Path, store: Path) -> None:
 
 
 async def put_staged(store: Path) -> None:
-    """Put what was staged in the place of the store, which nobody may have open, and keep that one.
+    """Replace the store by the staged backup; the old store is kept.
+
+    Nobody may have it open.
 
     Whenever the process or the machine ends, the one or the other is there whole. Raises
     StoreUnwritable.
@@ -70,7 +74,10 @@ async def put_staged(store: Path) -> None:
 
 
 def kept(store: Path) -> Path:
-    """Where the store is kept that a backup took the place of; one from earlier is replaced."""
+    """Path of the store that a backup replaced.
+
+    An earlier one there is replaced.
+    """
     return store.with_suffix(".before-restore.db")
 
 

@@ -1,4 +1,4 @@
-"""Connections to SQLite as units of work see them, and how each kind is opened."""
+"""SQLite connections for units of work, and how each kind is opened."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class SqliteConnection:
 
 
 class NoConnection:
-    """A Connection to a store that is not there yet: it has no rows."""
+    """A Connection to a store that does not exist yet: no rows."""
 
     def execute(self, statement: str, parameters: Parameters = NO_PARAMETERS, /) -> int:
         """Change nothing."""

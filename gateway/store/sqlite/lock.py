@@ -12,8 +12,9 @@ NAME = "lock"
 
 
 class StoreLock:
-    """Held while the process owns the store's folder; the system lets go of it however the process
-    ends.
+    """Lock of the process that owns the store's folder.
+
+    The system releases it however the process ends.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -34,7 +35,10 @@ class StoreLock:
         self._descriptor = descriptor
 
     def release(self) -> None:
-        """Let go. The file stays: without it two processes could lock two files of that name."""
+        """Release the lock but keep its file.
+
+        Without the file, two processes could lock two files of that name.
+        """
         if self._descriptor is not None:
             os.ftruncate(self._descriptor, 0)
             os.close(self._descriptor)

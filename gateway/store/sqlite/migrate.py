@@ -1,4 +1,4 @@
-"""Versions of a store: new ones are made, older ones upgraded, with a copy before each step."""
+"""Versions of a store: creation, and upgrades with copies."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ VERSION = """
 
 
 def migrations() -> dict[int, str]:
-    """The scripts that lead from each version to the one they are numbered with."""
+    """The scripts that lead to each version, by its number."""
     folder = files("gateway.store.sqlite") / "migrations"
     scripts = [entry for entry in folder.iterdir() if entry.name.endswith(".sql")]
     return {int(entry.name[:4]): entry.read_text("utf-8") for entry in scripts}
@@ -59,7 +59,9 @@ async def bring_up_to_date(path: Path, steps: Mapping[int, str]) -> None:
 
 
 def known_version(row: Sequence[Any], path: Path, newest: int, *, what: str = "store") -> int:
-    """The version of the store at `path`, whose VERSION is `row`; 0 for an empty file.
+    """The version of the store at `path`; 0 for an empty file.
+
+    `row` is its VERSION.
 
     Raises StoreTooNew for one after `newest`, StoreTooOld for one before BASE, and StoreCorrupt.
     """

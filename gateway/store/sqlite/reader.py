@@ -1,4 +1,4 @@
-"""The embedded store as it is read: by its owner, and by who stands beside it."""
+"""The embedded store for reading, by its owner and by others."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class SqliteReader(ReadOperations):
 
 
 def _is_there(path: Path) -> bool:
-    """Whether there is a store to read. Raises StoreUnreadable."""
+    """True if there is a store to read. Raises StoreUnreadable."""
     try:
         with path.open("rb"):
             return True
@@ -78,7 +78,7 @@ def _is_there(path: Path) -> bool:
 
 
 async def translated(work: Awaitable[T], path: Path) -> T:
-    """The result of `work`; an error of SQLite's as one of the gateway's about the store there."""
+    """The result of `work`; SQLite's errors become the gateway's, with the path."""
     try:
         return await work
     except sqlite3.Error as error:

@@ -1,4 +1,4 @@
-"""The connections that read while a store is owned: opened once, used in turn, one hop for a unit.
+"""Pool of reading connections of an owned store.
 
 A connection of its own for each unit would cost a thread, its opening and the reading of the
 schema: more than most queries take.
@@ -31,7 +31,10 @@ class Readers:
         self._threads = ThreadPoolExecutor(READERS, thread_name_prefix="parley-reader")
 
     async def read(self, unit: Unit[T]) -> T:
-        """The unit's result. A caller that is cancelled leaves; the unit runs to its end."""
+        """Result of the unit.
+
+        A caller that is cancelled leaves; the unit runs to its end.
+        """
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._threads, self._run, unit)
 
@@ -52,7 +55,7 @@ class Readers:
         return result
 
     def close(self) -> None:
-        """Let go of the connections; a unit that still runs closes its own."""
+        """Release the connections; a running unit closes its own."""
         self._closed = True
         self._threads.shutdown(wait=False, cancel_futures=True)
         while self._idle:

@@ -1,4 +1,4 @@
-"""The embedded store: one SQLite file in a folder that only its owner may read.
+"""The embedded store: one SQLite file in its owner's private folder.
 
 store = SqliteStore(folder)
 async with store.own():       # the one process that writes
@@ -49,7 +49,7 @@ class SqliteStore(SqliteReader, WriteOperations):
 
     @property
     def commits(self) -> int:
-        """How many transactions this owner has committed."""
+        """Number of transactions that this owner has committed."""
         return self._writer.commits if self._writer else 0
 
     @asynccontextmanager
@@ -117,7 +117,7 @@ class SqliteStore(SqliteReader, WriteOperations):
             copy.unlink(missing_ok=True)
 
     async def _sweep(self) -> None:
-        """Remove the work folders that a crash left behind when their threads were deleted."""
+        """Remove the work folders of deleted threads that a crash left behind."""
         await asyncio.to_thread(self._remove_others, await self.read(thread_ids))
 
     def _remove_others(self, kept: Collection[str]) -> None:
@@ -134,7 +134,9 @@ class SqliteStore(SqliteReader, WriteOperations):
         await write_backup(self._folder / FILE, path)
 
     async def stage(self, backup: Path) -> None:
-        """Check a backup and copy it beside the store, for `restore`; the store may be in use.
+        """Check a backup and copy it beside the store, for `restore`.
+
+        The store may be in use.
 
         Raises NotFound, StoreCorrupt, StoreTooNew, StoreTooOld, StoreFull or StoreUnwritable.
         """
@@ -142,7 +144,7 @@ class SqliteStore(SqliteReader, WriteOperations):
         await stage(backup, self._folder / FILE)
 
     async def restore(self) -> None:
-        """Put the staged backup in the place of the store, and keep that as `kept`.
+        """Replace the store by the staged backup; the old one is `kept`.
 
         Raises StoreInUse or StoreUnwritable.
         """
@@ -159,7 +161,10 @@ class SqliteStore(SqliteReader, WriteOperations):
         return kept(self._folder / FILE)
 
     async def work_folder(self, thread: str) -> Path:
-        """Where the thread's tools may write; made if it is not there, removed with the thread."""
+        """Folder in which the thread's tools may write.
+
+        It is made if it is not there, and removed with the thread.
+        """
         folder = self._work_folder(thread)
         # On the event loop: one entry in a folder costs less than a hop to a thread.
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -171,7 +176,7 @@ class SqliteStore(SqliteReader, WriteOperations):
 
 @asynccontextmanager
 async def temporary_store() -> AsyncGenerator[SqliteStore]:
-    """A store that is gone with everything in it when the context ends."""
+    """A store that is deleted when the context ends."""
     folder = Path(tempfile.mkdtemp(prefix="parley-"))
     try:
         yield SqliteStore(folder)

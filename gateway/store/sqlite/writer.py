@@ -1,5 +1,4 @@
-"""The one connection that writes, in the one thread that owns it: units of work, committed in
-groups.
+"""The writing connection in its own thread, which commits in groups.
 
 A unit is a plain function of the connection. Those that wait are run in one transaction, and their
 callers go on once that transaction is on disk. If one of them fails, all are run again, each under
@@ -41,7 +40,7 @@ _Answer: TypeAlias = tuple[_Job, Any, BaseException | None]
 
 
 class Writer:
-    """Runs units of work on its own connection; `commits` counts the transactions so far.
+    """Runs units of work on its own connection; `commits` counts transactions.
 
     The thread is a daemon: a process that ends without `close` is not held by it, and loses only
     what nobody was told is stored.
@@ -57,8 +56,9 @@ class Writer:
         self.commits = 0
 
     async def start(self) -> None:
-        """Open the connection. Raises what `connect` raises, as a StoreError where it is one of
-        SQLite's.
+        """Open the connection.
+
+        Raises what `connect` raises; errors of SQLite become StoreErrors.
         """
         self._loop = asyncio.get_running_loop()
         self._opened, self._ended = self._loop.create_future(), self._loop.create_future()
@@ -66,8 +66,9 @@ class Writer:
         await self._opened
 
     async def write(self, unit: SqliteUnit[T], then: Callable[[T], None] | None = None) -> T:
-        """Run `unit` and return its result once it is committed; an exception of its own undoes the
-        unit alone.
+        """Run `unit`; its result once it is committed.
+
+        An exception of its own undoes the unit alone.
 
         A caller that is cancelled leaves: the unit is run all the same, and `then` is called with
         its result on the event loop. Raises StoreFull where there is no space.
@@ -79,7 +80,7 @@ class Writer:
         return await future
 
     async def empty_log(self) -> bool:
-        """Move everything from the write-ahead log to the database, and cut the log to nothing.
+        """Move everything from the write-ahead log to the database, and truncate it.
 
         What was deleted is then in neither. False if a reader is in the way of it.
         """
@@ -142,7 +143,7 @@ class Writer:
         return more
 
     def _transaction(self, connection: SqliteConnection, jobs: list[_Job]) -> list[_Job]:
-        """Run the jobs in one transaction and answer them; return those that it did not come to."""
+        """Run the jobs in one transaction; the jobs that it left out."""
         answers: list[_Answer] = []
         left = list(jobs)
         try:
@@ -201,7 +202,7 @@ def _run_alone(connection: SqliteConnection, job: _Job) -> _Answer:
 
 
 def _all(connection: SqliteConnection, jobs: list[_Job]) -> list[Any] | None:
-    """The results of all jobs; None if one of them fails, and then nothing is done.
+    """The results of all jobs; None if one fails, with nothing done.
 
     A savepoint around each would cost as much as many a job: it is set only once one has failed.
     """
@@ -252,8 +253,11 @@ def _set(future: asyncio.Future[Any], result: Any, error: BaseException | None) 
 
 
 def translate(error: BaseException, path: Path | None = None) -> BaseException:
-    """An error of SQLite's as one of the gateway's about the store at `path`; any other as it
-    is.
+    """An error of SQLite's as one of the gateway's, if it is.
+
+    It is about the store at `path`.
+
+    It is about the store at `path`.
     """
     translated = _translate(error, f"The store {str(path)!r}" if path else "The store")
     if translated is not error:

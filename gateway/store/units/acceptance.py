@@ -1,4 +1,4 @@
-"""One message on its way to its outcome: its row, its turn to wait for, and what became of it."""
+"""One message on its way to its outcome."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class Acceptance:
     def closed(
         self, outcome: InboxOutcome, *, reply: str, reason: str = "", secret: bool = False
     ) -> AcceptedMessage:
-        """The message is done with at once; a `secret` reply is not kept."""
+        """The message is done at once; a `secret` reply is not kept."""
         thread = self.met.thread
         kept = "" if secret else reply
         inbox = self.insert(thread.id if thread else None, outcome, kept, reason)
@@ -115,7 +115,7 @@ class Acceptance:
         return self.closed("command", reply=self.rulebook.reply(fact))
 
     def request_stop(self, thread: str, reason: str = "") -> str:
-        """Ask the thread's turn to end; its id, "" if there is none."""
+        """Ask the thread's turn to end; its id, "" without one."""
         turn = open_turn(self.connection, thread)
         if turn:
             self.connection.execute(
@@ -168,7 +168,10 @@ class Acceptance:
         edits: int | None = None,
         keep: bool = True,
     ) -> int:
-        """Add the message's row, whose `keep` says whether its text is kept; its number."""
+        """Add the message's row; its number.
+
+        `keep` says whether its text is kept.
+        """
         message = self.message
         kept = outcome != "refused" and keep
         (row,) = self.connection.fetch(
@@ -207,12 +210,12 @@ def spend(connection: Connection, message: InboundMessage, inbox: int) -> None:
 
 
 def quotes_as_json(message: InboundMessage) -> str:
-    """The foreign text that came with a message, as its row has it."""
+    """Foreign text of a message, as its row has it."""
     return json.dumps([asdict(quote) for quote in message.quotes]) if message.quotes else "[]"
 
 
 def is_untrusted(message: InboundMessage) -> bool:
-    """Whether it came with something that its author need not have written."""
+    """True if it came with text or files others may have written."""
     return bool(message.quotes or message.attachments or message.awaited)
 
 

@@ -1,4 +1,4 @@
-"""Units of work around files that came with messages: each content is stored once, by its hash.
+"""Units of work for files of messages: each content is stored once.
 
 What no message has any more is removed by the database itself (see schema.sql).
 """
@@ -49,7 +49,7 @@ def images(connection: Connection, inbox: int) -> tuple[tuple[str, bytes], ...]:
 
 
 def text_files(connection: Connection, inbox: int) -> tuple[Quote, ...]:
-    """The text of the message's files: whoever sent one need not have written it."""
+    """Text of the message's files, which its sender need not have written."""
     rows = connection.fetch(
         "SELECT a.name, b.data FROM attachments a JOIN blobs b ON b.sha256 = a.sha256"
         " WHERE a.inbox = :inbox AND a.size <= :longest"

@@ -1,5 +1,6 @@
-"""Units of work around files that are fetched once their message is stored: its turn waits for
-them, and begins without those that can't be had.
+"""Units of work for files that are fetched after their message.
+
+Its turn waits for them, and begins without those that can't be had.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ def awaiting(connection: Connection, platform: str) -> list[MessageAwaitingFiles
 
 
 def wait(connection: Connection, first_of_all: MessageRow, thread: Thread, now: float) -> float:
-    """Seconds for which a turn of the thread waits that begins with this message."""
+    """Seconds that a turn beginning with this message waits."""
     until = first_of_all.awaits_until if first_of_all.awaits is not None else None
     if thread.takes_all:
         until = scalar(
@@ -76,7 +77,7 @@ def wait(connection: Connection, first_of_all: MessageRow, thread: Thread, now: 
 
 
 def bring(connection: Connection, now: float, inbox: int, files: FileRules) -> FileArrival | None:
-    """Give a message its files; None if it waits for none, or does not wait any more."""
+    """Give a message its files; None if it awaits none."""
     row = first(
         connection,
         "SELECT * FROM inbox WHERE id = :inbox AND outcome = 'queued' AND awaits IS NOT NULL",
@@ -113,7 +114,10 @@ def _complete(
     words: MissingFileWords,
     now: float,
 ) -> tuple[SessionEvent, ...]:
-    """Let a message wait for nothing, and say what is missing: to the team and to its author."""
+    """Let a message wait for nothing, and report what is missing.
+
+    The team and its author are told.
+    """
     lines = [words.to_team.format(name=each.name, why=each.why) for each in missing]
     connection.execute(
         "UPDATE inbox SET awaits = NULL, text = :text, untrusted = quotes <> '[]'"

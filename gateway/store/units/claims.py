@@ -1,4 +1,4 @@
-"""Units of work that claim a thread's next turn, with everything its earlier attempts left."""
+"""Units of work that claim a thread's next turn."""
 
 from __future__ import annotations
 
@@ -29,7 +29,10 @@ OPEN = ("running", "paused", "waiting")
 
 
 class _ThreadStatus(NamedTuple):
-    """How a thread stands: its newest turn (no other one can be open), and what is in it."""
+    """State of a thread: its newest turn and its content.
+
+    No other turn can be open.
+    """
 
     turn: str | None
     n: int | None
@@ -85,7 +88,10 @@ def begin(
     words: MissingFileWords,
     quiet: float = 0.0,
 ) -> ClaimedTurn | TurnDelay | None:
-    """Claim the thread's next turn: the open one if it can go on, else the first message's."""
+    """Claim the thread's next turn: the open one, or the first message's.
+
+    The open one is claimed if it can go on.
+    """
     row = first(connection, _STANDS, {"thread": thread})
     if row is None:
         return None
@@ -206,7 +212,10 @@ def _open(
 
 
 def _still_collecting(connection: Connection, thread: Thread, now: float, quiet: float) -> float:
-    """Seconds until nobody has written for long enough; 0 where messages are not collected."""
+    """Seconds until nobody has written for long enough.
+
+    0 where messages are not collected.
+    """
     if thread.mode != "collect":
         return 0.0
     newest = scalar(

@@ -1,6 +1,4 @@
-"""Units of work of whoever runs the gateway: trying a turn again, and removing what is to be
-forgotten.
-"""
+"""Units of work for operators: retrying a turn, and deleting."""
 
 from __future__ import annotations
 
@@ -30,7 +28,7 @@ def delete_thread(connection: Connection, thread: str, *, goes_on: bool = False)
 
 
 def retry(connection: Connection, thread: str) -> None:
-    """Let the thread's newest turn go on where it stood, with all its attempts before it."""
+    """Let the thread's newest turn go on, with all its attempts again."""
     (row,) = connection.fetch(
         "SELECT id FROM turns WHERE thread = :thread ORDER BY n DESC LIMIT 1", {"thread": thread}
     )
@@ -52,7 +50,12 @@ def retry(connection: Connection, thread: str) -> None:
 
 
 def delete_person(connection: Connection, person: str) -> list[str]:
-    """Remove whatever is known of the person, with the threads they had a part in; their ids."""
+    """Remove everything about the person, their threads included.
+
+    The ids of these threads.
+
+    The ids of these threads.
+    """
     of_person = {"person": person}
     threads = [row["thread"] for row in connection.fetch(THREADS_OF, of_person)]
     for thread in threads:
@@ -70,7 +73,7 @@ def delete_person(connection: Connection, person: str) -> list[str]:
 
 
 def expire(connection: Connection, before: float) -> list[str]:
-    """Remove the threads that nothing has happened in since `before`, and what belongs to none.
+    """Remove threads without events since `before`, and orphaned rows.
 
     A thread that has something to do is kept.
     """

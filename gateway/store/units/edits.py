@@ -1,6 +1,4 @@
-"""Decisions that change what was accepted before: edits and deletions on a platform, what waits,
-the mode, grants.
-"""
+"""Changes of accepted messages: edits, deletions, withdrawals, the mode, and grants."""
 
 from __future__ import annotations
 
@@ -109,7 +107,7 @@ def _cancel(acceptance: Acceptance, decision: MessageWithdrawal) -> AcceptedMess
 
 
 def _target(acceptance: Acceptance, *, anybody: bool) -> targets.Target | None:
-    """The message that was edited or deleted, as far as its author, or an operator, did so."""
+    """The edited or deleted message, if its author or an operator acted."""
     target = targets.find_target(acceptance.connection, acceptance.message)
     if target is None or not (anybody or target.author == acceptance.message.author.id):
         return None

@@ -43,8 +43,10 @@ def add_events(
     state: ThreadState | None = None,
     owner: str | None = None,
 ) -> tuple[SessionEvent, ...]:
-    """Give the events their place in the thread, which is in this `state` with them, and claimed by
-    an `owner`. Raises LeaseLost unless the thread is there; without events nothing is looked at.
+    """Give the events their place in the thread.
+
+    It is in this `state` with them, and claimed by an `owner`. Raises LeaseLost unless the thread
+    is there; without events nothing is looked at.
 
     `after`: the thread's last seq, where it was read in the same unit of work.
     """
@@ -91,13 +93,13 @@ def _insert(connection: Connection, thread: str, events: Sequence[SessionEvent])
 
 @lru_cache(maxsize=16)
 def _insert_events(count: int) -> str:
-    """One statement for all of them: each has its price, however little it does."""
+    """Insert all of them with one statement: each has its price."""
     rows = ", ".join(f"(:thread, :seq{n}, :turn{n}, :kind{n}, :body{n})" for n in range(count))
     return f"INSERT INTO events (thread, seq, turn, kind, body) VALUES {rows}"
 
 
 def _placed(event: SessionEvent, thread: str, seq: int, at: float) -> SessionEvent:
-    """The event where it stands; what `replace` does, without asking for its fields each time."""
+    """The event at its place; a faster `replace`."""
     names, values = _others(type(event))
     others = zip(names, values(event), strict=True)
     return type(event)(thread=thread, seq=seq, at=at, **dict(others))
@@ -105,7 +107,7 @@ def _placed(event: SessionEvent, thread: str, seq: int, at: float) -> SessionEve
 
 @lru_cache(maxsize=64)
 def _others(kind: type[SessionEvent]) -> tuple[tuple[str, ...], Callable[[Any], tuple[Any, ...]]]:
-    """Beside its place, the names of an event's fields, and what reads their values."""
+    """Names of an event's own fields, and a reader of their values."""
     names = {each.name for each in fields(kind)} - {"thread", "seq", "at"}
     return (*names,), attrgetter(*names)
 

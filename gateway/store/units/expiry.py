@@ -1,4 +1,4 @@
-"""Units of work around requests whose time has come: expiry, reminders, and a clock that is set."""
+"""Units of work for due requests: expiry and reminders."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def settle_due(
     *,
     jumped: float = 0.0,
 ) -> ExpiryResult:
-    """Let requests expire whose time is over, and remind of those that are open for long.
+    """Let overdue requests expire, and remind of those open for long.
 
     They are dated as if no clock had been set since this boot: `by` is the time in their terms, and
     `jumped` by how much it was.
@@ -93,8 +93,9 @@ def _expire(
 
 
 def date_anew(connection: Connection, now: float) -> None:
-    """Date what is open by the clock as it is now, at the beginning of a boot: by how much it was
-    set in the boot before is noted, and nothing was asked later than now.
+    """Adjust open rows to the clock when a boot begins.
+
+    By how much it was set in the boot before is noted, and nothing was asked later than now.
     """
     jumped = _jumped(connection)
     connection.execute("DELETE FROM marks WHERE platform = :platform AND name = :name", _JUMP)

@@ -1,4 +1,4 @@
-"""Units of work around grants: tools that were approved for the rest of a thread."""
+"""Units of work for tools approved for the rest of a thread."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gateway.store.records import Grant, Request
 
 
 def grant(connection: Connection, request: Request, by: Author, now: float) -> None:
-    """Let the tool of a request run for the rest of its thread, on behalf of who asked."""
+    """Let a request's tool run for its asker from now on."""
     connection.execute(
         "INSERT INTO grants (thread, tool, person, granted_by, granted_at)"
         " VALUES (:thread, :tool, :person, :granted_by, :now)"
@@ -47,7 +47,7 @@ def grants(connection: Connection, thread: str) -> tuple[Grant, ...]:
 def granted_to_all(
     connection: Connection, thread: str, people: Collection[Author], since: float
 ) -> frozenset[str]:
-    """The tools that were approved since a time on behalf of each of the people.
+    """The tools approved since a time for each of the people.
 
     Who approved a tool before foreign text came did not know what it would do now.
     """
@@ -70,8 +70,9 @@ def revoke(
     *,
     anybody: bool,
 ) -> bool:
-    """Take grants of a tool back: all of them, or those given by or for the author. Says whether
-    there were any.
+    """Revoke grants of a tool; True if there were any.
+
+    All of them, or those given by or for the author.
     """
     revoked = connection.execute(
         "DELETE FROM grants WHERE thread = :thread AND tool = :tool"

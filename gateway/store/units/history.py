@@ -32,7 +32,7 @@ def request(connection: Connection, request: str) -> Request:
 
 
 def audit(connection: Connection, thread: str) -> list[AuditRow]:
-    """The decisions about the thread's requests and grants, with who took them, in their order."""
+    """Decisions about the thread's requests and grants, with their people, in order."""
     rows = connection.fetch(
         "SELECT * FROM audit WHERE thread = :thread ORDER BY id", {"thread": thread}
     )
@@ -61,7 +61,7 @@ def checkpoints(connection: Connection, thread: str) -> list[Checkpoint]:
 
 
 def old_states(connection: Connection, thread: str) -> list[OldState]:
-    """The memories of teams that were replaced in this thread, the oldest first."""
+    """Memories of teams that were replaced in this thread, oldest first."""
     rows = connection.fetch(
         "SELECT * FROM old_states WHERE thread = :thread ORDER BY replaced_at, n",
         {"thread": thread},

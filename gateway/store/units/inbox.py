@@ -1,4 +1,4 @@
-"""Units of work around messages: taking each once, and doing what is decided about it."""
+"""Units of work that accept messages and carry out decisions."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def accept(
     named: str = "",
     counted: bool = True,
 ) -> AcceptedMessage:
-    """Decide about a message and do what was decided, unless one of its keys was taken before."""
+    """Decide about a message and act, unless it is known."""
     lists = kind == "command"
     met = situation(connection, message, named, now, counted=counted, lists=lists)
     if isinstance(met, int):
@@ -61,7 +61,10 @@ def accept(
 
 
 def _taken(connection: Connection, message: InboundMessage, inbox: int) -> AcceptedMessage:
-    """What had become of a message. Whatever other keys it carries now belong to the same one."""
+    """Outcome of a known message.
+
+    Its other keys now belong to the same one.
+    """
     spend(connection, message, inbox)
     (row,) = connection.fetch(
         "SELECT thread, outcome, reply FROM inbox WHERE id = :inbox", {"inbox": inbox}
@@ -162,7 +165,7 @@ def _begin(acceptance: Acceptance, decision: NewConversation) -> AcceptedMessage
 
 
 def _leave(connection: Connection, thread: str) -> None:
-    """Let the conversation go on elsewhere: what waits here does not get its turn."""
+    """Let the conversation go on elsewhere: waiting messages get no turn."""
     of_thread = {"thread": thread}
     connection.execute("UPDATE threads SET current = FALSE WHERE id = :thread", of_thread)
     connection.execute("DELETE FROM grants WHERE thread = :thread", of_thread)

@@ -15,7 +15,9 @@ from gateway.store.units.work import human_text, queued
 
 
 def join(connection: Connection, now: float, lease: Lease) -> JoinedMessages:
-    """Take what waits into the turn, where messages join the turn that runs. Raises LeaseLost.
+    """Take waiting messages into the running turn, where they join it.
+
+    Raises LeaseLost.
 
     What is to be run again on its own stays.
     """

@@ -1,4 +1,4 @@
-"""Units of work around marks: short texts that an adapter keeps from one run to the next."""
+"""Units of work for marks: adapters' short texts between runs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ def mark(
     *,
     of: ConversationKey | None = None,
 ) -> None:
-    """Keep a text, instead of an earlier one of this name, unless its conversation is unknown."""
+    """Keep a text, unless its conversation is unknown.
+
+    It replaces an earlier one of this name.
+    """
     connection.execute(
         "INSERT INTO marks (platform, name, value, conversation)"
         " SELECT :platform, :name, :value, :conversation WHERE :conversation IS NULL"

@@ -1,4 +1,4 @@
-"""Units of work that read what is known of messages, for the adapters they came from."""
+"""Units of work that read messages for the adapters they came from."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def said_lately(
     threads: int = 20,
     each: int = 50,
 ) -> list[RecentMessage]:
-    """The newest messages of a workspace's threads that were used last; see SessionReader."""
+    """The newest messages of a workspace's threads used last; see SessionReader."""
     rows = connection.fetch(
         _SAID_LATELY,
         {
@@ -68,7 +68,7 @@ def said_lately(
 
 
 def link_of(connection: Connection, turn: str) -> str:
-    """A link to the message that the turn works on; "" if there is none."""
+    """A link to the message of the turn; "" without one."""
     link = scalar(
         connection,
         "SELECT link FROM inbox WHERE turn = :turn AND link <> '' ORDER BY id LIMIT 1",

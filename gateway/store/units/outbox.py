@@ -1,6 +1,4 @@
-"""Units of work of the outbox: what stands on the platforms, and how far each thread is told
-there.
-"""
+"""Units of work of the outbox: platforms' messages and each thread's progress."""
 
 from __future__ import annotations
 
@@ -26,7 +24,9 @@ def put_part(connection: Connection, row: OutboxRow) -> None:
 
 
 def told(connection: Connection, thread: str, seq: int) -> int:
-    """Note that all up to `seq` is told; the thread's last seq. Raises NotFound.
+    """Note that all up to `seq` is delivered; the thread's last seq.
+
+    Raises NotFound.
 
     Rows of what was told before are removed, but for questions that are open and what failed.
     """
@@ -49,7 +49,10 @@ def told(connection: Connection, thread: str, seq: int) -> int:
 
 
 def give_up(connection: Connection, thread: str, seq: int, why: str) -> None:
-    """Note that nothing up to `seq` is told any more, for this reason. Raises NotFound."""
+    """Note that nothing up to `seq` is delivered any more.
+
+    Raises NotFound.
+    """
     _must_exist(connection, thread)
     connection.execute(
         "UPDATE outbox SET status = 'failed', reason = :why"
@@ -71,7 +74,7 @@ def take_up(connection: Connection, thread: str) -> None:
 
 
 def untold(connection: Connection, platform: str) -> list[str]:
-    """The threads of a platform of which something is not told there yet."""
+    """The threads of a platform with undelivered events."""
     prefix = str(ConversationKey(platform=platform)).partition("/")[0] + "/"
     rows = connection.fetch(
         "SELECT t.id FROM threads AS t LEFT JOIN deliveries AS d ON d.thread = t.id"
@@ -83,7 +86,7 @@ def untold(connection: Connection, platform: str) -> list[str]:
 
 
 def delivery(connection: Connection, thread: str) -> Delivery:
-    """How far a thread is told on its platform, and what of it stands there."""
+    """Progress of a thread's delivery, and its messages on the platform."""
     of_thread = {"thread": thread}
     known = first(connection, "SELECT told, gone FROM deliveries WHERE thread = :thread", of_thread)
     rows = connection.fetch(

@@ -1,6 +1,4 @@
-"""Units of work around people: who was let in, the one-time codes that let them in, and what they
-say about answers.
-"""
+"""Units of work for people: pairing codes, paired people, and their ratings."""
 
 from __future__ import annotations
 
@@ -21,11 +19,11 @@ COUNT_FEEDBACK = """
     SELECT 'feedback' AS name, CASE WHEN good THEN 'good' ELSE 'bad' END AS value, COUNT(*) AS n
     FROM feedback WHERE :thread IN ('', thread) GROUP BY value
 """
-"""What people said of the answers of a thread, or of all."""
+"""Query of the ratings of a thread's answers, or of all."""
 
 
 def people(connection: Connection) -> list[PairedPerson]:
-    """Who was let in with a code, the first ones first."""
+    """People who were let in with a code, the first ones first."""
     rows = connection.fetch("SELECT * FROM people ORDER BY paired_at, person")
     return [
         PairedPerson(id=row["person"], name=row["name"], paired_at=row["paired_at"]) for row in rows
@@ -33,7 +31,7 @@ def people(connection: Connection) -> list[PairedPerson]:
 
 
 def add_code(connection: Connection, person: Author, code: PairingCode) -> None:
-    """Let the code wait for an operator, instead of an earlier one of this person."""
+    """Let the code wait for an operator, instead of an earlier one."""
     connection.execute(
         "INSERT INTO pairing_codes (person, name, salt, hash, expires_at)"
         " VALUES (:person, :name, :salt, :hash, :expires_at)"
@@ -50,7 +48,9 @@ def add_code(connection: Connection, person: Author, code: PairingCode) -> None:
 
 
 def redeem(connection: Connection, now: float, code: CodeCheck) -> PairedPerson | None:
-    """Let in the person whose code it is; None for a wrong, used or late one.
+    """Let in the person of the code.
+
+    None for a wrong, used or expired one.
 
     A wrong code is counted against each that waits.
     """
@@ -83,7 +83,7 @@ def unpair(connection: Connection, person: str) -> bool:
 def rate(
     connection: Connection, now: float, thread: str, part: str, person: str, *, good: bool
 ) -> None:
-    """Keep what a person says about a part of a thread's answer. Raises NotFound."""
+    """Keep a person's rating of a part of an answer. Raises NotFound."""
     find_thread(connection, thread)
     connection.execute(
         "INSERT INTO feedback (part, person, thread, good, at)"
@@ -95,6 +95,6 @@ def rate(
 
 
 def feedback(connection: Connection, thread: str) -> Mapping[str, int]:
-    """How many have called an answer of the thread "good" or "bad"."""
+    """Numbers of ratings of the thread's answers, "good" or "bad"."""
     rows = connection.fetch(COUNT_FEEDBACK, {"thread": thread})
     return {row["value"]: row["n"] for row in rows}

@@ -29,14 +29,14 @@ def waiting(connection: Connection, thread: str) -> tuple[WaitingMessage, ...]:
 
 
 def author_of_waiting(connection: Connection, thread: str, inbox: int) -> str | None:
-    """The author of the message that waits under this number; None if none does."""
+    """Author of the message that waits under this number, or None."""
     return scalar(connection, f"SELECT author {_WAITS}", {"inbox": inbox, "thread": thread})
 
 
 def withdraw(
     connection: Connection, now: float, thread: str, inbox: int
 ) -> tuple[str, list[SessionEvent]] | None:
-    """Take back a message that still waits: its text and what this adds to the thread."""
+    """Withdraw a waiting message: its text and the events it adds."""
     row = first(connection, f"SELECT text {_WAITS}", {"inbox": inbox, "thread": thread})
     if row is None:
         return None
@@ -60,7 +60,7 @@ def put_first(connection: Connection, thread: str, inbox: int) -> None:
 
 
 def open_turn(connection: Connection, thread: str) -> str:
-    """The turn of the thread that is not over, "" if there is none."""
+    """The turn of the thread that is not over; "" without one."""
     turn = scalar(
         connection,
         f"SELECT id FROM turns WHERE thread = :thread AND status IN {OPEN_STATUSES}",

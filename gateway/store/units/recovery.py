@@ -18,9 +18,7 @@ from gateway.store.units.turns import close_requests
 def recover(
     connection: Connection, now: float, boot: str, words: RecoveryWords
 ) -> list[RecoveredThread]:
-    """Count the attempt of each turn that an earlier boot left running, and park what failed too
-    often.
-    """
+    """Count attempts of turns that an earlier boot left; park frequent failures."""
     left = connection.fetch("SELECT id, thread, attempts FROM turns WHERE status = 'running'")
     for row in left:
         epoch = _fence(connection, row["thread"], boot)
@@ -69,7 +67,7 @@ def _fence(connection: Connection, thread: str, boot: str) -> int:
 
 
 def _park(connection: Connection, lease: Lease, notice: str, now: float) -> None:
-    """End the turn as it stands: what was shown of its open messages is all there will be."""
+    """End the turn as it stands, with its messages as shown."""
     events: list[SessionEvent] = [
         MessageFinished(
             thread=lease.thread,

@@ -1,6 +1,4 @@
-"""Units of work around requests to people: asking, answers, approvals by several, and the audit of
-all of it.
-"""
+"""Units of work for requests to people, with their audit."""
 
 from __future__ import annotations
 
@@ -87,7 +85,7 @@ def support(
     place: ConversationKey,
     now: float,
 ) -> tuple[Request, tuple[SessionEvent, ...]]:
-    """Note one of several approvals; what this adds to the request's thread. Raises NotFound."""
+    """Note one of several approvals; the events this adds. Raises NotFound."""
     request = existing_request(connection, decision.request)
     connection.execute(
         "INSERT INTO supports (request, person, always, at)"
@@ -108,7 +106,7 @@ def support(
 
 
 def close(connection: Connection, turn: str, outcome: str, now: float) -> list[SessionEvent]:
-    """Close what the turn has asked and nobody waits for any more; what is to be shown of it."""
+    """Close the turn's open requests; the events this adds."""
     rows = connection.fetch(
         f"SELECT {REQUEST_COLUMNS} WHERE r.turn = :turn AND r.state = 'open'", {"turn": turn}
     )
@@ -120,8 +118,9 @@ def close(connection: Connection, turn: str, outcome: str, now: float) -> list[S
 
 
 def mark_ready(connection: Connection, turn: str) -> bool:
-    """Let a turn go on once one of its agents has all its answers; says whether its lane can do so
-    now.
+    """Let a turn go on once one agent has all its answers.
+
+    True if its lane can go on now.
     """
     of_turn = {"turn": turn}
     connection.execute(
@@ -204,7 +203,7 @@ def resolved(request: Request, outcome: str, by: str = "") -> InputResolved:
 
 
 def due(created: float, sent: int, expires: float | None) -> float | None:
-    """When to look at the request next: to remind of it, or to let it expire."""
+    """Time of the request's next reminder or expiry."""
     remind = created + REMIND_AFTER[sent] if sent < len(REMIND_AFTER) else None
     times = [time for time in (remind, expires) if time is not None]
     return min(times, default=None)

@@ -1,4 +1,4 @@
-"""Rows as values, and the few statements that every unit of work shares."""
+"""Conversion of rows to values, and statements shared by units of work."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ THREAD_COLUMNS = """
     t.definition, t.participants, t.mode, t.epoch, t.handoff_from, t.attached, t.files_at
 """
 THREAD_WIDTH = 16
-"""How many these are: whoever reads more columns finds them behind."""
+"""Number of these columns: further columns follow them."""
 
 THREADS = f"SELECT {THREAD_COLUMNS} FROM threads t"
 
@@ -46,7 +46,7 @@ REQUEST_COLUMNS = """
 
 @lru_cache(maxsize=256)
 def _names(text: str) -> tuple[str, ...]:
-    """Names in a row: the same few are in nearly all of them."""
+    """Names in a row; nearly all rows have the same few."""
     return tuple(json.loads(text))
 
 
@@ -54,8 +54,9 @@ _key = lru_cache(maxsize=64)(ConversationKey.parse)
 
 
 def thread_of(row: Row, *, begun: bool = False) -> Thread:
-    """A row that begins with THREAD_COLUMNS; as it is once a turn has `begun`, which is one more
-    claim and one more event.
+    """The thread in a row that begins with THREAD_COLUMNS.
+
+    With `begun`, it is the thread once a turn has begun: one more claim and one more event.
     """
     id_, title, team, state, updated_at, last_seq, preview, key, *others = row[:THREAD_WIDTH]
     current, definition, participants, mode, epoch, handoff_from, attached, files_at = others
@@ -112,7 +113,7 @@ def request_of(row: Row) -> Request:
 
 
 def author_of(row: Row) -> Author:
-    """The author in a row of inbox, as they were when they wrote."""
+    """The author in a row of inbox, as they were then."""
     return author(
         row["author"], row["author_name"], row["timezone"], row["author_kind"], row["author_groups"]
     )
@@ -125,7 +126,7 @@ def author(id_: str, name: str, timezone: str, kind: AuthorKind, groups: str) ->
 
 
 def quotes_of(quotes: str) -> tuple[Quote, ...]:
-    """The foreign text that came with a message, from its column of inbox."""
+    """Foreign text of a message, from its column of inbox."""
     return () if quotes == "[]" else tuple(Quote(**quote) for quote in json.loads(quotes))
 
 

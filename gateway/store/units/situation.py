@@ -1,5 +1,6 @@
-"""What a message meets, read in as few statements as there are tables to be asked apart: this is
-done for every message there is.
+"""Situation of a message, read in as few statements as possible.
+
+Every message needs it: there are as few statements as there are tables to be asked apart.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ are.
 
 
 class _SituationRow(NamedTuple):
-    """What a message meets besides its thread, in the order of `_query`."""
+    """Situation of a message besides its thread, in the order of `_query`."""
 
     told: float | None
     paired: int
@@ -88,8 +89,9 @@ _FOR_COMMANDS = """
 
 @lru_cache(maxsize=32)
 def _query(keys: int, *, named: bool, bot: bool, counted: bool, lists: bool) -> str:
-    """What a message with so many keys meets: always one row, also where there is no thread, with
-    nothing looked up that does not matter.
+    """Query of the situation of a message with so many keys.
+
+    It gives always one row, also without a thread, and looks up nothing that does not matter.
     """
     spent = ", ".join(f":key{n}" for n in range(keys))
     facts = (
@@ -116,7 +118,9 @@ def situation(
     counted: bool,
     lists: bool,
 ) -> Situation | int:
-    """What the message meets; the number of the one that has one of its keys already, if any.
+    """Situation of the message, and the number of its earlier copy.
+
+    The copy has one of its keys.
 
     `named` is the request it names; `counted` says that its author's load matters, `lists` that
     it may ask for what waits and what was approved. Raises NotFound.

@@ -1,4 +1,4 @@
-"""Units of work around the message that a platform's edit or deletion is about."""
+"""Units of work for the target of a platform's edit or deletion."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ from gateway.store.units.events import add_events
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """The message that a platform's event is about. `status` is that of its turn."""
+    """The message that a platform's event is about.
+
+    `status` is that of its turn.
+    """
 
     inbox: int
     thread: str
@@ -31,18 +34,19 @@ class Target:
 
     @property
     def waits(self) -> bool:
-        """Whether its turn has not begun."""
+        """True if its turn has not begun."""
         return self.outcome == "queued"
 
     @property
     def is_worked_on(self) -> bool:
-        """Whether the team is not done with it."""
+        """True if the team is not done with it."""
         return self.status in ("running", "paused", "waiting")
 
 
 def find_target(connection: Connection, message: InboundMessage) -> Target | None:
-    """The message of people that an edit or a deletion on a platform is about, the newest if it
-    was run more than once; None for one that was never taken.
+    """The message that an edit or a deletion is about, or None.
+
+    The newest if it was run more than once; None for one that was never taken.
     """
     if not message.message_id:
         return None
@@ -69,7 +73,10 @@ def find_target(connection: Connection, message: InboundMessage) -> Target | Non
 
 
 def _same_channel(row: Row, key: ConversationKey) -> bool:
-    """Platforms number messages per channel; a thread's first message stands outside of it."""
+    """Condition for messages of the same channel.
+
+    Platforms number messages per channel; a thread's first message stands outside of it.
+    """
     found = ConversationKey.parse(row["conversation"])
     mine, theirs = (
         (each.platform, each.workspace, each.channel, each.root if each.is_local else "")
@@ -79,7 +86,7 @@ def _same_channel(row: Row, key: ConversationKey) -> bool:
 
 
 def is_new(connection: Connection, target: Target, message: InboundMessage) -> bool:
-    """Whether the message says something else than what is known of the target by now."""
+    """True if the message changes what is known of the target."""
     inbox, text = latest(connection, target)
     if text != message.text or message.keeps_files:
         return text != message.text
@@ -115,7 +122,7 @@ def copy_files(connection: Connection, source: int, inbox: int) -> None:
 
 
 def replace_files(connection: Connection, target: Target, files: Sequence[Attachment]) -> None:
-    """Let a waiting message have these files; it waits for none any more."""
+    """Let a waiting message have these files; it awaits no more."""
     of_target = {"inbox": target.inbox}
     connection.execute("DELETE FROM attachments WHERE inbox = :inbox", of_target)
     connection.execute("UPDATE inbox SET awaits = NULL WHERE id = :inbox", of_target)
@@ -133,7 +140,7 @@ def newest_edit(connection: Connection, target: int) -> Row | None:
 
 
 def repeat(connection: Connection, target: int, edit: Row, inbox: int) -> None:
-    """Let a new message have what the target was edited to; the edits have done their work."""
+    """Give the target's edited text to a new message."""
     connection.execute(
         "UPDATE inbox SET edits = :target, untrusted = :untrusted WHERE id = :inbox",
         {"target": target, "untrusted": edit["untrusted"], "inbox": inbox},
@@ -146,7 +153,7 @@ def repeat(connection: Connection, target: int, edit: Row, inbox: int) -> None:
 
 
 def forget_edits(connection: Connection, target: int, *, but: int = 0) -> None:
-    """Drop the target's edits, but for one: nobody is going to ask for them."""
+    """Drop the target's edits except one: nobody will ask for them."""
     old = "(SELECT id FROM inbox WHERE edits = :target AND kind = 'edit' AND id <> :but)"
     which = {"target": target, "but": but}
     connection.execute(f"DELETE FROM attachments WHERE inbox IN {old}", which)

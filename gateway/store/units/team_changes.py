@@ -1,6 +1,4 @@
-"""Units of work around a changed config: a thread's team under a new definition, or in the place of
-another.
-"""
+"""Units of work for a changed config: new definitions and replaced teams."""
 
 from __future__ import annotations
 
@@ -19,7 +17,7 @@ from gateway.store.units.turns import add_checkpoint
 def succeed(
     connection: Connection, now: float, lease: Lease, succession: Succession
 ) -> tuple[SessionEvent, ...]:
-    """Note under which definition the thread's team goes on, or that a new one begins.
+    """Note the definition of the thread's team, or of a new one.
 
     Raises LeaseLost.
     """
@@ -53,7 +51,7 @@ def succeed(
 def withdraw_questions(
     connection: Connection, now: float, threads: Collection[str], *, reason: str, notice: str
 ) -> Mapping[str, tuple[SessionEvent, ...]]:
-    """End the turns of these threads that wait for answers, whose team is no more.
+    """End waiting turns of these threads, whose teams are gone.
 
     `reason` is why they end, `notice` what each thread is told. Returns what this adds to each.
     """

@@ -86,7 +86,7 @@ def thread_ids(connection: Connection) -> frozenset[str]:
 
 
 def thread_at(connection: Connection, key: ConversationKey) -> Thread | None:
-    """The thread in which a conversation goes on, None for one that is not known."""
+    """The conversation's current thread; None if it is unknown."""
     row = first(connection, f"{THREADS} WHERE t.key = :key AND t.current", {"key": str(key)})
     return None if row is None else thread_of(row)
 

@@ -1,4 +1,4 @@
-"""Units of work around platforms' tokens, which are encrypted before they get here."""
+"""Units of work for platforms' tokens, which arrive encrypted."""
 
 from __future__ import annotations
 

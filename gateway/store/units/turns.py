@@ -1,4 +1,4 @@
-"""Units of work around turns: adding to one that was claimed, and ending it."""
+"""Units of work for claimed turns: adding to one, and ending it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gateway.store.units.events import add_events
 
 
 class _TurnStatus(NamedTuple):
-    """How a turn stands, and what is in its thread."""
+    """State of a turn, and the content of its thread."""
 
     delivered: int
     stop_requested: int
@@ -50,7 +50,7 @@ _WRITE_CALL = """
 
 
 def record(connection: Connection, now: float, lease: Lease, record: TurnUpdate) -> StoredUpdate:
-    """Add to a turn that runs, all of it or nothing. Raises LeaseLost."""
+    """Add to a running turn, all of it or nothing. Raises LeaseLost."""
     row = first(
         connection,
         _STANDS,
@@ -99,7 +99,7 @@ def _save_state(
 def _keep_shown(
     connection: Connection, thread: str, record: TurnUpdate, stands: _TurnStatus
 ) -> None:
-    """Keep the text of messages that still grow, and drop those that are finished."""
+    """Keep the text of growing messages, and drop finished ones."""
     for message in record.shown:
         _show(connection, thread, message)
     if stands.shown or record.shown:
@@ -123,7 +123,7 @@ def _add(
 
 
 def add_checkpoint(connection: Connection, lease: Lease, checkpoint: Checkpoint) -> None:
-    """Add to the chain that the thread's team is loaded from, or begin a new one."""
+    """Add to the team's chain of checkpoints, or begin a new one."""
     if checkpoint.kind == "snapshot":
         connection.execute(
             "DELETE FROM checkpoints WHERE thread = :thread", {"thread": lease.thread}
@@ -178,7 +178,7 @@ def _end(
     stands: _TurnStatus,
     now: float,
 ) -> StoredUpdate:
-    """Take the turn off its lane; says whether the lane has something to do next."""
+    """Take the turn off its lane; True if more is to do."""
     over = end.status not in ("paused", "waiting")
     reason = end.reason
     if end.status in ("stopped", "paused", "waiting") and stands.stop_requested:

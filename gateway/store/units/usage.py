@@ -1,4 +1,4 @@
-"""Units of work around what models were used for: a row per turn and model, summed when asked."""
+"""Units of work for usage of models: rows and sums."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def of_turn(connection: Connection, thread: str, turn: str) -> UsageTotals:
 
 
 def spent(connection: Connection, scope: Scope | None, name: str, since: float) -> UsageTotals:
-    """The sums since a time, in the scope of this name or over everybody."""
+    """Sums since a time, in a scope or over everybody."""
     of_scope = "" if scope is None else f" AND {_COLUMNS[scope]} = :name"
     query = f"SELECT {_SUMS} FROM usage WHERE at >= :since{of_scope}"
     return _used_of(first(connection, query, {"name": name, "since": since}))
@@ -85,7 +85,7 @@ def _used_of(row: Row | None) -> UsageTotals:
 
 
 def forget_thread(connection: Connection, thread: str) -> None:
-    """Keep what a deleted thread has used, without saying of which thread it was."""
+    """Keep a deleted thread's usage without its id."""
     connection.execute("UPDATE usage SET thread = '' WHERE thread = :thread", {"thread": thread})
 
 
@@ -95,9 +95,7 @@ def forget_person(connection: Connection, person: str) -> None:
 
 
 def merge(connection: Connection, before: float) -> None:
-    """Make one row of what deleted threads used until then in a day, by team and model; without the
-    people.
-    """
+    """Merge a day's usage of deleted threads, without the people."""
     old = {"before": before, "day": DAY}
     connection.execute(
         "INSERT INTO usage (thread, turn, model, person, team, workspace, prompt_tokens,"

@@ -1,6 +1,4 @@
-"""Units of work that gather what a turn is handed: its messages, its people, and what its earlier
-attempts left.
-"""
+"""Units of work that gather a turn's messages, people and earlier results."""
 
 from __future__ import annotations
 
@@ -43,8 +41,9 @@ _CALLS = f"""
 
 
 def messages_of(connection: Connection, thread: str, turn: str) -> tuple[QueuedMessage, ...]:
-    """The turn's messages, after those of earlier ones that came to their end before the team got
-    them.
+    """The turn's messages, after undelivered ones of earlier turns.
+
+    These came to their end before the team got them.
     """
     rows = connection.fetch(_MESSAGES, {"thread": thread, "turn": turn, "newer": SUPERSEDED})
     return tuple(queued(connection, MessageRow._make(row)) for row in rows)
@@ -111,12 +110,12 @@ def requests_of_run(connection: Connection, thread: str) -> tuple[Request, ...]:
 
 
 def calls_of_run(connection: Connection, thread: str) -> tuple[CallRow, ...]:
-    """The tool calls of the run that the team may still be in."""
+    """Tool calls of the run that the team may still be in."""
     return tuple(map(call_of, connection.fetch(_CALLS, {"thread": thread})))
 
 
 def people_of(messages: Sequence[QueuedMessage], author: str) -> tuple[Author, tuple[Author, ...]]:
-    """On whose behalf the team works, and who else has a message in it."""
+    """The person for whom the team works, and the other authors."""
     found = {message.author.id: message.author for message in reversed(messages)}
     asker = found.pop(author, Author(id=author))
     return asker, tuple(found.values())

@@ -1,3 +1,4 @@
-"""Numbered changes of the schema: `0011_what_it_adds.sql` and on, each applied once, in order,
-never edited.
+"""Numbered changes of the schema: `0011_what_it_adds.sql` and on.
+
+Each is applied once, in order, and never edited.
 """
