@@ -14,7 +14,7 @@ from aiohttp import web
 
 from adapters.slack.config import PLATFORM, Config
 from adapters.slack.connection.bolt_app import bolt_app
-from adapters.slack.connection.http_mode import EVENTS, Requests, listening
+from adapters.slack.connection.http_mode import EVENTS, RequestServer, listening
 from adapters.slack.connection.installs import Install, Installs
 from adapters.slack.connection.oauth import OAuth
 from adapters.slack.connection.payload import Payload
@@ -23,9 +23,9 @@ from adapters.slack.connection.web_api import Calls, SlackClients
 from adapters.slack.connection.workspace import Workspace
 from adapters.slack.inbound.catch_up import UNSTORED, CatchUp
 from adapters.slack.inbound.deliveries import Mentions, mention_in, parse_payload
-from adapters.slack.inbound.enrich import Drafts
-from adapters.slack.inbound.files import Fetching, Files
-from adapters.slack.inbound.handler import Intake
+from adapters.slack.inbound.drafts import Drafts
+from adapters.slack.inbound.files import AwaitedFiles, Files
+from adapters.slack.inbound.handler import InboundHandler
 from adapters.slack.inbound.history import History
 from adapters.slack.outbound.surface import SlackSurface
 from gateway.adapter import AdapterHost, AuthError
@@ -78,7 +78,7 @@ class SlackAdapter:
             installs = Installs(self._config, host.tokens, clock=self._clock)
         clients = await self._signed_in(stack, installs)
         surface = SlackSurface(clients, live_links=lambda: host.live_links)
-        await stack.enter_async_context(surface.tended())
+        await stack.enter_async_context(surface.maintained())
         await stack.enter_async_context(delivering(host, surface))
         async with asyncio.TaskGroup() as group:
             service = _Service(self._config, host, clients, installs, group, self._clock)
@@ -116,22 +116,22 @@ class _Service:
         self._group = group
         self._clock = clock
         self._fatal: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._looking = asyncio.Lock()
-        self._behind = False
+        self._catch_up_lock = asyncio.Lock()
+        self._store_failed = False
         """Whether the store did not take something since the last mark."""
-        self._left_out = 0
+        self._open_gaps = 0
         """Minutes that are under way of which Slack leaves events out."""
         calls = Calls(clients)
         history = History(calls)
         drafts = Drafts(host, calls, history)
         files = Files(calls, config, lambda: host.largest_file)
-        self._fetching = Fetching(host, files, self.afterwards)
+        self._fetching = AwaitedFiles(host, files, self.start_task)
         self._catch_up = CatchUp(host, calls, drafts, history, self._fetching, clock=clock)
-        self._intake = Intake(
+        self._intake = InboundHandler(
             host, calls, config, drafts, self._catch_up, self._fetching, service=self
         )
         self._mentions = Mentions()
-        self._app = bolt_app(clients, self._take)
+        self._app = bolt_app(clients, self._handle)
         self._sockets = self._make_sockets()
 
     async def run(self) -> None:
@@ -146,11 +146,11 @@ class _Service:
                     listening(self._config.host, self._config.port, routes)
                 )
             if self._sockets is None:
-                self._heard()
-                self._look_back()
+                self._heartbeat()
+                self._start_catch_up()
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._mark(), name="slack mark")
-                group.create_task(_failing(self._fatal), name="slack end")
+                group.create_task(_fail_with(self._fatal), name="slack end")
                 if self._sockets is not None:
                     group.create_task(self._sockets.run(), name="slack sockets")
 
@@ -160,7 +160,7 @@ class _Service:
         """
         for team in await installs.load():
             try:
-                await self._clients.of(team)
+                await self._clients.client_of(team)
             except GatewayError as error:
                 LOG.warning("%s is not served yet: %s", team, error)
             else:
@@ -173,9 +173,9 @@ class _Service:
         return Sockets(
             self._app,
             self._config.app_token.get_secret_value(),
-            self._clients.bare,
-            heard=self._heard,
-            connected=self._look_back,
+            self._clients.new_client,
+            heard=self._heartbeat,
+            connected=self._start_catch_up,
         )
 
     def _routes(self) -> list[web.RouteDef]:
@@ -183,7 +183,7 @@ class _Service:
         if self._config.mode == "http":
             assert self._config.signing_secret is not None  # the config has it for this mode
             secret = self._config.signing_secret.get_secret_value()
-            requests = Requests(self._app, secret, heard=self._heard)
+            requests = RequestServer(self._app, secret, heard=self._heartbeat)
             routes.append(web.post(EVENTS, requests.serve))
         if self._installs is not None:
             oauth = OAuth(
@@ -196,41 +196,41 @@ class _Service:
             routes += oauth.routes()
         return routes
 
-    async def _take(self, body: Payload, me: Workspace) -> dict[str, Any] | None:
+    async def _handle(self, body: Payload, me: Workspace) -> dict[str, Any] | None:
         try:
-            async with self._mentions.turn(mention_in(body, me)) as is_new:
+            async with self._mentions.claim(mention_in(body, me)) as is_new:
                 if not is_new:
                     return None
-                return await self._intake.take(parse_payload(body, self._config, me))
+                return await self._intake.handle(parse_payload(body, self._config, me))
         except (*UNSTORED, TimeoutError):
-            self._behind = True
+            self._store_failed = True
             raise
         except AuthError as error:
             if not self._fatal.done():
                 self._fatal.set_exception(error)
             raise
 
-    def afterwards(self, work: Coroutine[Any, Any, None], name: str) -> None:
+    def start_task(self, work: Coroutine[Any, Any, None], name: str) -> None:
         """Begin what nobody waits for, and own it until its end."""
-        self._group.create_task(_logged(work), name=name)
+        self._group.create_task(_log_errors(work), name=name)
 
-    def _heard(self) -> None:
+    def _heartbeat(self) -> None:
         self._host.heartbeat(PLATFORM)
 
-    def _look_back(self) -> None:
-        self.afterwards(self._missed(), "slack catch-up")
+    def _start_catch_up(self) -> None:
+        self.start_task(self._catch_up_now(), "slack catch-up")
 
-    async def _missed(self) -> None:
+    async def _catch_up_now(self) -> None:
         """Look for what was said since the app was last connected; never at the first start."""
-        async with self._looking:
-            self._behind, began = False, self._clock()
+        async with self._catch_up_lock:
+            self._store_failed, began = False, self._clock()
             try:
                 alive = (await self._host.marks(PLATFORM)).get(ALIVE, "")
                 if alive:
                     await self._catch_up.run(float(alive) - OVERLAP)
-                await self._alive_at(began)
+                await self._set_mark(began)
             except UNSTORED:
-                self._behind = True
+                self._store_failed = True
                 raise
 
     async def _mark(self) -> None:
@@ -241,60 +241,60 @@ class _Service:
             await asyncio.sleep(MARK_EVERY)
             connected = self._sockets is None or self._sockets.standing > 0
             if self._sockets is None:
-                self._heard()  # Slack sends no heartbeat here: silence is no sign of anything
-            if not connected or self._looking.locked() or self._left_out:
+                self._heartbeat()  # Slack sends no heartbeat here: silence is no sign of anything
+            if not connected or self._catch_up_lock.locked() or self._open_gaps:
                 continue
-            if self._behind:
-                self._look_back()
+            if self._store_failed:
+                self._start_catch_up()
                 continue
             try:
-                await self._alive_at(self._clock())
+                await self._set_mark(self._clock())
             except GatewayError as error:
                 LOG.warning("%s", error)
-                self._behind = True
+                self._store_failed = True
 
-    async def _alive_at(self, at: float) -> None:
+    async def _set_mark(self, at: float) -> None:
         await self._host.mark(PLATFORM, ALIVE, f"{at:.3f}")
 
-    async def left_out(self, team: str, since: float) -> None:
+    async def note_gap(self, team: str, since: float) -> None:
         """Look for what Slack does not deliver for a minute from then on, once that is over."""
         LOG.warning("more happens in %s than Slack delivers: it leaves out a minute", team)
         self._host.remark(PLATFORM, f"more happens in {team} than it delivers")
-        await self._lived_until(since)
-        self._left_out += 1
-        self.afterwards(self._look_after(since + MINUTE), "slack left out")
+        await self._move_mark_back(since)
+        self._open_gaps += 1
+        self.start_task(self._end_gap(since + MINUTE), "slack left out")
 
-    async def _look_after(self, end: float) -> None:
+    async def _end_gap(self, end: float) -> None:
         try:
             await asyncio.sleep(max(0.0, end - self._clock()))
         finally:
-            self._left_out -= 1
-        await self._lived_until(end - MINUTE)
-        self._look_back()
+            self._open_gaps -= 1
+        await self._move_mark_back(end - MINUTE)
+        self._start_catch_up()
 
-    async def _lived_until(self, at: float) -> None:
+    async def _move_mark_back(self, at: float) -> None:
         """Note that it is not known what happened since then."""
         alive = (await self._host.marks(PLATFORM)).get(ALIVE, "")
         if not alive or float(alive) > at:
-            await self._alive_at(at)
+            await self._set_mark(at)
 
     def _installed(self, install: Install) -> None:
-        self._clients.found(install.workspace(install.id), install.token)
+        self._clients.add(install.workspace(install.id), install.token)
 
-    async def uninstalled(self, team: str, why: str) -> None:
+    async def forget_workspace(self, team: str, why: str) -> None:
         """Forget a workspace. Raises AuthError where nothing is left to serve."""
         if self._installs is not None:
             await self._installs.forget(team)
-        error = self._clients.lost(team, why)
+        error = self._clients.mark_lost(team, why)
         if isinstance(error, AuthError):
             raise error
 
 
-async def _failing(fatal: asyncio.Future[None]) -> None:
+async def _fail_with(fatal: asyncio.Future[None]) -> None:
     await fatal
 
 
-async def _logged(work: Coroutine[Any, Any, None]) -> None:
+async def _log_errors(work: Coroutine[Any, Any, None]) -> None:
     """Run what nobody waits for; what goes wrong with it ends nothing else."""
     try:
         await work

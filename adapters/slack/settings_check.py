@@ -70,7 +70,7 @@ async def _sockets(config: Config, clients: SlackClients) -> list[str]:
     token = config.app_token.get_secret_value()
     try:
         async with asyncio.timeout(SECONDS):
-            await clients.bare().apps_connections_open(app_token=token)
+            await clients.new_client().apps_connections_open(app_token=token)
     except SlackApiError as error:
         why = code_of(error)
         return [

@@ -24,11 +24,11 @@ from gateway.surface import CallRejected
 
 LOG = logging.getLogger("adapters.slack")
 
-Take = Callable[[Payload, Workspace], Awaitable[dict[str, Any] | None]]
+PayloadHandler = Callable[[Payload, Workspace], Awaitable[dict[str, Any] | None]]
 """Takes what arrived for the bot in a workspace; what Slack is to be answered."""
 
 
-def bolt_app(clients: SlackClients, take: Take) -> AsyncApp:
+def bolt_app(clients: SlackClients, handle: PayloadHandler) -> AsyncApp:
     """The app that hands everything to `take`; what that raises is no acknowledgement.
 
     Requests are verified before they get here, from their raw bytes.
@@ -37,7 +37,7 @@ def bolt_app(clients: SlackClients, take: Take) -> AsyncApp:
     async def authorize(enterprise_id: str | None, team_id: str | None) -> AuthorizeResult | None:
         team = team_id or enterprise_id or ""
         try:
-            client = await clients.of(team, enterprise=enterprise_id or "")
+            client = await clients.client_of(team, enterprise=enterprise_id or "")
         except CallRejected as error:
             LOG.warning("something arrived from where the bot is not installed: %s", error)
             return None
@@ -53,7 +53,7 @@ def bolt_app(clients: SlackClients, take: Take) -> AsyncApp:
     app = AsyncApp(
         name="parley",
         logger=logging.getLogger("slack_bolt"),
-        client=clients.bare(),
+        client=clients.new_client(),
         authorize=cast("Any", authorize),  # Bolt takes None, too
         signing_secret="unused",
         request_verification_enabled=False,
@@ -65,7 +65,7 @@ def bolt_app(clients: SlackClients, take: Take) -> AsyncApp:
     @app.use
     async def inbox(req: AsyncBoltRequest) -> BoltResponse:
         me = await _me(req.body, clients)
-        answer = await take(req.body, me)
+        answer = await handle(req.body, me)
         return BoltResponse(status=200, body=answer or "")
 
     @app.error
@@ -87,7 +87,7 @@ async def _me(body: Mapping[str, Any], clients: SlackClients) -> Workspace:
         or text_at(body, "team", "id")
     )
     try:
-        await clients.of(team, enterprise=enterprise_of(body))
+        await clients.client_of(team, enterprise=enterprise_of(body))
     except CallRejected as error:
         LOG.info("from where the bot is not installed: %s", error)  # such as that it was thrown out
     me = clients.workspace(team) or Workspace(id=team)

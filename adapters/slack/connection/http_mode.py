@@ -37,7 +37,7 @@ class _Clock(Clock):
         return self._now()
 
 
-class Requests:
+class RequestServer:
     """Takes Slack's requests for a Bolt app. `heard` is called at each that is Slack's; `clock` is
     in seconds since the epoch.
     """
@@ -52,7 +52,7 @@ class Requests:
     ) -> None:
         self._app = app
         self._verifier = SignatureVerifier(signing_secret, _Clock(clock))
-        self._heard = heard
+        self._heartbeat = heard
 
     async def serve(self, request: web.Request) -> web.StreamResponse:
         """Answer one request: 401 for a signature that is wrong or more than five minutes old, 413
@@ -66,7 +66,7 @@ class Requests:
         if not self._is_slacks(body, request):
             LOG.warning("a request that Slack has not signed was refused")
             return web.Response(status=401)
-        self._heard()
+        self._heartbeat()
         bolt = AsyncBoltRequest(
             body=body.decode("utf-8", errors="replace"),
             query=request.query_string,

@@ -113,7 +113,7 @@ class Installs:
         install = self._install_of(answer)
         allowed = set(self._config.allowed_workspaces)
         if not allowed & {install.id, install.enterprise}:
-            await self._give_back(install, clients)
+            await self._release(install, clients)
             raise CallRejected(
                 f"The workspace {install.id} is not among allowed_workspaces in [adapters.slack]."
             )
@@ -124,7 +124,7 @@ class Installs:
     async def _completed(self, install: Install, clients: SlackClients) -> Install:
         """With what only auth.test tells, as far as it can be asked."""
         try:
-            about = await whose(clients.bare(install.token))
+            about = await whose(clients.new_client(install.token))
         except GatewayError as error:
             LOG.warning("nothing more is known of %s: %s", install.id, error)
             return install
@@ -218,7 +218,7 @@ class Installs:
         try:
             async with asyncio.timeout(SECONDS):
                 # The SDK's own method for this warns of what aiohttp will not have any more.
-                answer = await clients.bare().api_call("oauth.v2.access", data=data)
+                answer = await clients.new_client().api_call("oauth.v2.access", data=data)
         except SlackApiError as error:
             why = code_of(error)
             if why in _DEAD:
@@ -230,10 +230,10 @@ class Installs:
             ) from error
         return cast("Payload", answer.data)
 
-    async def _give_back(self, install: Install, clients: SlackClients) -> None:
+    async def _release(self, install: Install, clients: SlackClients) -> None:
         try:
             async with asyncio.timeout(SECONDS):
-                await clients.bare(install.token).auth_revoke()
+                await clients.new_client(install.token).auth_revoke()
         except (SlackClientError, aiohttp.ClientError, OSError, TimeoutError) as error:
             LOG.warning("a token that is not wanted was not revoked (%s)", type(error).__name__)
 

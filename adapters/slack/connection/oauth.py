@@ -48,7 +48,7 @@ class States:
             self._made.popitem(last=False)
         return state
 
-    def take(self, state: str) -> bool:
+    def consume(self, state: str) -> bool:
         """Whether it is good; it no longer is after that."""
         made = self._made.pop(state, None)
         return made is not None and self._clock() - made <= STATE_SECONDS
@@ -112,7 +112,7 @@ class OAuth:
     async def _end(self, request: web.Request) -> web.StreamResponse:
         state, cookie = request.query.get("state", ""), request.cookies.get(COOKIE, "")
         mine = secrets.compare_digest(state.encode(), cookie.encode())
-        if not (self._states.take(state) and mine):
+        if not (self._states.consume(state) and mine):
             return _page(400, "This link is too old, or was used. Begin again.")
         if error := request.query.get("error"):
             return _page(400, f"Nothing was installed ({error[:60]}).")

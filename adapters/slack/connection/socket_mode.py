@@ -70,7 +70,7 @@ class _Socket(SocketModeClient):
         self.greeted = asyncio.Event()
         self.lost = asyncio.Event()
         self.reason = ""
-        self._heard = heard
+        self._heartbeat = heard
         self._heard_at = time.monotonic()
         self._last_pong: float | None = None
         self._working: set[asyncio.Task[None]] = set()
@@ -141,7 +141,7 @@ class _Socket(SocketModeClient):
 
     def _note(self) -> None:
         self._heard_at = time.monotonic()
-        self._heard()
+        self._heartbeat()
 
 
 class Sockets:
@@ -161,7 +161,7 @@ class Sockets:
         self._app = app
         self._app_token = app_token
         self._web = web
-        self._heard = heard
+        self._heartbeat = heard
         self._connected = connected
         self._live: dict[int, _Socket] = {}
 
@@ -204,7 +204,7 @@ class Sockets:
         """
         web = self._web()
         url = await _address(web, self._app_token)
-        socket = _Socket(self._app_token, web, self._handle, self._heard)
+        socket = _Socket(self._app_token, web, self._handle, self._heartbeat)
         socket.wss_uri = url
         try:
             async with asyncio.timeout(CONNECT_SECONDS):

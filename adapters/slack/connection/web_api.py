@@ -56,7 +56,7 @@ _GONE = {
 _MESSAGE_GONE = frozenset({"message_not_found", "cant_update_message", "edit_window_closed"})
 
 
-class Installed(Protocol):
+class InstallLookup(Protocol):
     """Finds what serves a workspace in which others have installed the app."""
 
     async def current(
@@ -70,13 +70,13 @@ class SlackClients:
     """The clients of all workspaces, over one connection pool.
 
         async with SlackClients(config, installs) as clients:
-            client = await clients.of("T1")
+            client = await clients.client_of("T1")
 
     Entering it asks Slack once whose tokens the configured ones are. Raises AuthError if it takes
     none of them, Unreachable if it can't be asked.
     """
 
-    def __init__(self, config: Config, installs: Installed | None = None) -> None:
+    def __init__(self, config: Config, installs: InstallLookup | None = None) -> None:
         self._config = config
         self._installs = installs
         self._session: aiohttp.ClientSession | None = None
@@ -117,7 +117,7 @@ class SlackClients:
         """What is known of a workspace, None if the bot is not in it."""
         return self._workspaces.get(team)
 
-    def bare(self, token: str = "", *, team: str = "") -> AsyncWebClient:
+    def new_client(self, token: str = "", *, team: str = "") -> AsyncWebClient:
         """A client for this token; it tries again only what Slack has refused for its rate."""
         return AsyncWebClient(
             token=token or None,
@@ -129,7 +129,7 @@ class SlackClients:
             logger=SDK_LOG,
         )
 
-    async def of(self, team: str, *, enterprise: str = "") -> AsyncWebClient:
+    async def client_of(self, team: str, *, enterprise: str = "") -> AsyncWebClient:
         """The client of a workspace; `enterprise` is the organisation that it is known to be of.
 
         Raises CallRejected, with `gone`, for one that the bot is not in (any more), and
@@ -144,7 +144,7 @@ class SlackClients:
             raise CallRejected(f"Slack has taken the bot's token for {team} back.", gone=True)
         return client
 
-    def lost(self, team: str, why: str) -> AuthError | CallRejected:
+    def mark_lost(self, team: str, why: str) -> AuthError | CallRejected:
         """Note that a workspace's token is worth nothing any more, and what to raise for that: an
         AuthError when there is no workspace left and none can be added.
         """
@@ -159,16 +159,16 @@ class SlackClients:
         """A token that was given since then counts anew."""
         return team in self._lost and self._lost[team] == self._clients[team].token
 
-    def found(self, workspace: Workspace, token: str) -> None:
+    def add(self, workspace: Workspace, token: str) -> None:
         """Take a workspace and its token into use."""
         self._workspaces[workspace.id] = workspace
-        self._clients[workspace.id] = self.bare(token, team=workspace.id * workspace.shared)
+        self._clients[workspace.id] = self.new_client(token, team=workspace.id * workspace.shared)
 
     async def _sign_in(self) -> None:
         refused: AuthError | None = None
         for token in self._config.bot_tokens:
             try:
-                self.found(await whose(self.bare(token)), token)
+                self.add(await whose(self.new_client(token)), token)
             except AuthError as error:
                 LOG.error("a token of bot_token is not used: %s", error)  # noqa: TRY400 (the text says it all)
                 refused = error
@@ -180,7 +180,7 @@ class SlackClients:
         workspace, token = await self._installs.current(team, self, enterprise=enterprise)
         known = self._clients.get(team)
         if known is None or known.token != token:
-            self.found(workspace, token)
+            self.add(workspace, token)
 
 
 class Refusal(CallRejected):
@@ -259,7 +259,7 @@ class Calls:
 
     async def _client(self, team: str) -> AsyncWebClient:
         """A client that never tries again: the SDK's own tries may show something twice."""
-        known = await self._clients.of(team)
+        known = await self._clients.client_of(team)
         made = self._made.get(team)
         if made is None or made.token != known.token:
             made = self._made[team] = AsyncWebClient(
@@ -283,7 +283,7 @@ class Calls:
         if status == 429 or code in _RATE:  # noqa: PLR2004 (HTTP)
             return RateLimited(_retry_after(getattr(response, "headers", None)))
         if code in REVOKED:
-            return self._clients.lost(team, code)
+            return self._clients.mark_lost(team, code)
         if not code and 400 <= status < 500:  # noqa: PLR2004 (HTTP)
             return Refusal(f"http_{status}", f"Slack refused {method} (HTTP {status}).")
         if not code or code in _UNSURE:

@@ -17,10 +17,10 @@ from adapters.slack.action_ids import action_id
 from adapters.slack.config import PLATFORM
 from adapters.slack.connection.payload import Payload, ts_at
 from adapters.slack.connection.web_api import Calls
-from adapters.slack.inbound.enrich import Drafts
-from adapters.slack.inbound.files import Fetching
+from adapters.slack.inbound.drafts import Drafts
+from adapters.slack.inbound.files import AwaitedFiles
 from adapters.slack.inbound.history import History
-from adapters.slack.inbound.parse_events import parse_said
+from adapters.slack.inbound.parse_events import parse_history_message
 from adapters.slack.inbound.parsed import Draft
 from gateway.adapter import AdapterHost
 from gateway.conversation import ConversationKey, InboundMessage
@@ -54,7 +54,7 @@ REST = "Slack did not let me read all that was written here while I was away. Sh
 
 
 @dataclass(frozen=True, slots=True)
-class _Missed:
+class _MissedMessage:
     """A draft with when it was written, in seconds since the epoch."""
 
     draft: Draft
@@ -70,7 +70,7 @@ class CatchUp:
         calls: Calls,
         drafts: Drafts,
         history: History,
-        fetching: Fetching,
+        fetching: AwaitedFiles,
         *,
         clock: Callable[[], float] = time.time,
     ) -> None:
@@ -121,9 +121,9 @@ class CatchUp:
             await self._settle(draft, _card(text, ts_at(said.messages[-1], "ts")))
         return ""
 
-    async def _missed(self, since: float) -> tuple[list[_Missed], set[ConversationKey]]:
+    async def _missed(self, since: float) -> tuple[list[_MissedMessage], set[ConversationKey]]:
         """In order, each once, as far as they can be read; and the threads with more than that."""
-        found: dict[tuple[str, str], _Missed] = {}
+        found: dict[tuple[str, str], _MissedMessage] = {}
         partly: set[ConversationKey] = set()
         for place in await self._places():
             said = await self._history.read(place, after=f"{since:.6f}")
@@ -146,15 +146,17 @@ class CatchUp:
         channels = dict.fromkeys(replace(key, root="", user="") for key in keys)
         return [*list(channels)[:CHANNELS], *keys[:THREADS]]
 
-    async def _wanted(self, team: str, channel: str, said: Iterable[Payload]) -> list[_Missed]:
+    async def _wanted(
+        self, team: str, channel: str, said: Iterable[Payload]
+    ) -> list[_MissedMessage]:
         """Those that are meant for the team and were not taken yet."""
         me = self._drafts.me(team)
-        parsed = [parse_said(each, team, channel, me) for each in said]
+        parsed = [parse_history_message(each, team, channel, me) for each in said]
         drafts = [each for each in parsed if isinstance(each, Draft)]
         keys = [key for each in drafts for key in each.message.dedupe]
         taken = await self._host.known_keys(keys)
         return [
-            _Missed(each, float(each.message.message_id))
+            _MissedMessage(each, float(each.message.message_id))
             for each in drafts
             if taken.isdisjoint(each.message.dedupe) and await self._drafts.is_meant(each)
         ]

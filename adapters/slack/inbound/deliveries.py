@@ -20,7 +20,7 @@ from adapters.slack.inbound.parsed import Inbound
 REMEMBERED = 1_000
 """Mentions that are remembered; of older ones the store knows whether they were taken."""
 
-_SAID = frozenset({"", "file_share", "me_message", "thread_broadcast"})
+_WRITTEN = frozenset({"", "file_share", "me_message", "thread_broadcast"})
 
 
 def parse_payload(body: Payload, config: Config, me: Workspace) -> Inbound:
@@ -57,7 +57,7 @@ def mention_in(payload: Payload, me: Workspace) -> str:
     event = table_at(payload, "event")
     if text_at(event, "type") not in ("message", "app_mention"):
         return ""
-    if event.get("hidden") is True or text_at(event, "subtype") not in _SAID:
+    if event.get("hidden") is True or text_at(event, "subtype") not in _WRITTEN:
         return ""
     channel, ts = text_at(event, "channel"), ts_at(event, "ts")
     if not (me.user and channel and ts and f"<@{me.user}" in text_at(event, "text")):
@@ -73,7 +73,7 @@ class Mentions:
         self._taken: OrderedDict[str, None] = OrderedDict()
 
     @asynccontextmanager
-    async def turn(self, mention: str) -> AsyncGenerator[bool]:
+    async def claim(self, mention: str) -> AsyncGenerator[bool]:
         """Wait for the other delivery of a mention; False if that was taken.
 
         A mention counts as taken once the context ends without an error. Whatever has no name is

@@ -8,8 +8,8 @@ from typing import Any
 from adapters.slack.connection.payload import escaped, text_at
 from adapters.slack.connection.web_api import Calls
 from adapters.slack.inbound import modals
-from adapters.slack.inbound.enrich import Drafts
-from adapters.slack.inbound.parsed import Draft, WantsModal
+from adapters.slack.inbound.drafts import Drafts
+from adapters.slack.inbound.parsed import Draft, ModalOpening
 from gateway.adapter import AdapterHost
 from gateway.errors import GatewayError, NotFound
 
@@ -29,7 +29,7 @@ class Dialogs:
         self._calls = calls
         self._drafts = drafts
 
-    async def open(self, wanted: WantsModal) -> str:
+    async def open(self, wanted: ModalOpening) -> str:
         """Open a modal at once, then fill it; what to tell whoever pressed if that failed."""
         team, kind = wanted.draft.key.workspace, wanted.place.kind
         try:
@@ -44,7 +44,7 @@ class Dialogs:
             return NOT_OPENED
         return ""
 
-    async def _view(self, wanted: WantsModal) -> dict[str, Any]:
+    async def _view(self, wanted: ModalOpening) -> dict[str, Any]:
         place = wanted.place
         try:
             request = await self._host.request(place.request)
@@ -58,7 +58,7 @@ class Dialogs:
             return modals.closed(place.kind, NOT_YOURS)
         return modals.asking(place, escaped(request.card.prompt))
 
-    async def submitted(self, draft: Draft) -> dict[str, Any] | None:
+    async def submit(self, draft: Draft) -> dict[str, Any] | None:
         """Take what was filled in; what keeps the modal open instead, if it does. Raises
         GatewayError.
         """
@@ -66,5 +66,5 @@ class Dialogs:
         assert click is not None  # the parser made it of the modal
         if click.answer.kind == "text" and not click.answer.text:
             return modals.errors(EMPTY)
-        receipt = await self._host.accept(await self._drafts.by_author(draft))
+        receipt = await self._host.accept(await self._drafts.with_author(draft))
         return None if receipt.outcome == "answer" else modals.errors(receipt.reply or NOT_YOURS)

@@ -42,7 +42,7 @@ STORE_AGAIN = 5.0
 _HTTP_OK = 200
 
 
-class _NotTaken(Exception):
+class _FileRefusal(Exception):
     """The reason why a file is not taken."""
 
 
@@ -83,7 +83,7 @@ class Files:
                 if file.host == "ask":
                     file = await self._asked(team, file)
                 return await self._fetched(team, file)
-        except _NotTaken as reason:
+        except _FileRefusal as reason:
             return _missing(file, str(reason))
         except TimeoutError:
             return _missing(file, "Slack did not deliver it in time; send it again")
@@ -97,23 +97,25 @@ class Files:
 
     async def _fetched(self, team: str, file: RemoteFile) -> Attachment:
         if file.host != "slack" or not self._may_have_token(file.url):
-            raise _NotTaken("it does not lie in Slack itself")
+            raise _FileRefusal("it does not lie in Slack itself")
         most = self._largest()
         if file.size > most:
-            return _left_out(file, file.size)
-        client = await self._calls.clients.of(team)
+            return _too_large(file, file.size)
+        client = await self._calls.clients.client_of(team)
         async with self._calls.clients.session.get(
             file.url,
             headers={"Authorization": f"Bearer {client.token}"},
             allow_redirects=False,
         ) as answer:
             if answer.status != _HTTP_OK:
-                raise _NotTaken("Slack did not hand it out; the bot may lack the scope files:read")
+                raise _FileRefusal(
+                    "Slack did not hand it out; the bot may lack the scope files:read"
+                )
             if answer.content_type == "text/html" and file.media_type != "text/html":
-                raise _NotTaken("Slack asked to sign in for it; the bot may lack files:read")
+                raise _FileRefusal("Slack asked to sign in for it; the bot may lack files:read")
             data = await _read(answer, most)
         if data is None:
-            return _left_out(file, most + 1)
+            return _too_large(file, most + 1)
         return Attachment(name=file.name, media_type=file.media_type, data=data)
 
     def _may_have_token(self, url: str) -> bool:
@@ -127,7 +129,7 @@ class Files:
         return parts.scheme == "https" and parts.hostname in SLACK_HOSTS and port is None
 
 
-class Afterwards(Protocol):
+class TaskStarter(Protocol):
     """Runs what need not be done before Slack is told that something has arrived."""
 
     def __call__(self, work: Coroutine[Any, Any, None], name: str) -> None:
@@ -135,13 +137,13 @@ class Afterwards(Protocol):
         ...
 
 
-class Fetching:
+class AwaitedFiles:
     """Fetches what is waited for, whichever process has accepted it."""
 
-    def __init__(self, host: AdapterHost, files: Files, afterwards: Afterwards) -> None:
+    def __init__(self, host: AdapterHost, files: Files, start_task: TaskStarter) -> None:
         self._host = host
         self._files = files
-        self._afterwards = afterwards
+        self._start_task = start_task
         self._places = asyncio.Semaphore(AT_ONCE)
         self._begun: set[int] = set()
 
@@ -150,7 +152,7 @@ class Fetching:
         for message in await self._host.awaited_files(PLATFORM):
             if message.inbox not in self._begun:
                 self._begun.add(message.inbox)
-                self._afterwards(self._fetch(message), "slack files")
+                self._start_task(self._fetch(message), "slack files")
 
     async def _fetch(self, message: MessageAwaitingFiles) -> None:
         try:
@@ -194,5 +196,5 @@ def _missing(file: RemoteFile, why: str) -> MissingFile:
     return MissingFile(name=file.name, why=why)
 
 
-def _left_out(file: RemoteFile, size: int) -> Attachment:
+def _too_large(file: RemoteFile, size: int) -> Attachment:
     return Attachment(name=file.name, media_type=file.media_type, data=b"", left_out=size)

@@ -18,24 +18,24 @@ from adapters.slack.connection.web_api import Calls
 from adapters.slack.inbound.catch_up import CatchUp
 from adapters.slack.inbound.deliveries import KeyedLocks
 from adapters.slack.inbound.dialogs import Dialogs
-from adapters.slack.inbound.enrich import Drafts
-from adapters.slack.inbound.files import Fetching
-from adapters.slack.inbound.parse_events import marked
+from adapters.slack.inbound.drafts import Drafts
+from adapters.slack.inbound.files import AwaitedFiles
+from adapters.slack.inbound.parse_events import reacted_message
 from adapters.slack.inbound.parsed import (
-    Chosen,
+    AnswerRating,
+    DeliveryGap,
     Draft,
-    HomeOpened,
-    Ignored,
+    HomeVisit,
+    IgnoredPayload,
     Inbound,
-    LeftOut,
-    Rated,
-    Reacted,
-    Retitled,
+    MissedRequest,
+    ModalOpening,
+    ModalSubmit,
+    OptionChoice,
+    ReactionTrigger,
     SlashCommand,
-    Submitted,
-    Uninstalled,
-    WantsMissed,
-    WantsModal,
+    TitleChange,
+    Uninstall,
 )
 from adapters.slack.inbound.replies import Replies
 from adapters.slack.inbound.slash import NOT_HERE, SlashCommands
@@ -63,24 +63,24 @@ _IN_ORDER = frozenset({"message", "file", "edit", "delete"})
 class Service(Protocol):
     """What runs while the app is connected."""
 
-    def afterwards(self, work: Coroutine[Any, Any, None], name: str) -> None:
+    def start_task(self, work: Coroutine[Any, Any, None], name: str) -> None:
         """Begin what need not be done before Slack is told that something has arrived, and own it
         until its end.
         """
         ...
 
-    async def uninstalled(self, team: str, why: str) -> None:
+    async def forget_workspace(self, team: str, why: str) -> None:
         """Forget a workspace that has thrown the bot out. Raises AuthError where nothing is left to
         serve.
         """
         ...
 
-    async def left_out(self, team: str, since: float) -> None:
+    async def note_gap(self, team: str, since: float) -> None:
         """Look later for what Slack does not deliver for a minute from then on."""
         ...
 
 
-class Intake:
+class InboundHandler:
     """Hands what was parsed to the gateway."""
 
     def __init__(
@@ -90,7 +90,7 @@ class Intake:
         config: Config,
         drafts: Drafts,
         catch_up: CatchUp,
-        fetching: Fetching,
+        fetching: AwaitedFiles,
         service: Service,
     ) -> None:
         self._host = host
@@ -100,91 +100,93 @@ class Intake:
         self._catch_up = catch_up
         self._fetching = fetching
         self._service = service
-        self._afterwards = service.afterwards
+        self._start_task = service.start_task
         self._replies = Replies(calls, config, drafts.commands, lambda: host.live_links)
         self._dialogs = Dialogs(host, calls, drafts)
         self._slash = SlashCommands(host, calls, drafts, config.command)
         self._locks = KeyedLocks()
 
-    async def take(self, found: Inbound) -> dict[str, Any] | None:
+    async def handle(self, found: Inbound) -> dict[str, Any] | None:
         """Hand it in. What Slack is to be answered, None for a bare acknowledgement.
 
         Raises GatewayError or TimeoutError if it was not taken.
         """
         async with asyncio.timeout(ACCEPT_SECONDS):
-            return await self._take(found)
+            return await self._handle(found)
 
-    async def _take(self, found: Inbound) -> dict[str, Any] | None:
+    async def _handle(self, found: Inbound) -> dict[str, Any] | None:
         answer: dict[str, Any] | None = None
         match found:
-            case Ignored(reason):
+            case IgnoredPayload(reason):
                 self._host.count_ignored(reason)
             case Draft() if found.message.event == "shortcut":
-                await self._passed_on(found)
+                await self._handle_shortcut(found)
             case Draft():
-                await self._said(found)
-            case WantsModal(draft=draft):
-                self._afterwards(self._open(found), "slack modal")
-            case Submitted(draft=draft):
-                answer = await self._dialogs.submitted(draft)
+                await self._handle_message(found)
+            case ModalOpening(draft=draft):
+                self._start_task(self._open(found), "slack modal")
+            case ModalSubmit(draft=draft):
+                answer = await self._dialogs.submit(draft)
             case SlashCommand(draft=draft, text=text):
-                reply = await self._slash.take(draft, text)
-                answer = self._privately(reply)
-            case Uninstalled(team=team, why=why):
-                await self._service.uninstalled(team, why)
-            case LeftOut(team=team, since=since):
-                await self._service.left_out(team, since)
-            case HomeOpened():
-                self._afterwards(self._prompts(found), "slack prompts")
+                reply = await self._slash.answer(draft, text)
+                answer = self._ephemeral(reply)
+            case Uninstall(team=team, why=why):
+                await self._service.forget_workspace(team, why)
+            case DeliveryGap(team=team, since=since):
+                await self._service.note_gap(team, since)
+            case HomeVisit():
+                self._start_task(self._suggest_prompts(found), "slack prompts")
             case _:
-                await self._acted(found)
+                await self._handle_action(found)
         return answer
 
-    async def _acted(self, found: Chosen | Reacted | Rated | WantsMissed | Retitled) -> None:
+    async def _handle_action(
+        self, found: OptionChoice | ReactionTrigger | AnswerRating | MissedRequest | TitleChange
+    ) -> None:
         match found:
-            case Chosen():
-                await self._chosen(found)
-            case Reacted():
-                await self._reacted(found)
-            case Rated():
-                await self._rated(found)
-            case Retitled():
-                await self._retitled(found)
-            case WantsMissed(draft=draft, after=after):
-                message = await self._drafts.by_author(draft)
+            case OptionChoice():
+                await self._handle_choice(found)
+            case ReactionTrigger():
+                await self._handle_reaction(found)
+            case AnswerRating():
+                await self._handle_rating(found)
+            case TitleChange():
+                await self._handle_title(found)
+            case MissedRequest(draft=draft, after=after):
+                message = await self._drafts.with_author(draft)
                 if await self._host.may(message):
-                    self._afterwards(self._answer_missed(draft, after), "slack missed")
+                    self._start_task(self._answer_missed(draft, after), "slack missed")
                 else:
-                    self._tell(draft, REFUSED)
+                    self._reply(draft, REFUSED)
 
     # --- messages, clicks, commands in threads ---
 
-    async def _said(self, draft: Draft) -> None:
+    async def _handle_message(self, draft: Draft) -> None:
         draft = await self._drafts.as_new(draft)
         if not await self._drafts.is_meant(draft):
             self._host.count_ignored("not addressed")
         elif draft.message.event in _IN_ORDER:
             async with self._locks.hold(str(draft.key)):
-                await self._once(draft)
+                await self._accept_once(draft)
         else:
-            await self._once(draft)
+            await self._accept_once(draft)
 
-    async def _passed_on(self, draft: Draft) -> None:
+    async def _handle_shortcut(self, draft: Draft) -> None:
         """Say first that the message was passed on: where that can't be said, no answer could be
         given either.
         """
-        message = await self._host.judge(await self._drafts.by_author(draft))
+        message = await self._host.judge(await self._drafts.with_author(draft))
         draft = replace(draft, message=message)
         if message.may_write:
             try:
                 await self._replies.post(draft, PASSED_ON)
             except CallRejected as error:
                 LOG.info("a message was not passed on: %s", error)
-                self._tell(draft, NOT_HERE)
+                self._reply(draft, NOT_HERE)
                 return
-        await self._said(draft)
+        await self._handle_message(draft)
 
-    async def _once(self, draft: Draft) -> None:
+    async def _accept_once(self, draft: Draft) -> None:
         """Hand it in, unless it was taken already: then only its new keys are noted."""
         if await self._host.known_keys(draft.message.dedupe):
             await self._host.accept(draft.message)
@@ -194,23 +196,25 @@ class Intake:
     async def _hand_in(self, draft: Draft, message: InboundMessage) -> Receipt:
         receipt = await self._host.accept(message)
         if message.awaited:
-            self._afterwards(self._fetching.look(), "slack awaited")
-        self._tell(replace(draft, message=message), receipt.reply)
+            self._start_task(self._fetching.look(), "slack awaited")
+        self._reply(replace(draft, message=message), receipt.reply)
         return receipt
 
-    def _tell(self, draft: Draft, text: str) -> None:
+    def _reply(self, draft: Draft, text: str) -> None:
         if text and draft.user and not draft.bot:
-            self._afterwards(self._replies.send(draft, text), "slack reply")
+            self._start_task(self._replies.send(draft, text), "slack reply")
 
-    async def _chosen(self, chosen: Chosen) -> None:
+    async def _handle_choice(self, chosen: OptionChoice) -> None:
         text = await self._option(chosen)
         if text is None:
-            self._tell(chosen.draft, NO_REQUEST)
+            self._reply(chosen.draft, NO_REQUEST)
             return
         click = Click(request=chosen.request, answer=Answer(kind="text", text=text))
-        await self._said(replace(chosen.draft, message=replace(chosen.draft.message, click=click)))
+        await self._handle_message(
+            replace(chosen.draft, message=replace(chosen.draft.message, click=click))
+        )
 
-    async def _option(self, chosen: Chosen) -> str | None:
+    async def _option(self, chosen: OptionChoice) -> str | None:
         try:
             request = await self._host.request(chosen.request)
         except NotFound:
@@ -220,7 +224,7 @@ class Intake:
 
     # --- modals, reactions, feedback, titles, prompts ---
 
-    async def _open(self, wanted: WantsModal) -> None:
+    async def _open(self, wanted: ModalOpening) -> None:
         if (reply := await self._dialogs.open(wanted)) and wanted.draft.user:
             await self._replies.send(wanted.draft, reply)
 
@@ -228,13 +232,13 @@ class Intake:
         if reply := await self._catch_up.answer(draft, after):
             await self._replies.send(draft, reply)
 
-    def _privately(self, text: str) -> dict[str, Any] | None:
+    def _ephemeral(self, text: str) -> dict[str, Any] | None:
         """As the answer to a slash command."""
         if not text:
             return None
-        return {"response_type": "ephemeral", "text": self._replies.shown(text)}
+        return {"response_type": "ephemeral", "text": self._replies.to_mrkdwn(text)}
 
-    async def _reacted(self, reacted: Reacted) -> None:
+    async def _handle_reaction(self, reacted: ReactionTrigger) -> None:
         draft, said = reacted.draft, reacted.draft.message
         if not self._host.addressed(
             said.key, said.author, direct=said.direct, mentioned=True, in_thread=True
@@ -243,41 +247,41 @@ class Intake:
             return
         if await self._host.known_keys(said.dedupe):
             return
-        message = await self._drafts.by_author(draft)
+        message = await self._drafts.with_author(draft)
         message = await self._host.judge(replace(message, text=REACTED.format(emoji=reacted.emoji)))
         if message.may_write:
-            message = await self._with_marked(message)
+            message = await self._with_reacted_message(message)
         await self._hand_in(draft, message)
 
-    async def _with_marked(self, message: InboundMessage) -> InboundMessage:
+    async def _with_reacted_message(self, message: InboundMessage) -> InboundMessage:
         """With the message that was reacted to, and in its thread. Raises GatewayError."""
         key = message.key
         answer = await self._calls.read(
             key.workspace, "reactions.get", channel=key.channel, timestamp=key.root, full=True
         )
-        root, foreign = marked(answer)
+        root, foreign = reacted_message(answer)
         quotes = await self._drafts.quotes(key, foreign)
         return replace(message, key=replace(key, root=root or key.root), quotes=quotes)
 
-    async def _rated(self, rated: Rated) -> None:
+    async def _handle_rating(self, rated: AnswerRating) -> None:
         draft = rated.draft
-        message = await self._drafts.by_author(draft)
+        message = await self._drafts.with_author(draft)
         thread = await self._host.thread_at(message.key)
         if thread is None or not await self._host.may(message):
-            self._tell(draft, REFUSED)
+            self._reply(draft, REFUSED)
             return
         await self._host.rate(thread.id, rated.part, message.author.id, good=rated.good)
-        self._tell(draft, NOTED)
+        self._reply(draft, NOTED)
 
-    async def _retitled(self, retitled: Retitled) -> None:
-        message = await self._drafts.by_author(retitled.draft)
+    async def _handle_title(self, retitled: TitleChange) -> None:
+        message = await self._drafts.with_author(retitled.draft)
         thread = await self._host.thread_at(message.key)
         if thread is None or thread.title == retitled.title:
             return
         if await self._host.may(message):
             await self._host.rename_thread(thread.id, retitled.title)
 
-    async def _prompts(self, home: HomeOpened) -> None:
+    async def _suggest_prompts(self, home: HomeVisit) -> None:
         if not self._config.suggested_prompts:
             return
         prompts = [{"title": text, "message": text} for text in self._config.suggested_prompts]

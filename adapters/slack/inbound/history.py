@@ -33,7 +33,7 @@ HISTORY, REPLIES = "conversations.history", "conversations.replies"
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class HistoryExcerpt:
     """Messages in their order, each once. Unless `whole`, there are others that could not be read:
     later ones of a thread, earlier ones of a channel. `between`: about so many are left out behind
     a thread's first.
@@ -75,11 +75,11 @@ class _Pages:
             if not await self.next():
                 break
 
-    def said(self) -> Said | None:
+    def excerpt(self) -> HistoryExcerpt | None:
         """What was read; None if nothing was."""
         if not self._pages:
             return None
-        return Said(tuple(self.found.values()), whole=not self.cursor)
+        return HistoryExcerpt(tuple(self.found.values()), whole=not self.cursor)
 
     @property
     def root(self) -> Payload:
@@ -106,7 +106,7 @@ class _Pages:
         """The time of the last message."""
         return float(next(reversed(self.found), "0"))
 
-    def goes_beyond(self, pages: int) -> bool:
+    def needs_more_than(self, pages: int) -> bool:
         """Whether so many pages are not enough for all of a thread."""
         return bool(self.cursor) and self.total > pages * len(self.found)
 
@@ -119,32 +119,36 @@ class History:
         self._clock = clock
         self._budgets: dict[str, _Budget] = {}
 
-    async def read(self, place: ConversationKey, *, after: str) -> Said | None:
+    async def read(self, place: ConversationKey, *, after: str) -> HistoryExcerpt | None:
         """The messages after a ts of a thread or, without a root, a channel; None if they can't be
         had just now.
         """
         pages = self._replies(place, oldest=after) if place.root else self._channel(place, after)
         await pages.read()
-        found = pages.said()
+        found = pages.excerpt()
         if found is None or place.root:
             return found
-        return Said(found.messages[::-1], found.whole)
+        return HistoryExcerpt(found.messages[::-1], found.whole)
 
-    async def earlier(self, key: ConversationKey, *, before: str, seconds: float) -> Said | None:
+    async def earlier(
+        self, key: ConversationKey, *, before: str, seconds: float
+    ) -> HistoryExcerpt | None:
         """What a thread begins with and what was said last before a ts, as much as can be had in
         some seconds; None if that is nothing.
         """
         pages = self._replies(key, latest=before)
         try:
             async with asyncio.timeout(seconds):
-                if await pages.next() and pages.goes_beyond(MOST_PAGES):
+                if await pages.next() and pages.needs_more_than(MOST_PAGES):
                     return await self._latest(key, pages, before)
                 await pages.read()
         except TimeoutError:
             LOG.info("a conversation was not read to its end in time")
-        return pages.said()
+        return pages.excerpt()
 
-    async def _latest(self, key: ConversationKey, first: _Pages, before: str) -> Said | None:
+    async def _latest(
+        self, key: ConversationKey, first: _Pages, before: str
+    ) -> HistoryExcerpt | None:
         """A thread that is too long to be read: its first message and the newest.
 
         Slack tells a thread from its beginning. So it is looked for the time since when as many
@@ -165,9 +169,11 @@ class History:
                 break
             span = min(span * 4, end - start)
         if newest is None:
-            return first.said()
+            return first.excerpt()
         messages = (first.root, *newest.replies)
-        return Said(messages, whole=True, between=max(0, first.total - len(newest.replies)))
+        return HistoryExcerpt(
+            messages, whole=True, between=max(0, first.total - len(newest.replies))
+        )
 
     def _channel(self, place: ConversationKey, after: str) -> _Pages:
         """The newest first."""

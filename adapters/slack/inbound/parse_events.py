@@ -23,17 +23,17 @@ from adapters.slack.connection.payload import (
 )
 from adapters.slack.connection.workspace import Workspace
 from adapters.slack.inbound.parsed import (
+    DeliveryGap,
     Draft,
     FileHost,
-    Foreign,
-    HomeOpened,
-    Ignored,
+    ForeignMessage,
+    HomeVisit,
+    IgnoredPayload,
     Inbound,
-    LeftOut,
-    Reacted,
+    ReactionTrigger,
     RemoteFile,
-    Retitled,
-    Uninstalled,
+    TitleChange,
+    Uninstall,
 )
 from gateway.conversation import Author, ConversationKey, EventKind, InboundMessage, order_key
 
@@ -51,11 +51,11 @@ def parse_event(payload: Payload, me: Workspace, *, reactions: Collection[str] =
     triggers.
     """
     if text_at(payload, "type") == RATE_LIMITED:
-        return _left_out(payload)
+        return _delivery_gap(payload)
     event = table_at(payload, "event")
     team = team_of(payload) or me.id
     kind = text_at(event, "type")
-    found: Inbound = Ignored(f"event {kind}" if kind.isidentifier() else "event")
+    found: Inbound = IgnoredPayload(f"event {kind}" if kind.isidentifier() else "event")
     match kind:
         case "message" | "app_mention":
             found = _message(payload, event, team, me)
@@ -64,7 +64,7 @@ def parse_event(payload: Payload, me: Workspace, *, reactions: Collection[str] =
         case "agent_session_stopped":
             found = _stopped(payload, event, team, me)
         case "agent_session_title_changed":
-            found = _retitled(payload, event, team, me)
+            found = _title_change(payload, event, team, me)
         case "app_home_opened":
             found = _home(event, team)
         case "app_uninstalled" | "tokens_revoked":
@@ -74,28 +74,34 @@ def parse_event(payload: Payload, me: Workspace, *, reactions: Collection[str] =
     return found
 
 
-def _left_out(payload: Payload) -> Inbound:
+def _delivery_gap(payload: Payload) -> Inbound:
     team, minute = text_at(payload, "team_id"), number_at(payload, "minute_rate_limited")
-    return LeftOut(team=team, since=float(minute)) if team and minute > 0 else Ignored("malformed")
+    return (
+        DeliveryGap(team=team, since=float(minute))
+        if team and minute > 0
+        else IgnoredPayload("malformed")
+    )
 
 
-def parse_said(message: Payload, team: str, channel: str, me: Workspace) -> Draft | Ignored:
+def parse_history_message(
+    message: Payload, team: str, channel: str, me: Workspace
+) -> Draft | IgnoredPayload:
     """What a message means that was read from a conversation's history."""
     event = {**message, "channel": channel}
-    return _said({}, event, team, me)
+    return _posted({}, event, team, me)
 
 
-def quoted(message: Payload, kind: Literal["history", "forward"]) -> Foreign | None:
+def quoted(message: Payload, kind: Literal["history", "forward"]) -> ForeignMessage | None:
     """A message as text that came along with another one; None if it says nothing."""
     text = text_at(message, "text")
     if not text:
         return None
     user = text_at(message, "user")
     name = text_at(message, "username") or text_at(message, "bot_profile", "name")
-    return Foreign(kind=kind, text=text, author=name, user=user, sure=not _is_bot(message))
+    return ForeignMessage(kind=kind, text=text, author=name, user=user, sure=not _is_bot(message))
 
 
-def marked(answer: Payload) -> tuple[str, tuple[Foreign, ...]]:
+def reacted_message(answer: Payload) -> tuple[str, tuple[ForeignMessage, ...]]:
     """The root and the text of the message in an answer of reactions.get."""
     said = table_at(answer, "message")
     quote = quoted(said, "forward")
@@ -109,19 +115,19 @@ def _message(payload: Payload, event: Payload, team: str, me: Workspace) -> Inbo
         case "message_deleted":
             return _deleted(payload, event, team, me)
         case _:
-            return _said(payload, event, team, me)
+            return _posted(payload, event, team, me)
 
 
-def _said(payload: Payload, event: Payload, team: str, me: Workspace) -> Draft | Ignored:
+def _posted(payload: Payload, event: Payload, team: str, me: Workspace) -> Draft | IgnoredPayload:
     channel, ts = text_at(event, "channel"), ts_at(event, "ts")
     if not (team and channel and ts):
-        return Ignored("malformed")
+        return IgnoredPayload("malformed")
     subtype = text_at(event, "subtype")
     if event.get("hidden") is True or subtype not in _SAID:
-        return Ignored(f"message {subtype}" if subtype.isidentifier() else "message")
+        return IgnoredPayload(f"message {subtype}" if subtype.isidentifier() else "message")
     writer = _writer(event)
     if not writer or _is_mine(event, me):
-        return Ignored("own" if writer else "nobody")
+        return IgnoredPayload("own" if writer else "nobody")
     key = key_of(team, channel, ts_at(event, "thread_ts") or ts)
     dedupe = [key.dedupe("create", ts), *_event_key(payload)]
     if client := text_at(event, "client_msg_id"):
@@ -169,14 +175,14 @@ def _changed(payload: Payload, event: Payload, team: str, me: Workspace) -> Inbo
     said, before = table_at(event, "message"), table_at(event, "previous_message")
     channel, ts = text_at(event, "channel"), ts_at(said, "ts")
     if not (team and channel and ts):
-        return Ignored("malformed")
+        return IgnoredPayload("malformed")
     if text_at(said, "subtype") == "tombstone":
         return _gone(payload, before or said, team, channel, me)
     if _is_mine(said, me) or _is_mine(before, me):
-        return Ignored("own")
+        return IgnoredPayload("own")
     at = ts_at(said, "edited", "ts")
     if not at or at == ts_at(before, "edited", "ts") or not _writer(said):
-        return Ignored("unfurl")
+        return IgnoredPayload("unfurl")
     key = key_of(team, channel, ts_at(said, "thread_ts") or ts)
     dedupe = (key.dedupe("edit", ts, at), *_event_key(payload))
     found = _draft(said, key, _writer(said), me, event_kind="edit", dedupe=dedupe)
@@ -195,9 +201,9 @@ def _gone(payload: Payload, gone: Payload, team: str, channel: str, me: Workspac
     """A deletion; Slack does not say whose."""
     ts = ts_at(gone, "ts")
     if not (team and channel and ts):
-        return Ignored("malformed")
+        return IgnoredPayload("malformed")
     if _is_mine(gone, me):
-        return Ignored("own")
+        return IgnoredPayload("own")
     key = key_of(team, channel, ts_at(gone, "thread_ts") or ts)
     message = InboundMessage(
         key=key,
@@ -217,13 +223,15 @@ def _reaction(
     emoji, user = text_at(event, "reaction").partition("::")[0], text_at(event, "user")
     channel, ts = text_at(event, "item", "channel"), ts_at(event, "item", "ts")
     if emoji not in reactions:
-        return Ignored("reaction")
+        return IgnoredPayload("reaction")
     if not (team and channel and ts and user) or user == me.user:
-        return Ignored("own" if user == me.user else "malformed")
+        return IgnoredPayload("own" if user == me.user else "malformed")
     key = key_of(team, channel, ts)
     dedupe = f"{PLATFORM}/reaction/{team}/{channel}/{ts}/{emoji}/{user}"
-    draft = _act(event, key, user, me, event_kind="reaction", dedupe=(dedupe, *_event_key(payload)))
-    return Reacted(draft=draft, emoji=emoji)
+    draft = _action(
+        event, key, user, me, event_kind="reaction", dedupe=(dedupe, *_event_key(payload))
+    )
+    return ReactionTrigger(draft=draft, emoji=emoji)
 
 
 def _stopped(payload: Payload, event: Payload, team: str, me: Workspace) -> Inbound:
@@ -234,13 +242,13 @@ def _stopped(payload: Payload, event: Payload, team: str, me: Workspace) -> Inbo
     )
     dedupe = _event_key(payload)
     if not (team and channel and root and user and dedupe):
-        return Ignored("malformed")
+        return IgnoredPayload("malformed")
     key = key_of(team, channel, root)
-    draft = _act(event, key, user, me, event_kind="stop", dedupe=dedupe)
+    draft = _action(event, key, user, me, event_kind="stop", dedupe=dedupe)
     return replace(draft, message=replace(draft.message, text="/stop", message_id=""))
 
 
-def _retitled(payload: Payload, event: Payload, team: str, me: Workspace) -> Inbound:
+def _title_change(payload: Payload, event: Payload, team: str, me: Workspace) -> Inbound:
     channel, root, user = (
         text_at(event, "channel"),
         ts_at(event, "thread_ts"),
@@ -249,15 +257,15 @@ def _retitled(payload: Payload, event: Payload, team: str, me: Workspace) -> Inb
     title = " ".join(text_at(event, "title").split())
     dedupe = _event_key(payload)
     if not (team and channel and root and user and title and dedupe):
-        return Ignored("malformed")
+        return IgnoredPayload("malformed")
     if user == me.user:
-        return Ignored("own")
+        return IgnoredPayload("own")
     key = key_of(team, channel, root)
-    draft = _act(event, key, user, me, event_kind="command", dedupe=dedupe)
-    return Retitled(draft=draft, title=title)
+    draft = _action(event, key, user, me, event_kind="command", dedupe=dedupe)
+    return TitleChange(draft=draft, title=title)
 
 
-def _act(
+def _action(
     event: Payload,
     key: ConversationKey,
     user: str,
@@ -282,8 +290,8 @@ def _act(
 def _home(event: Payload, team: str) -> Inbound:
     channel, user = text_at(event, "channel"), text_at(event, "user")
     if text_at(event, "tab") != "messages" or not (team and channel and user):
-        return Ignored("app_home_opened")
-    return HomeOpened(team=team, channel=channel, user=user)
+        return IgnoredPayload("app_home_opened")
+    return HomeVisit(team=team, channel=channel, user=user)
 
 
 def _uninstalled(payload: Payload, event: Payload, kind: str) -> Inbound:
@@ -293,8 +301,8 @@ def _uninstalled(payload: Payload, event: Payload, kind: str) -> Inbound:
         team = text_at(grants[0], "enterprise_id") or team
     bots = table_at(event, "tokens").get("bot")
     if kind == "tokens_revoked" and not bots:
-        return Ignored("tokens_revoked")  # those of people, of which none is kept
-    return Uninstalled(team=team, why=kind) if team else Ignored("malformed")
+        return IgnoredPayload("tokens_revoked")  # those of people, of which none is kept
+    return Uninstall(team=team, why=kind) if team else IgnoredPayload("malformed")
 
 
 def permalink(me: Workspace, channel: str, ts: str, root: str) -> str:
@@ -356,8 +364,8 @@ def _host(file: Payload) -> FileHost:
     return "elsewhere" if external else "slack"
 
 
-def _foreign(said: Payload) -> tuple[Foreign, ...]:
-    found: list[Foreign] = []
+def _foreign(said: Payload) -> tuple[ForeignMessage, ...]:
+    found: list[ForeignMessage] = []
     for each in tables_at(said, "attachments"):
         title = text_at(each, "title")
         body = text_at(each, "text") or text_at(each, "fallback")
@@ -367,12 +375,14 @@ def _foreign(said: Payload) -> tuple[Foreign, ...]:
         if each.get("is_share") is True or each.get("is_msg_unfurl") is True:
             name = text_at(each, "author_name") or text_at(each, "author_subname")
             who = text_at(each, "author_id")
-            found.append(Foreign(kind="forward", text=body or title, author=name, user=who))
+            found.append(ForeignMessage(kind="forward", text=body or title, author=name, user=who))
         elif source := text_at(each, "from_url") or text_at(each, "original_url"):
             site = text_at(each, "service_name") or (_site(source) or source)
-            found.append(Foreign(kind="link", text=text, author=site))
+            found.append(ForeignMessage(kind="link", text=text, author=site))
         else:
-            found.append(Foreign(kind="quote", text=text, author=text_at(each, "author_name")))
+            found.append(
+                ForeignMessage(kind="quote", text=text, author=text_at(each, "author_name"))
+            )
     return tuple(found)
 
 

@@ -22,15 +22,15 @@ from adapters.slack.connection.workspace import Workspace
 from adapters.slack.inbound.modals import BLOCK, CALLBACK, INPUT, ModalPlace
 from adapters.slack.inbound.parse_events import permalink, quoted
 from adapters.slack.inbound.parsed import (
-    Chosen,
+    AnswerRating,
     Draft,
-    Ignored,
+    IgnoredPayload,
     Inbound,
-    Rated,
+    MissedRequest,
+    ModalOpening,
+    ModalSubmit,
+    OptionChoice,
     SlashCommand,
-    Submitted,
-    WantsMissed,
-    WantsModal,
 )
 from gateway.client import Answer, AnswerKind
 from gateway.conversation import Author, Click, EventKind, InboundMessage
@@ -48,7 +48,7 @@ def parse_interaction(payload: Payload, me: Workspace) -> Inbound:
         case "message_action":
             return _shortcut(payload, me)
         case _:
-            return Ignored(f"interaction {kind}" if kind.isidentifier() else "interaction")
+            return IgnoredPayload(f"interaction {kind}" if kind.isidentifier() else "interaction")
 
 
 def parse_command(payload: Payload, me: Workspace, command: str) -> Inbound:
@@ -56,10 +56,10 @@ def parse_command(payload: Payload, me: Workspace, command: str) -> Inbound:
     team, channel = text_at(payload, "team_id") or me.id, text_at(payload, "channel_id")
     user, trigger = text_at(payload, "user_id"), text_at(payload, "trigger_id")
     if text_at(payload, "command") != command:
-        return Ignored("another command")
+        return IgnoredPayload("another command")
     if not (team and channel and user and trigger):
-        return Ignored("malformed")
-    draft = _act(
+        return IgnoredPayload("malformed")
+    draft = _action(
         payload,
         user,
         event="command",
@@ -77,16 +77,16 @@ def _pressed(payload: Payload, me: Workspace) -> Inbound:
     channel = text_at(payload, "container", "channel_id") or text_at(payload, "channel", "id")
     message = ts_at(payload, "container", "message_ts") or ts_at(payload, "message", "ts")
     if action is None:
-        return Ignored("another button")
+        return IgnoredPayload("another button")
     if not (team and user and channel and message):
-        return Ignored("malformed")
+        return IgnoredPayload("malformed")
     thread = (
         ts_at(payload, "container", "thread_ts")
         or ts_at(payload, "message", "thread_ts")
         or message
     )
     at = text_at(entry, "action_ts")
-    draft = _act(
+    draft = _action(
         payload,
         user,
         event="click",
@@ -109,7 +109,7 @@ def _meant(action: Action, draft: Draft, trigger: str) -> Inbound:
         case "approve" | "always" | "deny":
             found = _answering(draft, action.value, _ANSWERS[action.kind])
         case "choice":
-            found = Chosen(draft=draft, request=action.value, number=action.number)
+            found = OptionChoice(draft=draft, request=action.value, number=action.number)
         case "note" | "text":
             place = ModalPlace(
                 kind=action.kind,
@@ -118,14 +118,14 @@ def _meant(action: Action, draft: Draft, trigger: str) -> Inbound:
                 message=draft.message.message_id,
                 thread=draft.key.root,
             )
-            found = WantsModal(place=place, trigger=trigger, draft=draft)
+            found = ModalOpening(place=place, trigger=trigger, draft=draft)
         case "command":
             message = replace(draft.message, text=action.value, event="command")
             found = replace(draft, message=message)
         case "feedback":
-            found = Rated(draft=draft, part=action.value, good=bool(action.number))
+            found = AnswerRating(draft=draft, part=action.value, good=bool(action.number))
         case "missed":
-            found = WantsMissed(draft=draft, after=action.value)
+            found = MissedRequest(draft=draft, after=action.value)
     return found
 
 
@@ -137,16 +137,16 @@ def _answering(draft: Draft, request: str, kind: AnswerKind, text: str = "") -> 
 def _submitted(payload: Payload, me: Workspace) -> Inbound:
     view = table_at(payload, "view")
     if text_at(view, "callback_id") != CALLBACK:
-        return Ignored("another modal")
+        return IgnoredPayload("another modal")
     team, user, ident = _team(payload, me), text_at(payload, "user", "id"), text_at(view, "id")
     try:
         place = ModalPlace.load(text_at(view, "private_metadata"))
     except ValueError:
-        return Ignored("malformed")
+        return IgnoredPayload("malformed")
     if not (team and user and ident):
-        return Ignored("malformed")
+        return IgnoredPayload("malformed")
     text = text_at(view, "state", "values", BLOCK, INPUT, "value").strip()
-    draft = _act(
+    draft = _action(
         payload,
         user,
         event="modal",
@@ -154,7 +154,7 @@ def _submitted(payload: Payload, me: Workspace) -> Inbound:
         dedupe=f"{PLATFORM}/modal/{team}/{ident}",
     )
     kind: AnswerKind = "deny" if place.kind == "note" else "text"
-    return Submitted(draft=_answering(draft, place.request, kind, text))
+    return ModalSubmit(draft=_answering(draft, place.request, kind, text))
 
 
 def _shortcut(payload: Payload, me: Workspace) -> Inbound:
@@ -162,10 +162,10 @@ def _shortcut(payload: Payload, me: Workspace) -> Inbound:
     said, channel = table_at(payload, "message"), text_at(payload, "channel", "id")
     ts, trigger = ts_at(said, "ts"), text_at(payload, "trigger_id")
     if text_at(payload, "callback_id") != ASK_TEAM:
-        return Ignored("another shortcut")
+        return IgnoredPayload("another shortcut")
     if not (team and user and channel and ts and trigger):
-        return Ignored("malformed")
-    draft = _act(
+        return IgnoredPayload("malformed")
+    draft = _action(
         payload,
         user,
         event="shortcut",
@@ -187,7 +187,7 @@ def _team(payload: Payload, me: Workspace) -> str:
     return installed or text_at(payload, "team", "id") or me.id
 
 
-def _act(
+def _action(
     payload: Payload,
     user: str,
     *,

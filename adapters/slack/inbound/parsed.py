@@ -30,7 +30,7 @@ class RemoteFile:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Foreign:
+class ForeignMessage:
     """Text that somebody else wrote, in Slack's own form; `author` is a name, `user` an id. `sure`:
     it is Slack's word that this user wrote it, and nobody else's.
     """
@@ -60,7 +60,7 @@ class Draft:
     mentioned: bool = False
     called: bool = False
     files: tuple[RemoteFile, ...] = ()
-    foreign: tuple[Foreign, ...] = ()
+    foreign: tuple[ForeignMessage, ...] = ()
     response_url: str = ""
 
     @property
@@ -75,7 +75,7 @@ class Draft:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Chosen:
+class OptionChoice:
     """One of a request's options was chosen; its words are in the store."""
 
     draft: Draft
@@ -84,7 +84,7 @@ class Chosen:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WantsModal:
+class ModalOpening:
     """A button whose answer takes words. `trigger` opens a modal within 3 seconds, once."""
 
     place: ModalPlace
@@ -93,14 +93,14 @@ class WantsModal:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Submitted:
+class ModalSubmit:
     """A modal was filled in."""
 
     draft: Draft
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rated:
+class AnswerRating:
     """A thumb was given to the part with this key, in the message `message`."""
 
     draft: Draft
@@ -109,7 +109,7 @@ class Rated:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WantsMissed:
+class MissedRequest:
     """Somebody wants an answer to what was said in a thread after this ts."""
 
     draft: Draft
@@ -125,7 +125,7 @@ class SlashCommand:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reacted:
+class ReactionTrigger:
     """An emoji that is a trigger was put on a message, of which the draft knows only the ts."""
 
     draft: Draft
@@ -133,7 +133,7 @@ class Reacted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HomeOpened:
+class HomeVisit:
     """Somebody looks at their direct conversation with the bot."""
 
     team: str
@@ -142,7 +142,7 @@ class HomeOpened:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Retitled:
+class TitleChange:
     """Somebody gave a conversation another title."""
 
     draft: Draft
@@ -150,7 +150,7 @@ class Retitled:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Uninstalled:
+class Uninstall:
     """A workspace has thrown the bot out, or taken its token back."""
 
     team: str
@@ -158,7 +158,7 @@ class Uninstalled:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LeftOut:
+class DeliveryGap:
     """There were more events than Slack delivers: from this time on (seconds since the epoch), for
     a minute, it leaves those of a workspace out.
     """
@@ -168,7 +168,7 @@ class LeftOut:
 
 
 @dataclass(frozen=True, slots=True)
-class Ignored:
+class IgnoredPayload:
     """Nothing for the team; the reason is a word for the counters."""
 
     reason: str
@@ -176,16 +176,16 @@ class Ignored:
 
 Inbound: TypeAlias = (
     Draft
-    | Chosen
-    | WantsModal
-    | Submitted
-    | Rated
-    | WantsMissed
+    | OptionChoice
+    | ModalOpening
+    | ModalSubmit
+    | AnswerRating
+    | MissedRequest
     | SlashCommand
-    | Reacted
-    | HomeOpened
-    | Retitled
-    | Uninstalled
-    | LeftOut
-    | Ignored
+    | ReactionTrigger
+    | HomeVisit
+    | TitleChange
+    | Uninstall
+    | DeliveryGap
+    | IgnoredPayload
 )

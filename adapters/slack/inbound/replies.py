@@ -39,7 +39,7 @@ class Replies:
         self._command = re.compile(rf"(?<![\w/.:<])/(?=(?:{names})\b)")
         self._live_links = live_links
 
-    def shown(self, text: str) -> str:
+    def to_mrkdwn(self, text: str) -> str:
         """The gateway's words as Slack takes them; its commands begin with a `!` there."""
         return mrkdwn(self._command.sub("!", text), hosts=self._live_links())
 
@@ -47,14 +47,14 @@ class Replies:
         """Tell a draft's author alone."""
         try:
             try:
-                await self._once(draft, text)
+                await self._accept_once(draft, text)
             except RateLimited as error:
                 await asyncio.sleep(error.retry_after)
-                await self._once(draft, text)
+                await self._accept_once(draft, text)
         except (GatewayError, aiohttp.ClientError, TimeoutError, OSError) as error:
             LOG.warning("a private answer was not sent: %s", error or type(error).__name__)
 
-    async def _once(self, draft: Draft, text: str) -> None:
+    async def _accept_once(self, draft: Draft, text: str) -> None:
         if draft.response_url and self._is_slacks(draft.response_url):
             await self._respond(draft.response_url, text)
         else:
@@ -64,7 +64,7 @@ class Replies:
         answer = {
             "response_type": "ephemeral",
             "replace_original": False,
-            "text": self.shown(text),
+            "text": self.to_mrkdwn(text),
         }
         async with (
             asyncio.timeout(SECONDS),
@@ -83,7 +83,7 @@ class Replies:
                 "chat.postMessage",
                 channel=key.channel,
                 thread_ts=root,
-                text=self.shown(text),
+                text=self.to_mrkdwn(text),
                 unfurl_links=False,
                 unfurl_media=False,
             )
@@ -96,7 +96,7 @@ class Replies:
             channel=key.channel,
             user=draft.user,
             thread_ts=root if threaded else None,
-            text=self.shown(text),
+            text=self.to_mrkdwn(text),
         )
 
     def _is_slacks(self, url: str) -> bool:

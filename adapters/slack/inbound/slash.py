@@ -8,7 +8,7 @@ from dataclasses import replace
 from adapters.slack.connection.payload import escaped
 from adapters.slack.connection.web_api import Calls
 from adapters.slack.inbound.catch_up import UNSTORED
-from adapters.slack.inbound.enrich import Drafts
+from adapters.slack.inbound.drafts import Drafts
 from adapters.slack.inbound.parsed import Draft
 from gateway.adapter import AdapterHost
 from gateway.conversation import InboundMessage
@@ -41,21 +41,21 @@ class SlashCommands:
         self._calls = calls
         self._drafts = drafts
 
-    async def take(self, draft: Draft, text: str) -> str:
+    async def answer(self, draft: Draft, text: str) -> str:
         """What is answered to its author alone: Slack delivers no command again, so that nothing
         could be stored is said, too. Raises GatewayError for what else went wrong.
         """
         try:
-            return await self._take(draft, text)
+            return await self._answer(draft, text)
         except UNSTORED as error:
             LOG.warning("a slash command was not taken: %s", error)
             return NOT_STORED
 
-    async def _take(self, draft: Draft, text: str) -> str:
+    async def _answer(self, draft: Draft, text: str) -> str:
         text = text.lstrip("/!") or "help"
         name, *more = text.split(maxsplit=1)
         name = name.lower()
-        message = await self._drafts.by_author(draft)
+        message = await self._drafts.with_author(draft)
         if name in (ANYWHERE if more else ANYWHERE | ALONE) & self._drafts.commands:
             reply = (await self._host.accept(replace(message, text=f"/{text}"))).reply
             helped = name == "help" and await self._host.may(message)

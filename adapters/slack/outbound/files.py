@@ -9,7 +9,7 @@ import json
 from pathlib import PurePosixPath
 
 from adapters.slack.outbound.blocks import UNSURE
-from adapters.slack.outbound.paced_calls import Sender
+from adapters.slack.outbound.paced_calls import PacedCalls
 from gateway.render.outbound import label
 from gateway.surface import CallRejected, Document, OutcomeUnknown, Part, Place, PlatformUnreachable
 
@@ -22,7 +22,7 @@ MARK = 10
 NAME = 80
 
 
-def marked(name: str, key: str) -> str:
+def marked_name(name: str, key: str) -> str:
     """A file's name with the mark of its part."""
     path = PurePosixPath(label(name, NAME).replace("/", "_") or "file")
     return f"{path.stem}-{key[:MARK]}{path.suffix}"
@@ -36,12 +36,12 @@ def bears(name: str, key: str) -> bool:
 class Files:
     """Shows files."""
 
-    def __init__(self, sender: Sender) -> None:
-        self._sender = sender
+    def __init__(self, calls: PacedCalls) -> None:
+        self._calls = calls
 
     async def post(self, place: Place, part: Part, document: Document) -> str:
         """Show a file in the place's thread; its id."""
-        said = self._sender.own(document.text)
+        said = self._calls.own(document.text)
         if part.unsure:
             said = f"{UNSURE}\n{said}".rstrip()
         return await self.upload(place, part.key, document.name, document.data, said)
@@ -51,14 +51,14 @@ class Files:
         if not data:
             raise CallRejected("Slack takes no empty file.")
         try:
-            given = await self._sender.write_form(
-                place, UPLOAD, filename=marked(name, key), length=len(data)
+            given = await self._calls.write_form(
+                place, UPLOAD, filename=marked_name(name, key), length=len(data)
             )
         except OutcomeUnknown as error:  # nobody sees it yet
             raise PlatformUnreachable(str(error)) from error
-        await self._sender.calls.send(str(given["upload_url"]), data)
+        await self._calls.calls.send(str(given["upload_url"]), data)
         ident = str(given["file_id"])
-        await self._sender.write_form(
+        await self._calls.write_form(
             place,
             COMPLETE,
             files=json.dumps([{"id": ident, "title": label(name, NAME)}]),

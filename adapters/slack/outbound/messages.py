@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from adapters.slack.outbound.blocks import Block, metadata
-from adapters.slack.outbound.paced_calls import Sender
+from adapters.slack.outbound.paced_calls import PacedCalls
 from adapters.slack.outbound.rate_limits import POST, UPDATE
 from gateway.conversation import ConversationKey
 from gateway.surface import Place
@@ -15,7 +15,7 @@ from gateway.surface import Place
 REMEMBERED = 10_000
 
 
-class Spot(NamedTuple):
+class MessageRef(NamedTuple):
     """Where a message stands."""
 
     team: str
@@ -26,9 +26,9 @@ class Spot(NamedTuple):
 class Messages:
     """Posts and updates. It remembers which messages are known not to be streams."""
 
-    def __init__(self, sender: Sender) -> None:
-        self._sender = sender
-        self._ours: OrderedDict[Spot, None] = OrderedDict()
+    def __init__(self, calls: PacedCalls) -> None:
+        self._calls = calls
+        self._ours: OrderedDict[MessageRef, None] = OrderedDict()
 
     def id_of(self, place: Place, channel: str, ts: str) -> str:
         """A message's id for the gateway; it names the channel where that is not the place's own,
@@ -36,23 +36,23 @@ class Messages:
         """
         return ts if channel == place.key.channel else f"{channel}:{ts}"
 
-    def spot(self, place: Place, message: str) -> Spot:
+    def ref(self, place: Place, message: str) -> MessageRef:
         """The inverse of `id_of`."""
         channel, _, ts = message.rpartition(":")
-        return Spot(place.key.workspace, channel or place.key.channel, ts)
+        return MessageRef(place.key.workspace, channel or place.key.channel, ts)
 
     def place_of(self, thread: str) -> Place:
         """The place of a thread, as text of its key."""
         return Place(key=ConversationKey.parse(thread), thread="")
 
-    def is_ours(self, spot: Spot) -> bool:
+    def is_ours(self, ref: MessageRef) -> bool:
         """Whether this process has seen that the message is whole."""
-        return spot in self._ours
+        return ref in self._ours
 
-    def add(self, spot: Spot) -> None:
+    def add(self, ref: MessageRef) -> None:
         """A message is whole, and does not stream."""
-        self._ours[spot] = None
-        self._ours.move_to_end(spot)
+        self._ours[ref] = None
+        self._ours.move_to_end(ref)
         while len(self._ours) > REMEMBERED:
             self._ours.popitem(last=False)
 
@@ -76,25 +76,25 @@ class Messages:
             "unfurl_media": False,
             **(looks or {}),
         }
-        answer = await self._sender.write(
+        answer = await self._calls.write(
             place, POST, urgent=urgent, blocks=list(blocks), **arguments
         )
-        spot = Spot(
+        ref = MessageRef(
             place.key.workspace, str(answer.get("channel") or place.key.channel), str(answer["ts"])
         )
-        self.add(spot)
-        return self.id_of(place, spot.channel, spot.ts)
+        self.add(ref)
+        return self.id_of(place, ref.channel, ref.ts)
 
     async def update(
-        self, place: Place, spot: Spot, key: str, *, blocks: Sequence[Block], text: str
+        self, place: Place, ref: MessageRef, key: str, *, blocks: Sequence[Block], text: str
     ) -> None:
         """Let a message say something else."""
-        await self._sender.write(
+        await self._calls.write(
             place,
             UPDATE,
             urgent=True,
-            channel=spot.channel,
-            ts=spot.ts,
+            channel=ref.channel,
+            ts=ref.ts,
             blocks=list(blocks),
             text=text,
             metadata=metadata(key),

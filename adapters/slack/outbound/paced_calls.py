@@ -31,7 +31,7 @@ class _Permit:
     caller: Caller
 
 
-class Sender:
+class PacedCalls:
     """Makes the calls of all places. `live_links` gives the hosts whose links stay links."""
 
     def __init__(
@@ -71,17 +71,17 @@ class Sender:
             person=place.asker or key.user or key.channel,
         )
 
-    async def take(self, place: Place, method: str, *, urgent: bool = False) -> None:
+    async def reserve(self, place: Place, method: str, *, urgent: bool = False) -> None:
         """Wait for a token for the next call at this place."""
         held = self._permits.get(str(place.key))
         if held is not None and held.method == method:
             return
-        self._give_back(place)
+        self._release(place)
         caller = self.caller(place)
-        await self.pacer.take(method, caller, urgent=urgent)
+        await self.pacer.acquire(method, caller, urgent=urgent)
         self._permits[str(place.key)] = _Permit(method, caller)
 
-    def take_now(self, place: Place, method: str, *, above: float) -> bool:
+    def try_reserve(self, place: Place, method: str, *, above: float) -> bool:
         """Take a token without waiting; False if the bucket is not fuller than `above`."""
         held = self._permits.get(str(place.key))
         if held is not None and held.method == method:
@@ -90,7 +90,7 @@ class Sender:
         bucket = self.pacer.bucket(method, caller)
         if bucket.level < above:
             return False
-        self._give_back(place)
+        self._release(place)
         bucket.spend()
         self._permits[str(place.key)] = _Permit(method, caller)
         return True
@@ -105,7 +105,7 @@ class Sender:
         **arguments: Any,
     ) -> dict[str, Any]:
         """Call a method that takes JSON. Raises what Calls.write does."""
-        await self._pay(place, method, urgent=urgent, patience=patience)
+        await self._spend_token(place, method, urgent=urgent, patience=patience)
         try:
             return await self.calls.write(place.key.workspace, method, **arguments)
         except RateLimited as error:
@@ -116,7 +116,7 @@ class Sender:
         self, place: Place, method: str, *, patience: float = PATIENCE, **arguments: Any
     ) -> dict[str, Any]:
         """Call a method that takes no JSON."""
-        await self._pay(place, method, urgent=True, patience=patience)
+        await self._spend_token(place, method, urgent=True, patience=patience)
         try:
             return await self.calls.write_form(place.key.workspace, method, **arguments)
         except RateLimited as error:
@@ -125,14 +125,14 @@ class Sender:
 
     async def read(self, place: Place, method: str, **arguments: Any) -> dict[str, Any]:
         """Look something up."""
-        await self._pay(place, method, urgent=True)
+        await self._spend_token(place, method, urgent=True)
         try:
             return await self.calls.read(place.key.workspace, method, **arguments)
         except RateLimited as error:
             self._close(place, method, error)
             raise
 
-    async def _pay(
+    async def _spend_token(
         self, place: Place, method: str, *, urgent: bool, patience: float = PATIENCE
     ) -> None:
         held = self._permits.get(str(place.key))
@@ -140,11 +140,11 @@ class Sender:
             del self._permits[str(place.key)]
             return
         if method in _HELD:
-            self._give_back(place)
+            self._release(place)
         caller = self.caller(place)
-        await self.pacer.take(method, caller, urgent=urgent, patience=patience)
+        await self.pacer.acquire(method, caller, urgent=urgent, patience=patience)
 
-    def _give_back(self, place: Place) -> None:
+    def _release(self, place: Place) -> None:
         held = self._permits.pop(str(place.key), None)
         if held is not None:
             self.pacer.bucket(held.method, held.caller).refund()

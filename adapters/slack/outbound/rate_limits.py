@@ -69,7 +69,7 @@ _Threads: TypeAlias = OrderedDict[str, deque[Waiter]]
 
 
 @dataclass(slots=True)
-class _Rota:
+class _FairQueue:
     """Who waits, in the order in which they come on."""
 
     people: OrderedDict[str, _Threads] = field(default_factory=OrderedDict[str, _Threads])
@@ -114,8 +114,8 @@ class Bucket:
         self._tokens = rate.burst
         self._counted = clock.time()
         self._closed = 0.0
-        self._urgent = _Rota()
-        self._others = _Rota()
+        self._urgent = _FairQueue()
+        self._others = _FairQueue()
         self._timer: Timer | None = None
 
     @property
@@ -149,7 +149,7 @@ class Bucket:
         self._tokens = min(self._rate.burst, self._tokens + 1)
         self._serve()
 
-    async def take(self, caller: Caller, *, urgent: bool) -> None:
+    async def acquire(self, caller: Caller, *, urgent: bool) -> None:
         """Wait for a token, in turn."""
         waiter: Waiter = asyncio.get_running_loop().create_future()
         (self._urgent if urgent else self._others).add(caller, waiter)
@@ -211,7 +211,7 @@ class Pacer:
             found = self._buckets[name] = Bucket(rate, self._clock)
         return found
 
-    async def take(
+    async def acquire(
         self, method: str, caller: Caller, *, urgent: bool = False, patience: float | None = None
     ) -> None:
         """Wait until this caller may call the method once.
@@ -220,12 +220,12 @@ class Pacer:
         """
         bucket = self.bucket(method, caller)
         if patience is None:
-            await bucket.take(caller, urgent=urgent)
+            await bucket.acquire(caller, urgent=urgent)
             return
         if bucket.reopens() > patience:
             raise RateLimited(bucket.reopens())
         async with asyncio.TaskGroup() as group:
-            taking = group.create_task(bucket.take(caller, urgent=urgent), name="slack token")
+            taking = group.create_task(bucket.acquire(caller, urgent=urgent), name="slack token")
             late = group.create_task(sleep(self._clock, patience), name="slack patience")
             await asyncio.wait([taking, late], return_when=asyncio.FIRST_COMPLETED)
             done = taking.done()

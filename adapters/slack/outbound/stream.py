@@ -18,14 +18,14 @@ from adapters.slack.outbound.blocks import (
     context,
     feedback_block,
 )
-from adapters.slack.outbound.messages import Spot
+from adapters.slack.outbound.messages import MessageRef
 from adapters.slack.outbound.text import cut, fence_end, heading, settled
 from gateway.render.outbound import label
 from gateway.surface import Activity, Part, Speech
 
 Chunk: TypeAlias = dict[str, Any]
-Phase: TypeAlias = Literal["open", "stopped", "left", "broken"]
-"""`stopped`: it takes no more, and shows what it was given. `left`: somebody has pressed Stop.
+Phase: TypeAlias = Literal["open", "stopped", "user_stopped", "broken"]
+"""`stopped`: it takes no more, and shows what it was given. `user_stopped`: somebody pressed Stop.
 `broken`: nobody knows what it shows.
 """
 
@@ -53,18 +53,18 @@ class Stream:
     opened: float
     touched: float
     phase: Phase = "open"
-    shown: str = ""
+    sent: str = ""
     marked: bool = False
     """Whether it carries the part's key."""
     begun: bool = False
     """Whether what stands before the text was given."""
-    told: dict[str, Activity] = field(default_factory=dict[str, Activity])
+    sent_activity: dict[str, Activity] = field(default_factory=dict[str, Activity])
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     @property
-    def spot(self) -> Spot:
+    def ref(self) -> MessageRef:
         """Where it stands."""
-        return Spot(self.team, self.channel, self.ts)
+        return MessageRef(self.team, self.channel, self.ts)
 
     def is_old(self, now: float) -> bool:
         """Whether it is to be followed by a new one."""
@@ -76,55 +76,55 @@ class Stream:
 
     def extended_by(self, text: str) -> bool:
         """Whether a text begins with what is shown."""
-        return text.startswith(self.shown)
+        return text.startswith(self.sent)
 
     def is_whole(self, text: str) -> bool:
         """Whether it was stopped in time, and the text that it shows still holds."""
         return self.phase == "stopped" and self.marked and self.extended_by(text)
 
-    def has_told(self, speech: Speech) -> bool:
+    def has_sent(self, speech: Speech) -> bool:
         """Whether it shows all that the agent did."""
         return not [*self._tasks(speech, after=False), *self._tasks(speech, after=True)]
 
-    def reached(self, text: str) -> str:
+    def stable_text(self, text: str) -> str:
         """The beginning of a growing text that may be shown now, and will stay."""
         steady = settled(text)
-        return steady if len(steady) > len(self.shown) else self.shown
+        return steady if len(steady) > len(self.sent) else self.sent
 
-    def resting(self, text: str) -> str:
+    def final_text(self, text: str) -> str:
         """The beginning of a growing text with which this message may end; never less than is
         shown already, unless that is not what the text says any more.
         """
         end = cut(settled(text))
-        return self.shown if self.extended_by(text) and len(end) < len(self.shown) else end
+        return self.sent if self.extended_by(text) and len(end) < len(self.sent) else end
 
-    def news(self, part: Part, speech: Speech, text: str, *, named: bool) -> list[Chunk]:
+    def next_chunks(self, part: Part, speech: Speech, text: str, *, named: bool) -> list[Chunk]:
         """What it takes to show this text, which `extended_by` allows, and the activity."""
         acts, leaves = self._tasks(speech, after=False), self._tasks(speech, after=True)
-        said = text[len(self.shown) :]
+        said = text[len(self.sent) :]
         if not self.begun:
             said = heading(speech, named=named) + said
         texts: list[Chunk] = [{"type": "markdown_text", "text": said}] if said else []
         first: list[Chunk] = []
         if not self.begun and part.unsure:
             first.append({"type": "blocks", "blocks": [context(UNSURE)]})
-        begun = [*texts, *acts] if self.shown else [*acts, *texts]
+        begun = [*texts, *acts] if self.sent else [*acts, *texts]
         return [*first, *begun, *leaves]
 
-    def told_news(self, speech: Speech, text: str, now: float) -> None:
+    def mark_sent(self, speech: Speech, text: str, now: float) -> None:
         """Slack has taken them."""
-        self.shown = text
+        self.sent = text
         self.begun = True
         self.touched = now
-        self.told |= {each.id: each for each in speech.activity[:TASKS]}
+        self.sent_activity |= {each.id: each for each in speech.activity[:TASKS]}
 
     def _tasks(self, speech: Speech, *, after: bool) -> list[Chunk]:
         acts = [each for each in speech.activity[:TASKS] if each.after is after]
-        new = [each for each in acts if self.told.get(each.id) != each]
-        return [_task(each, self.told.get(each.id)) for each in new if self._is_news(each)]
+        new = [each for each in acts if self.sent_activity.get(each.id) != each]
+        return [_task(each, self.sent_activity.get(each.id)) for each in new if self._is_news(each)]
 
     def _is_news(self, activity: Activity) -> bool:
-        return activity.kind == "tool" or activity.id not in self.told
+        return activity.kind == "tool" or activity.id not in self.sent_activity
 
 
 def closing(part: Part, speech: Speech, *, feedback: bool) -> list[Block]:

@@ -24,13 +24,13 @@ from adapters.slack.outbound.blocks import (
     summary,
 )
 from adapters.slack.outbound.files import PREFIX, Files
-from adapters.slack.outbound.find_posted import Lookup
+from adapters.slack.outbound.message_lookup import MessageLookup
+from adapters.slack.outbound.message_streams import MessageStreams
 from adapters.slack.outbound.messages import Messages
-from adapters.slack.outbound.paced_calls import Sender
+from adapters.slack.outbound.paced_calls import PacedCalls
 from adapters.slack.outbound.rate_limits import APPEND, FLUSH, POST, STOP, UPDATE, Pacer
-from adapters.slack.outbound.status import Sessions
-from adapters.slack.outbound.streaming import Streaming
 from adapters.slack.outbound.text import length, name_of, neutral
+from adapters.slack.outbound.thread_status import ThreadStatuses
 from gateway.base.clock import Clock, WallClock, sleep
 from gateway.events import InputRequested
 from gateway.surface import (
@@ -55,8 +55,8 @@ MESSAGE = 10_500
 """Characters of a message's text: Slack takes 12,000 as Markdown, and about 13,000 with what stands
 around it.
 """
-TEND = 5.0
-LEAVE = 2.0
+MAINTAIN_EVERY = 5.0
+CLOSE_SECONDS = 2.0
 """Seconds for stopping what still grows when the program ends."""
 UPDATE_GAP = 1.5
 """Seconds between two updates of a message that is not streamed."""
@@ -84,12 +84,12 @@ class SlackSurface:
         self._live_links = live_links
         self._pacer = Pacer(self._clock)
         calls = Calls(clients, seconds=call_seconds)
-        self._sender = Sender(calls, self._pacer, self._clock, live_links)
-        self._messages = Messages(self._sender)
-        self._sessions = Sessions(self._sender)
-        self._streaming = Streaming(self._sender, self._messages, self._sessions)
-        self._files = Files(self._sender)
-        self._lookup = Lookup(self._sender, self._messages, self._streaming)
+        self._calls = PacedCalls(calls, self._pacer, self._clock, live_links)
+        self._messages = Messages(self._calls)
+        self._statuses = ThreadStatuses(self._calls)
+        self._streams = MessageStreams(self._calls, self._messages, self._statuses)
+        self._files = Files(self._calls)
+        self._lookup = MessageLookup(self._calls, self._messages, self._streams)
         self._flushed: OrderedDict[str, float] = OrderedDict()
         self._posting: set[str] = set()
         """Places whose next message could not be posted for want of a token."""
@@ -118,15 +118,15 @@ class SlackSurface:
         """Wait for a token for the next call, in fairness to other people and threads."""
         match use:
             case "post":
-                if str(place.key) in self._posting or not self._streaming.allowed(place):
-                    await self._sender.take(place, POST)
+                if str(place.key) in self._posting or not self._streams.allowed(place):
+                    await self._calls.reserve(place, POST)
             case "card":
-                await self._sender.take(place, POST, urgent=True)
+                await self._calls.reserve(place, POST, urgent=True)
             case "edit":
                 await self._ready_to_edit(place)
             case "final":
-                streams = self._streaming.growing_at(place) is not None
-                await self._sender.take(place, STOP if streams else UPDATE, urgent=True)
+                streams = self._streams.open_stream_at(place) is not None
+                await self._calls.reserve(place, STOP if streams else UPDATE, urgent=True)
 
     async def post(self, place: Place, part: Part) -> str:
         """Write a new message; its id."""
@@ -140,8 +140,8 @@ class SlackSurface:
 
     async def _post(self, place: Place, part: Part) -> str:
         match part.content:
-            case Speech(growing=True) as speech if self._streaming.allowed(place):
-                message = await self._streaming.start(place, part, speech)
+            case Speech(growing=True) as speech if self._streams.allowed(place):
+                message = await self._streams.start(place, part, speech)
                 return message or await self._post_speech(place, part, speech)
             case Speech() as speech:
                 return await self._post_speech(place, part, speech)
@@ -149,31 +149,31 @@ class SlackSurface:
                 return await self._files.post(place, part, document)
             case Card() as card:
                 attached = await self._attach(place, part, card)
-                blocks = card_blocks(part, card, self._sender.own, attached=attached)
+                blocks = card_blocks(part, card, self._calls.own, attached=attached)
             case Line() as line:
-                blocks = line_blocks(part, line, self._sender.own)
-        text, urgent = summary(part, self._sender.own), isinstance(part.content, Card)
+                blocks = line_blocks(part, line, self._calls.own)
+        text, urgent = summary(part, self._calls.own), isinstance(part.content, Card)
         return await self._messages.post(place, part.key, blocks=blocks, text=text, urgent=urgent)
 
     async def edit(self, place: Place, message: str, part: Part) -> None:
         """Let a message that `post` made say this instead."""
         if message.startswith(PREFIX):
             raise CallRejected("A file in Slack can't be changed.")
-        spot = self._messages.spot(place, message)
+        ref = self._messages.ref(place, message)
         match part.content:
             case Speech() as speech:
-                await self._streaming.edit(place, spot, part, speech)
+                await self._streams.edit(place, ref, part, speech)
                 self._flush(place)
                 return
             case Card() as card:
                 attached = _file_name(card.request) if arguments_attached(card.request) else ""
-                blocks = card_blocks(part, card, self._sender.own, attached=attached)
+                blocks = card_blocks(part, card, self._calls.own, attached=attached)
             case Line() as line:
-                blocks = line_blocks(part, line, self._sender.own)
+                blocks = line_blocks(part, line, self._calls.own)
             case Document():
                 raise CallRejected("A message in Slack can't become a file.")
-        text = summary(part, self._sender.own)
-        await self._messages.update(place, spot, part.key, blocks=blocks, text=text)
+        text = summary(part, self._calls.own)
+        await self._messages.update(place, ref, part.key, blocks=blocks, text=text)
 
     async def find(self, place: Place, key: str, since: float) -> str | None:
         """The id of the message that was posted with this key; None if there is none."""
@@ -181,20 +181,20 @@ class SlackSurface:
 
     async def busy(self, place: Place, state: BusyState) -> None:
         """Show that the team works, waits for people, or has ended."""
-        await self._sessions.busy(place, state)
+        await self._statuses.busy(place, state)
 
     async def rename(self, place: Place, title: str) -> None:
         """Give the thread a title."""
-        self._sessions.rename(place, title)
+        self._statuses.rename(place, title)
 
     @asynccontextmanager
-    async def tended(self) -> AsyncGenerator[None]:
+    async def maintained(self) -> AsyncGenerator[None]:
         """Stop the streams that rest, set titles, and take away what statuses are left, for as long
         as it is written to; stop at its end what still grows. Raises AuthError.
         """
         try:
             async with asyncio.TaskGroup() as group:
-                tending = group.create_task(self._tend(), name="tends what stands in Slack")
+                tending = group.create_task(self._maintain(), name="tends what stands in Slack")
                 try:
                     yield
                 finally:
@@ -205,31 +205,31 @@ class SlackSurface:
                 raise
             raise first from None  # as if there were no group
 
-    async def _tend(self) -> None:
+    async def _maintain(self) -> None:
         try:
             while True:
-                await self._sessions.wait(TEND)
-                await self._streaming.stop_idle()
-                await self._sessions.catch_up()
+                await self._statuses.wait(MAINTAIN_EVERY)
+                await self._streams.stop_idle()
+                await self._statuses.catch_up()
         finally:
             try:
-                async with asyncio.timeout(LEAVE):
-                    await self._streaming.stop_all()
-                    await self._sessions.clear_all()
+                async with asyncio.timeout(CLOSE_SECONDS):
+                    await self._streams.stop_all()
+                    await self._statuses.clear_all()
             except TimeoutError:
                 LOG.warning("Slack did not take that Parley leaves; the next start sets it right")
 
     async def _ready_to_edit(self, place: Place) -> None:
-        stream = self._streaming.growing_at(place)
-        caller = self._sender.caller(place)
+        stream = self._streams.open_stream_at(place)
+        caller = self._calls.caller(place)
         last = self._flushed.get(str(place.key), 0.0)
         gap = UPDATE_GAP
         if stream is not None:
             last = max(last, stream.touched)
-            gap = self._pacer.gap(caller, self._streaming.open_in(stream.team))
+            gap = self._pacer.gap(caller, self._streams.count_open(stream.team))
         if (wait := last + max(gap, FLUSH) - self._clock.time()) > 0:
             await sleep(self._clock, wait)
-        await self._sender.take(place, APPEND if stream is not None else UPDATE)
+        await self._calls.reserve(place, APPEND if stream is not None else UPDATE)
 
     def _flush(self, place: Place) -> None:
         self._flushed[str(place.key)] = self._clock.time()
@@ -238,12 +238,12 @@ class SlackSurface:
             self._flushed.popitem(last=False)
 
     async def _post_speech(self, place: Place, part: Part, speech: Speech) -> str:
-        named = self._sender.named(place)
+        named = self._calls.named(place)
         return await self._messages.post(
             place,
             part.key,
             blocks=speech_blocks(part, speech, named=named, feedback=not speech.growing),
-            text=summary(part, self._sender.own),
+            text=summary(part, self._calls.own),
             looks=name_of(speech, named=named),
         )
 

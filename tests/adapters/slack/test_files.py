@@ -67,7 +67,7 @@ async def fetched(url: str, api_url: str = "", **more: object) -> tuple[list[str
         {"app_token": "xapp-1", "allowed_workspaces": ["T1AB"], **values, **given}
     )
     async with SlackClients(config) as clients:
-        clients.found(Workspace(id="T1"), TOKEN)
+        clients.add(Workspace(id="T1"), TOKEN)
         files = Files(Calls(clients), config, lambda: 1_000_000, seconds=1)
         file = RemoteFile(id="F1", name="a.txt", media_type="text/plain", url=url, **more)  # pyright: ignore[reportArgumentType]
         taken, left = await files.fetch("T1", (file,))

@@ -128,10 +128,10 @@ async def test_a_state_is_good_once_for_ten_minutes_and_for_its_own_browser(
     clock = HandClock()
     states = States(clock.time)
     first, second = states.make(), states.make()
-    assert states.take(first)
-    assert not states.take(first)
+    assert states.consume(first)
+    assert not states.consume(first)
     clock.advance(601)
-    assert not states.take(second)
+    assert not states.consume(second)
 
 
 async def test_an_organisation_installs_for_all_its_workspaces(tmp_path: Path) -> None:

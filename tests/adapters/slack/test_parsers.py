@@ -14,18 +14,18 @@ from adapters.slack.inbound.modals import BLOCK, CALLBACK, INPUT, ModalPlace
 from adapters.slack.inbound.parse_events import parse_event
 from adapters.slack.inbound.parse_interactions import parse_command, parse_interaction
 from adapters.slack.inbound.parsed import (
-    Chosen,
+    AnswerRating,
     Draft,
-    HomeOpened,
-    Ignored,
-    Rated,
-    Reacted,
-    Retitled,
+    HomeVisit,
+    IgnoredPayload,
+    MissedRequest,
+    ModalOpening,
+    ModalSubmit,
+    OptionChoice,
+    ReactionTrigger,
     SlashCommand,
-    Submitted,
-    Uninstalled,
-    WantsMissed,
-    WantsModal,
+    TitleChange,
+    Uninstall,
 )
 from gateway.client import Answer
 from gateway.conversation import Author, Click, ConversationKey, InboundMessage, order_key
@@ -91,7 +91,7 @@ def test_a_mention_and_its_message_share_a_key() -> None:
     ],
 )
 def test_what_is_not_for_the_team_is_ignored(values: dict[str, Any], reason: str) -> None:
-    assert parsed(**values) == Ignored(reason)
+    assert parsed(**values) == IgnoredPayload(reason)
 
 
 def test_another_bot_is_a_bot() -> None:
@@ -125,7 +125,7 @@ def test_an_edit_is_told_with_its_time() -> None:
     ids=["unfurl", "unfurl of what was edited before", "our own"],
 )
 def test_a_change_that_nobody_made_is_no_edit(said: dict[str, Any], before: dict[str, Any]) -> None:
-    assert isinstance(changed(said, before), Ignored)
+    assert isinstance(changed(said, before), IgnoredPayload)
 
 
 @pytest.mark.parametrize("tombstone", [False, True])
@@ -179,14 +179,14 @@ def test_what_people_do_in_their_threads() -> None:
     stopped = parsed(type="agent_session_stopped", thread_ts=ROOT, ts="")
     assert (stopped.message.event, stopped.message.text, stopped.key) == ("stop", "/stop", KEY)
     titled = parsed(type="agent_session_title_changed", thread_ts=ROOT, title=" New \n name ")
-    assert isinstance(titled, Retitled)
+    assert isinstance(titled, TitleChange)
     assert titled.title == "New name"
     marked = parsed(type="reaction_added", reaction="eyes", item={"channel": "C1", "ts": ROOT})
-    assert isinstance(marked, Reacted)
+    assert isinstance(marked, ReactionTrigger)
     assert marked.draft.key == KEY
     opened = parsed(type="app_home_opened", tab="messages", channel="D1")
-    assert opened == HomeOpened(team="T1", channel="D1", user="U1")
-    assert parsed(type="app_uninstalled") == Uninstalled(team="T1", why="app_uninstalled")
+    assert opened == HomeVisit(team="T1", channel="D1", user="U1")
+    assert parsed(type="app_uninstalled") == Uninstall(team="T1", why="app_uninstalled")
 
 
 @pytest.mark.parametrize("kind", ["agent_session_stopped", "agent_session_title_changed"])
@@ -195,7 +195,7 @@ def test_an_act_that_could_not_be_told_from_its_repetition_is_none(
     kind: str, without: dict[str, Any]
 ) -> None:
     payload = event(type=kind, thread_ts=ROOT, title="New name") | without
-    assert parse_event(payload, ME, reactions=[]) == Ignored("malformed")
+    assert parse_event(payload, ME, reactions=[]) == IgnoredPayload("malformed")
 
 
 def test_an_organisations_installation_says_the_workspace_elsewhere() -> None:
@@ -235,19 +235,19 @@ def test_a_button_answers_its_request(kind: str, answer: Any) -> None:
 
 
 def test_other_buttons_want_something_else() -> None:
-    assert pressed("theirs") == Ignored("another button")
+    assert pressed("theirs") == IgnoredPayload("another button")
     chosen = pressed("g:choice:2")
-    assert isinstance(chosen, Chosen)
+    assert isinstance(chosen, OptionChoice)
     assert (chosen.request, chosen.number) == ("r1", 2)
     menu = pressed("g:choice:0", selected_option={"value": "r1:5"})
     assert menu.number == 5
     rated = pressed("g:feedback:0", "part:1")
-    assert isinstance(rated, Rated)
+    assert isinstance(rated, AnswerRating)
     assert (rated.part, rated.good) == ("part", True)
     assert pressed("g:command:0", "/retry").message.text == "/retry"
-    assert isinstance(pressed("g:missed:0", ROOT), WantsMissed)
+    assert isinstance(pressed("g:missed:0", ROOT), MissedRequest)
     modal = pressed("g:note:0")
-    assert isinstance(modal, WantsModal)
+    assert isinstance(modal, ModalOpening)
     assert modal.trigger == "tr1"
     assert ModalPlace.load(modal.place.dump()) == modal.place
 
@@ -272,7 +272,7 @@ def submitted(metadata: str, text: str = " too risky ") -> Any:
 def test_a_modal_answers_where_it_was_opened() -> None:
     place = ModalPlace(kind="note", request="r1", channel="C1", message=TS, thread=ROOT)
     found = submitted(place.dump())
-    assert isinstance(found, Submitted)
+    assert isinstance(found, ModalSubmit)
     message = found.draft.message
     assert message.click == Click(request="r1", answer=Answer(kind="deny", text="too risky"))
     assert (message.key, message.event) == (KEY, "modal")
@@ -280,7 +280,7 @@ def test_a_modal_answers_where_it_was_opened() -> None:
 
 @pytest.mark.parametrize("metadata", ["", "{}", "[]", '{"kind": "x"}', "null"])
 def test_a_modal_of_nowhere_is_ignored(metadata: str) -> None:
-    assert submitted(metadata) == Ignored("malformed")
+    assert submitted(metadata) == IgnoredPayload("malformed")
 
 
 def test_the_command_and_the_shortcut() -> None:
@@ -295,7 +295,7 @@ def test_the_command_and_the_shortcut() -> None:
     found = parse_command(payload, ME, "/parley")
     assert isinstance(found, SlashCommand)
     assert (found.text, found.draft.message.direct) == ("help", True)
-    assert parse_command(payload, ME, "/other") == Ignored("another command")
+    assert parse_command(payload, ME, "/other") == IgnoredPayload("another command")
     said = {"ts": TS, "thread_ts": ROOT, "text": "a fact", "user": "U2"}
     passed_on = parse_interaction(
         {

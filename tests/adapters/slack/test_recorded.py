@@ -14,11 +14,11 @@ from adapters.slack.connection.workspace import Workspace
 from adapters.slack.inbound.deliveries import parse_payload
 from adapters.slack.inbound.parsed import (
     Draft,
-    HomeOpened,
-    Ignored,
-    Reacted,
+    HomeVisit,
+    IgnoredPayload,
+    ReactionTrigger,
     SlashCommand,
-    Uninstalled,
+    Uninstall,
 )
 
 SAMPLES = Path(__file__).parents[2] / "data" / "slack" / "samples"
@@ -70,14 +70,14 @@ def test_a_reply_is_in_its_thread() -> None:
 
 def test_what_else_has_been_recorded() -> None:
     marked = meaning(sample("recorded/reaction_added"))
-    assert isinstance(marked, Reacted)
+    assert isinstance(marked, ReactionTrigger)
     assert marked.draft.key.channel == "C0A511MBCUW"
     called = meaning(sample("recorded/slash_command"))
     assert isinstance(called, SlashCommand)
     assert called.text == "some arguments here"
     for name in ("block_actions", "block_actions_on_ephemeral", "block_actions_static_select"):
-        assert meaning(sample(f"recorded/{name}")) == Ignored("another button")
-    assert meaning(sample("recorded/view_submission")) == Ignored("another modal")
+        assert meaning(sample(f"recorded/{name}")) == IgnoredPayload("another button")
+    assert meaning(sample("recorded/view_submission")) == IgnoredPayload("another modal")
     assert enterprise_of(sample("recorded/app_mention_in_enterprise")) == "E0A9D9SMZ0R"
 
 
@@ -102,14 +102,14 @@ def test_what_the_documentation_shows() -> None:
     deleted = meaning(sample("documented/message_deleted"))
     assert isinstance(deleted, Draft)
     assert (deleted.message.event, deleted.message.message_id) == ("delete", "1358878749.000002")
-    assert isinstance(meaning(sample("documented/app_home_opened")), HomeOpened)
+    assert isinstance(meaning(sample("documented/app_home_opened")), HomeVisit)
     for name in ("app_uninstalled", "tokens_revoked"):
-        assert meaning(sample(f"documented/{name}")) == Uninstalled(team="T123ABC456", why=name)
+        assert meaning(sample(f"documented/{name}")) == Uninstall(team="T123ABC456", why=name)
     for name in ("member_left_channel", "reaction_removed"):
-        assert meaning(sample(f"documented/{name}")) == Ignored(f"event {name}")
+        assert meaning(sample(f"documented/{name}")) == IgnoredPayload(f"event {name}")
 
 
 def test_an_organisation_that_goes_is_the_one_that_had_installed() -> None:
     body = sample("documented/app_uninstalled")
     body["authorizations"][0] |= {"enterprise_id": "E1", "is_enterprise_install": True}
-    assert meaning(body) == Uninstalled(team="E1", why="app_uninstalled")
+    assert meaning(body) == Uninstall(team="E1", why="app_uninstalled")

@@ -121,7 +121,7 @@ async def running(
     ):
         surface = SlackSurface(clients, clock=slack.clock, call_seconds=2.0)
         time = WorkspaceTime(slack.clock)
-        async with surface.tended(), delivering(gateway, surface, clock=time):
+        async with surface.maintained(), delivering(gateway, surface, clock=time):
             yield RunningGateway(slack, gateway, surface)
 
 

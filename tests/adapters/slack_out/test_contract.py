@@ -82,6 +82,6 @@ class SlackHarness:
 class TestTheContract(TextSurfaceContract):
     @pytest.fixture
     async def harness(self) -> AsyncGenerator[SlackHarness]:
-        async with at_desk(clock=RealClock()) as desk, desk.surface.tended():
+        async with at_desk(clock=RealClock()) as desk, desk.surface.maintained():
             desk.slack.person("bob")
             yield SlackHarness(desk)

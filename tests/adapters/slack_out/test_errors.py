@@ -177,7 +177,7 @@ async def test_a_status_is_taken_away_even_if_slack_does_not_listen_at_first(
     await desk.surface.busy(desk.place, "working")
     desk.slack.fail("agents.sessions.setStatus", fault)
     await desk.surface.busy(desk.place, "idle")
-    async with desk.surface.tended(), passing(desk.slack, 1.0):
+    async with desk.surface.maintained(), passing(desk.slack, 1.0):
         await desk.slack.until(lambda: not desk.slack.busy)
 
 
@@ -186,7 +186,7 @@ async def test_a_thread_gets_its_title_with_or_without_sessions(desk: Desk) -> N
         session = desk.slack.session("general", desk.asked)
         return session.title if session else ""
 
-    async with desk.surface.tended():
+    async with desk.surface.maintained():
         await desk.surface.rename(desk.place, "About <!here> hello")
         await desk.slack.until(title)
         assert title() == "About \u2039!here> hello"

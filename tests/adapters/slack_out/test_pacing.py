@@ -64,7 +64,7 @@ async def test_people_take_turns_and_so_do_the_threads_of_each() -> None:
     async with asyncio.TaskGroup() as group:
         queue = Queue(group, clock)
         for name in ("a1", "a1", "a2", "a3", "b1", "b1", "c1"):
-            await queue.wait(name, bucket.take(caller(name[0], name[1]), urgent=False))
+            await queue.wait(name, bucket.acquire(caller(name[0], name[1]), urgent=False))
         for _ in range(7):
             await queue.after(1)
     assert queue.served == ["a1", "b1", "c1", "a2", "b1", "a3", "a1"]
@@ -75,11 +75,11 @@ async def test_what_is_urgent_comes_first_and_has_a_reserve() -> None:
     bucket = spent(Rate(per_minute=60, burst=4, reserve=3), clock)
     async with asyncio.TaskGroup() as group:
         queue = Queue(group, clock)
-        await queue.wait("edit", bucket.take(caller("a"), urgent=False))
-        await queue.wait("final", bucket.take(caller("b"), urgent=True))
+        await queue.wait("edit", bucket.acquire(caller("a"), urgent=False))
+        await queue.wait("final", bucket.acquire(caller("b"), urgent=True))
         assert await queue.after(1) == ["final"]
         assert await queue.after(3) == ["final"]
-        await queue.wait("card", bucket.take(caller("a"), urgent=True))
+        await queue.wait("card", bucket.acquire(caller("a"), urgent=True))
         assert await queue.after(0) == ["final", "card"]
         assert await queue.after(2) == ["final", "card", "edit"]
 
@@ -92,7 +92,7 @@ async def test_a_closed_bucket_opens_when_slack_said_and_not_with_a_heap() -> No
     async with asyncio.TaskGroup() as group:
         queue = Queue(group, clock)
         for name in "abc":
-            await queue.wait(name, bucket.take(caller(name), urgent=True))
+            await queue.wait(name, bucket.acquire(caller(name), urgent=True))
         assert await queue.after(29) == []
         assert await queue.after(1) != []
         await queue.after(5)
@@ -104,8 +104,8 @@ async def test_one_who_gives_up_leaves_the_token_to_the_next() -> None:
     bucket = spent(Rate(per_minute=60, burst=1), clock)
     async with asyncio.TaskGroup() as group:
         queue = Queue(group, clock)
-        first = await queue.wait("a", bucket.take(caller("a"), urgent=False))
-        await queue.wait("b", bucket.take(caller("b"), urgent=False))
+        first = await queue.wait("a", bucket.acquire(caller("a"), urgent=False))
+        await queue.wait("b", bucket.acquire(caller("b"), urgent=False))
         first.cancel()
         await settle()
         assert await queue.after(1) == ["b"]
@@ -116,9 +116,9 @@ async def test_new_messages_are_counted_for_each_channel() -> None:
     pacer = Pacer(clock)
     for channel in ("C1", "C2"):
         for _ in range(3):
-            await pacer.take(POST, caller("a", channel=channel), patience=0.1)
+            await pacer.acquire(POST, caller("a", channel=channel), patience=0.1)
     with pytest.raises(RateLimited) as limited:
-        await pacer.take(POST, caller("a", channel="C1"), patience=0.1)
+        await pacer.acquire(POST, caller("a", channel="C1"), patience=0.1)
     assert 1 <= limited.value.retry_after < 1.1
 
 
@@ -127,14 +127,14 @@ async def test_patience_ends_with_the_time_to_wait() -> None:
     pacer = Pacer(clock)
     async with asyncio.TaskGroup() as group:
         pacer.bucket(STOP, caller("a")).close(4)
-        taking = group.create_task(pacer.take(STOP, caller("a"), urgent=True, patience=5))
+        taking = group.create_task(pacer.acquire(STOP, caller("a"), urgent=True, patience=5))
         await settle()
         clock.advance(4)
         await settle()
         assert taking.done()
     pacer.bucket(STOP, caller("a")).close(60)
     with pytest.raises(RateLimited) as limited:
-        await pacer.take(STOP, caller("a"), urgent=True, patience=5)
+        await pacer.acquire(STOP, caller("a"), urgent=True, patience=5)
     assert limited.value.retry_after == 60
 
 
@@ -148,7 +148,7 @@ async def test_no_minute_after_the_first_has_more_calls_than_its_tier(
 
     async def call() -> None:
         while True:
-            await pacer.take(method, caller("a"), urgent=True)
+            await pacer.acquire(method, caller("a"), urgent=True)
             made.append(clock.time())
 
     async with asyncio.TaskGroup() as group:

@@ -311,7 +311,7 @@ async def test_too_long_a_stream_goes_on_in_a_new_message(desk: Desk) -> None:
 async def test_tending_stops_what_rests_and_at_the_end_everything(desk: Desk) -> None:
     other = await desk.thread()
     await desk.surface.post(desk.place, says("A ", key="k1"))
-    async with desk.surface.tended():
+    async with desk.surface.maintained():
         async with passing(desk.slack, 1.0):
             await desk.slack.until(lambda: not desk.slack.open_streams)
         await desk.surface.post(other, says("B ", key="k2"))
@@ -367,7 +367,7 @@ async def test_a_stream_that_can_not_be_set_right_yet_is_tried_again(desk: Desk)
 async def test_a_stream_that_rests_is_stopped_whatever_happens(desk: Desk, fault) -> None:
     message = await desk.surface.post(desk.place, says("A "))
     desk.slack.fail("chat.stopStream", fault)
-    async with desk.surface.tended(), passing(desk.slack, 1.0):
+    async with desk.surface.maintained(), passing(desk.slack, 1.0):
         await desk.slack.until(lambda: len(desk.slack.calls("chat.stopStream")) > 0)
         with contextlib.suppress(MessageFull, RateLimited):
             await desk.surface.edit(desk.place, message, says("A B "))
@@ -399,7 +399,7 @@ async def test_a_message_that_ends_within_code_closes_it(desk: Desk) -> None:
 async def test_a_tool_that_ends_after_its_message_was_stopped_is_told_there(desk: Desk) -> None:
     running, done = (says("", activity=(tool(status),)) for status in ("running", "done"))
     message = await desk.surface.post(desk.place, running)
-    async with desk.surface.tended(), passing(desk.slack, 1.0):
+    async with desk.surface.maintained(), passing(desk.slack, 1.0):
         await desk.slack.until(lambda: not desk.slack.open_streams)
     with pytest.raises(MessageFull) as end:
         await desk.surface.edit(desk.place, message, done)

@@ -31,7 +31,7 @@ NAMES_SECONDS = 0.6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Person:
+class Profile:
     """What Slack says of somebody. `home` is the workspace that they belong to."""
 
     name: str
@@ -40,7 +40,7 @@ class Person:
     home: str
 
 
-class People:
+class AuthorLookup:
     """The people of all workspaces. `groups` are the ids of the user groups that matter just now,
     `clock` is in seconds and never goes back.
     """
@@ -55,7 +55,7 @@ class People:
         self._calls = calls
         self._groups = groups
         self._clock = clock
-        self._people: OrderedDict[tuple[str, str], tuple[float, Person]] = OrderedDict()
+        self._people: OrderedDict[tuple[str, str], tuple[float, Profile]] = OrderedDict()
         self._members: dict[tuple[str, str], tuple[float, frozenset[str]]] = {}
 
     async def author(self, draft: Draft) -> Author:
@@ -77,7 +77,7 @@ class People:
         found = self._people.get((team, user))
         return None if found is None else await self._author(found[1], team, user)
 
-    async def _author(self, person: Person, team: str, user: str, home: str = "") -> Author:
+    async def _author(self, person: Profile, team: str, user: str, home: str = "") -> Author:
         outside = person.kind == "external"
         return Author(
             id=author_id((person.home or home if outside else "") or team, user),
@@ -103,7 +103,7 @@ class People:
                     group.create_task(look_up(user), name="name")
         return found
 
-    async def _person(self, team: str, user: str) -> Person:
+    async def _person(self, team: str, user: str) -> Profile:
         known = self._people.get((team, user))
         if known is not None and self._clock() - known[0] < KNOWN_FOR:
             return known[1]
@@ -114,19 +114,19 @@ class People:
             self._people.popitem(last=False)
         return person
 
-    async def _ask(self, team: str, user: str) -> Person:
+    async def _ask(self, team: str, user: str) -> Profile:
         try:
             answer = await self._calls.read(team, "users.info", user=user)
         except Refusal as error:
             if error.code in ("user_not_found", "user_not_visible"):
-                return Person(name="", timezone="", kind="external", home="")
+                return Profile(name="", timezone="", kind="external", home="")
             if error.code == "missing_scope":
                 # Whoever may be a guest is treated as one.
                 LOG.error("nobody's name or membership is known: %s", error)  # noqa: TRY400
-                return Person(name="", timezone="", kind="guest", home="")
+                return Profile(name="", timezone="", kind="guest", home="")
             raise
         workspace = self._calls.clients.workspace(team)
-        return person_of(table_at(answer, "user"), team, workspace.enterprise if workspace else "")
+        return profile_of(table_at(answer, "user"), team, workspace.enterprise if workspace else "")
 
     async def _groups_of(self, team: str, user: str) -> frozenset[str]:
         wanted = [group for group in self._groups() if group.startswith("S")]
@@ -148,7 +148,7 @@ class People:
         return members
 
 
-def person_of(user: Payload, team: str, enterprise: str = "") -> Person:
+def profile_of(user: Payload, team: str, enterprise: str = "") -> Profile:
     """What users.info says of somebody, as a workspace sees them."""
     profile = table_at(user, "profile")
     names = (
@@ -157,7 +157,7 @@ def person_of(user: Payload, team: str, enterprise: str = "") -> Person:
         text_at(user, "real_name"),
         text_at(user, "name"),
     )
-    return Person(
+    return Profile(
         name=next(filter(None, names), ""),
         timezone=text_at(user, "tz"),
         kind=_kind(user, team, enterprise),

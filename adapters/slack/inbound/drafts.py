@@ -17,11 +17,11 @@ from adapters.slack.connection.payload import (
 )
 from adapters.slack.connection.web_api import Calls
 from adapters.slack.connection.workspace import Workspace
+from adapters.slack.inbound.author_lookup import AuthorLookup
 from adapters.slack.inbound.files import awaited
 from adapters.slack.inbound.history import History
-from adapters.slack.inbound.parse_events import parse_said, quoted
-from adapters.slack.inbound.parsed import Draft, Foreign, RemoteFile
-from adapters.slack.inbound.people import People
+from adapters.slack.inbound.parse_events import parse_history_message, quoted
+from adapters.slack.inbound.parsed import Draft, ForeignMessage, RemoteFile
 from gateway.adapter import AdapterHost
 from gateway.conversation import Author, ConversationKey, InboundMessage, Quote
 
@@ -43,7 +43,7 @@ class Drafts:
         self._host = host
         self._calls = calls
         self._history = history
-        self._people = People(calls, lambda: host.groups)
+        self._people = AuthorLookup(calls, lambda: host.groups)
         self.commands = frozenset(info.name for info in host.commands())
         """The names of the gateway's commands."""
 
@@ -55,7 +55,7 @@ class Drafts:
         """Who a draft is from. Raises GatewayError if Slack can't be asked."""
         return await self._people.author(draft)
 
-    async def by_author(self, draft: Draft) -> InboundMessage:
+    async def with_author(self, draft: Draft) -> InboundMessage:
         """The draft's message with its author, and otherwise as it is. Raises GatewayError."""
         return replace(draft.message, author=await self.author(draft))
 
@@ -100,7 +100,7 @@ class Drafts:
         """
         if draft.message.event == "delete":
             return draft.message
-        message = await self._host.judge(await self.by_author(draft))
+        message = await self._host.judge(await self.with_author(draft))
         files: tuple[RemoteFile, ...] = ()
         foreign = draft.foreign
         if message.may_write:
@@ -111,7 +111,9 @@ class Drafts:
         """A text with the names of those whom it mentions."""
         return plain(text, await self._names(team, [text]))
 
-    async def quotes(self, key: ConversationKey, foreign: Sequence[Foreign]) -> tuple[Quote, ...]:
+    async def quotes(
+        self, key: ConversationKey, foreign: Sequence[ForeignMessage]
+    ) -> tuple[Quote, ...]:
         """Foreign text with the names of its authors and of those whom it mentions. It is verified
         where Slack says who wrote it, and they may write to the team there themselves.
         """
@@ -131,7 +133,10 @@ class Drafts:
         return frozenset(found)
 
     async def _with(
-        self, message: InboundMessage, files: tuple[RemoteFile, ...], foreign: Sequence[Foreign]
+        self,
+        message: InboundMessage,
+        files: tuple[RemoteFile, ...],
+        foreign: Sequence[ForeignMessage],
     ) -> InboundMessage:
         team = message.key.workspace
         names = await self._names(team, [message.text])
@@ -157,7 +162,7 @@ class Drafts:
         names = await self._people.names(team, wanted) if wanted else {}
         return {**names, me.user: me.handle}
 
-    async def _earlier(self, draft: Draft) -> tuple[Foreign, ...]:
+    async def _earlier(self, draft: Draft) -> tuple[ForeignMessage, ...]:
         """What was said in a thread before the team was first called there, as far as it can be
         read now.
         """
@@ -168,18 +173,18 @@ class Drafts:
         said = await self._history.earlier(key, before=message.message_id, seconds=HISTORY_SECONDS)
         if said is None:
             return (_remark(UNREAD.format(since="before")),)
-        found = said_before(said.messages, key, message.message_id, self.me(key.workspace))
+        found = earlier_messages(said.messages, key, message.message_id, self.me(key.workspace))
         unread = () if said.whole else (_remark(UNREAD.format(since="after that")),)
         return (*newest(found, between=said.between), *unread)
 
 
-def said_before(
+def earlier_messages(
     messages: Iterable[Payload], key: ConversationKey, ts: str, me: Workspace
-) -> tuple[Foreign, ...]:
+) -> tuple[ForeignMessage, ...]:
     """What people said in a thread before the message `ts`; the bot's own words are left out."""
-    found: list[Foreign] = []
+    found: list[ForeignMessage] = []
     for each in messages:
-        said = parse_said(each, key.workspace, key.channel, me)
+        said = parse_history_message(each, key.workspace, key.channel, me)
         quote = (
             quoted(each, "history") if isinstance(said, Draft) and ts_at(each, "ts") < ts else None
         )
@@ -188,7 +193,7 @@ def said_before(
     return tuple(found)
 
 
-def newest(said: Sequence[Foreign], *, between: int = 0) -> tuple[Foreign, ...]:
+def newest(said: Sequence[ForeignMessage], *, between: int = 0) -> tuple[ForeignMessage, ...]:
     """What a thread begins with and the newest of the rest; what is between is counted, with about
     so many that were not read.
     """
@@ -199,11 +204,11 @@ def newest(said: Sequence[Foreign], *, between: int = 0) -> tuple[Foreign, ...]:
     return said[0], _remark(LEFT_OUT.format(count=count)), *said[left + 1 :]
 
 
-def _remark(text: str) -> Foreign:
-    return Foreign(kind="history", text=text)
+def _remark(text: str) -> ForeignMessage:
+    return ForeignMessage(kind="history", text=text)
 
 
-def _quote(foreign: Foreign, names: Mapping[str, str], trusted: Collection[str]) -> Quote:
+def _quote(foreign: ForeignMessage, names: Mapping[str, str], trusted: Collection[str]) -> Quote:
     return Quote(
         text=plain(foreign.text, names),
         author=foreign.author or names.get(foreign.user, "") or foreign.user,

@@ -16,12 +16,12 @@ from typing import Any
 
 from adapters.slack.connection.web_api import Refusal
 from adapters.slack.outbound.blocks import metadata, speech_blocks, summary
-from adapters.slack.outbound.messages import Messages, Spot
-from adapters.slack.outbound.paced_calls import Sender
+from adapters.slack.outbound.messages import MessageRef, Messages
+from adapters.slack.outbound.paced_calls import PacedCalls
 from adapters.slack.outbound.rate_limits import APPEND, START, STOP
-from adapters.slack.outbound.status import Sessions
 from adapters.slack.outbound.stream import Chunk, Stream, closing, fence_chunks
 from adapters.slack.outbound.text import fence_end, has_table, name_of, opening
+from adapters.slack.outbound.thread_status import ThreadStatuses
 from gateway.adapter import AuthError
 from gateway.errors import GatewayError
 from gateway.surface import (
@@ -64,27 +64,27 @@ _REFUSED_ALL_OVER = frozenset(
 )
 
 
-class Streaming:
+class MessageStreams:
     """The messages of agents."""
 
-    def __init__(self, sender: Sender, messages: Messages, sessions: Sessions) -> None:
-        self._sender = sender
+    def __init__(self, calls: PacedCalls, messages: Messages, statuses: ThreadStatuses) -> None:
+        self._calls = calls
         self._messages = messages
-        self._sessions = sessions
-        self._streams: dict[Spot, Stream] = {}
+        self._statuses = statuses
+        self._streams: dict[MessageRef, Stream] = {}
         self._refused: OrderedDict[tuple[str, str], str] = OrderedDict()
 
-    def growing_at(self, place: Place) -> Stream | None:
+    def open_stream_at(self, place: Place) -> Stream | None:
         """A message that grows in the place's thread, the newest."""
         thread = str(place.key)
         found = [s for s in self._streams.values() if s.thread == thread and s.phase == "open"]
         return found[-1] if found else None
 
-    def knows(self, spot: Spot) -> bool:
+    def knows(self, ref: MessageRef) -> bool:
         """Whether this process has made the message as a stream."""
-        return spot in self._streams
+        return ref in self._streams
 
-    def open_in(self, team: str) -> int:
+    def count_open(self, team: str) -> int:
         """How many messages grow in a workspace."""
         return sum(each.team == team and each.phase == "open" for each in self._streams.values())
 
@@ -93,11 +93,11 @@ class Streaming:
         key = place.key
         if not key.root or {(key.workspace, ""), (key.workspace, key.channel)} & set(self._refused):
             return False
-        return self._sender.take_now(place, START, above=ENOUGH)
+        return self._calls.try_reserve(place, START, above=ENOUGH)
 
     async def start(self, place: Place, part: Part, speech: Speech) -> str | None:
         """Write a new message that grows; None where Slack refuses to stream it."""
-        key, now = place.key, self._sender.clock.time()
+        key, now = place.key, self._calls.clock.time()
         stream = Stream(
             team=key.workspace,
             channel=key.channel,
@@ -107,12 +107,12 @@ class Streaming:
             opened=now,
             touched=now,
         )
-        named = self._sender.named(place)
+        named = self._calls.named(place)
         text = opening(speech.text)
-        chunks = stream.news(part, speech, text, named=named)
+        chunks = stream.next_chunks(part, speech, text, named=named)
         if not chunks:  # how it begins is not known before the next word
             raise RateLimited(WORD)
-        team, user = self._sender.asker(place)
+        team, user = self._calls.asker(place)
         arguments: dict[str, Any] = {
             "channel": key.channel,
             "thread_ts": key.root,
@@ -122,7 +122,7 @@ class Streaming:
             **name_of(speech, named=named),
         }
         try:
-            answer = await self._sender.write(place, START, **arguments)
+            answer = await self._calls.write(place, START, **arguments)
         except RateLimited:
             return None
         except Refusal as error:
@@ -130,15 +130,15 @@ class Streaming:
                 raise
             return None
         stream.ts, stream.channel = str(answer["ts"]), str(answer.get("channel") or key.channel)
-        stream.told_news(speech, text, self._sender.clock.time())
-        self._streams[stream.spot] = stream
+        stream.mark_sent(speech, text, self._calls.clock.time())
+        self._streams[stream.ref] = stream
         return self._messages.id_of(place, stream.channel, stream.ts)
 
-    async def edit(self, place: Place, spot: Spot, part: Part, speech: Speech) -> None:
+    async def edit(self, place: Place, ref: MessageRef, part: Part, speech: Speech) -> None:
         """Let an agent's message say this."""
-        stream = self._streams.get(spot)
+        stream = self._streams.get(ref)
         if stream is None:
-            await self._edit_still(place, spot, part, speech)
+            await self._edit_posted(place, ref, part, speech)
             return
         async with stream.lock:
             try:
@@ -153,7 +153,7 @@ class Streaming:
                 await self._grow(place, stream, part, speech)
             case "open":
                 await self._finish(place, stream, part, speech)
-            case "left" if speech.growing:
+            case "user_stopped" if speech.growing:
                 return
             case _:
                 await self._repair(place, stream, part, speech)
@@ -162,30 +162,30 @@ class Streaming:
         """Stop the streams that nothing was added to for long, and those that grow old; forget
         those that nothing came of any more.
         """
-        now = self._sender.clock.time()
+        now = self._calls.clock.time()
         for stream in [*self._streams.values()]:
             if stream.phase == "open" and (stream.is_idle(now) or stream.is_old(now)):
-                await self._rest(stream)
+                await self._close_idle(stream)
             elif now - stream.touched > FORGOTTEN:
-                self._streams.pop(stream.spot, None)
+                self._streams.pop(stream.ref, None)
 
     async def stop_all(self) -> None:
         """Stop every stream; the texts go on after a restart."""
         async with asyncio.TaskGroup() as group:
             for stream in self._streams.values():
                 if stream.phase == "open":
-                    group.create_task(self._rest(stream), name=f"stops {stream.ts}")
+                    group.create_task(self._close_idle(stream), name=f"stops {stream.ts}")
 
     async def _grow(self, place: Place, stream: Stream, part: Part, speech: Speech) -> None:
         """Append what is new, or say that the text goes on elsewhere."""
-        now = self._sender.clock.time()
+        now = self._calls.clock.time()
         if stream.is_idle(now):
-            await self._roll(place, stream, part, speech, text=stream.shown)
+            await self._roll_over(place, stream, part, speech, text=stream.sent)
         elif stream.is_old(now):
-            await self._roll(place, stream, part, speech, text=stream.resting(speech.text))
+            await self._roll_over(place, stream, part, speech, text=stream.final_text(speech.text))
         elif stream.extended_by(speech.text):  # else the end sets it right
-            text = stream.reached(speech.text)
-            chunks = stream.news(part, speech, text, named=self._sender.named(place))
+            text = stream.stable_text(speech.text)
+            chunks = stream.next_chunks(part, speech, text, named=self._calls.named(place))
             if chunks:
                 await self._append(place, stream, part, speech, text=text, chunks=chunks)
 
@@ -200,15 +200,15 @@ class Streaming:
         chunks: list[Chunk],
     ) -> None:
         try:
-            await self._sender.write(
+            await self._calls.write(
                 place, APPEND, channel=stream.channel, ts=stream.ts, chunks=chunks
             )
         except Refusal as error:
             if error.code == LEFT:
-                stream.phase = "left"
+                stream.phase = "user_stopped"
                 return
             if error.code in _TOO_LONG:
-                await self._roll(place, stream, part, speech, text=stream.shown)
+                await self._roll_over(place, stream, part, speech, text=stream.sent)
             if error.code != ENDED:
                 LOG.warning("a stream was broken off: %s", error)
             stream.phase = "stopped" if error.code == ENDED else "broken"
@@ -217,9 +217,9 @@ class Streaming:
             stream.phase = "broken"
             await self._repair(place, stream, part, speech)
         else:
-            stream.told_news(speech, text, self._sender.clock.time())
+            stream.mark_sent(speech, text, self._calls.clock.time())
 
-    async def _roll(
+    async def _roll_over(
         self, place: Place, stream: Stream, part: Part, speech: Speech, *, text: str
     ) -> None:
         """End the message with as much of the text. Raises MessageFull."""
@@ -228,7 +228,7 @@ class Streaming:
             await self._finish(place, stream, part, rest, feedback=False)
         else:
             stream.phase = "broken"
-            rest = replace(rest, text=stream.resting(speech.text))
+            rest = replace(rest, text=stream.final_text(speech.text))
             await self._repair(place, stream, part, rest, feedback=False)
         raise MessageFull(rest.text)
 
@@ -239,17 +239,17 @@ class Streaming:
         chunks: list[Chunk] = []
         extended = stream.extended_by(speech.text)
         if extended:
-            chunks = stream.news(part, speech, speech.text, named=self._sender.named(place))
+            chunks = stream.next_chunks(part, speech, speech.text, named=self._calls.named(place))
             chunks += fence_chunks(speech.text)
         below = closing(part, speech, feedback=feedback)
         try:
             await self._stop(place, stream, chunks=chunks or None, blocks=below or None)
         except Refusal as error:
-            if error.code in _TOO_LONG and extended and speech.text != stream.shown:
+            if error.code in _TOO_LONG and extended and speech.text != stream.sent:
                 if not await self._stop_bare(place, stream):
                     raise PlatformUnreachable("Slack does not end a stream yet.") from error
-                self._settled(stream)
-                raise MessageFull(stream.shown) from error
+                self._forget(stream)
+                raise MessageFull(stream.sent) from error
             if error.code != ENDED:
                 LOG.warning("a stream could not be ended: %s", error)
             stream.phase = "stopped" if error.code == ENDED else "broken"
@@ -257,7 +257,7 @@ class Streaming:
             stream.phase = "broken"
         else:
             if extended and not speech.resuming and not has_table(speech.text):
-                self._settled(stream)
+                self._forget(stream)
                 return
             stream.phase = "stopped"
         await self._repair(place, stream, part, speech, feedback=feedback)
@@ -275,12 +275,12 @@ class Streaming:
             stream.phase = "broken"  # until the update has said what it shows
         text = speech.text
         if speech.growing:
-            text = stream.shown if whole else stream.resting(text)
-        if not (speech.growing and whole and stream.has_told(speech)) or has_table(text):
+            text = stream.sent if whole else stream.final_text(text)
+        if not (speech.growing and whole and stream.has_sent(speech)) or has_table(text):
             shown = replace(speech, text=text, growing=False)
             feedback = feedback and not speech.growing
             try:
-                await self._update(place, stream.spot, part, shown, feedback=feedback)
+                await self._update(place, stream.ref, part, shown, feedback=feedback)
             except Refusal as error:
                 if error.code != CONFLICT:
                     raise
@@ -288,39 +288,39 @@ class Streaming:
                 raise PlatformUnreachable(
                     "Slack still streams a message that was ended."
                 ) from error
-        self._settled(stream)
+        self._forget(stream)
         if speech.growing:
             raise MessageFull(text)
 
-    async def _edit_still(self, place: Place, spot: Spot, part: Part, speech: Speech) -> None:
+    async def _edit_posted(self, place: Place, ref: MessageRef, part: Part, speech: Speech) -> None:
         """Change a message that does not stream, as far as is known."""
-        if not self._messages.is_ours(spot):
-            await self._stop_unknown(place, spot)
-        await self._update(place, spot, part, speech, feedback=not speech.growing)
-        self._messages.add(spot)
+        if not self._messages.is_ours(ref):
+            await self._stop_unknown(place, ref)
+        await self._update(place, ref, part, speech, feedback=not speech.growing)
+        self._messages.add(ref)
 
-    async def _stop_unknown(self, place: Place, spot: Spot) -> None:
+    async def _stop_unknown(self, place: Place, ref: MessageRef) -> None:
         """End what an earlier run of the program may have left open."""
         try:
-            age = self._sender.clock.time() - float(spot.ts)
+            age = self._calls.clock.time() - float(ref.ts)
         except ValueError:
             return
         if age > LIFETIME:
             return
         try:
-            await self._sender.write(place, STOP, urgent=True, channel=spot.channel, ts=spot.ts)
+            await self._calls.write(place, STOP, urgent=True, channel=ref.channel, ts=ref.ts)
         except (Refusal, OutcomeUnknown) as error:
             LOG.debug("a message of an earlier run does not stream: %s", error)
 
     async def _stop(self, place: Place, stream: Stream, **arguments: Any) -> None:
-        await self._sender.write(
+        await self._calls.write(
             place,
             STOP,
             urgent=True,
             channel=stream.channel,
             ts=stream.ts,
             metadata=metadata(stream.key),
-            session_status=self._sessions.status(place),  # else it would look as if all was done
+            session_status=self._statuses.status(place),  # else it would look as if all was done
             **arguments,
         )
         stream.marked = True
@@ -337,14 +337,14 @@ class Streaming:
         stream.phase = "stopped"
         return True
 
-    async def _rest(self, stream: Stream) -> None:
+    async def _close_idle(self, stream: Stream) -> None:
         """Stop a stream to which nothing is added now; its next text is a new message."""
         async with stream.lock:
             if stream.phase != "open":
                 return
             place = self._messages.place_of(stream.thread)
             try:
-                await self._stop_bare(place, stream, chunks=fence_chunks(stream.shown) or None)
+                await self._stop_bare(place, stream, chunks=fence_chunks(stream.sent) or None)
             except (RateLimited, PlatformUnreachable):
                 return  # there will be another time
             except AuthError:
@@ -354,17 +354,17 @@ class Streaming:
                 stream.phase = "broken"
 
     async def _update(
-        self, place: Place, spot: Spot, part: Part, speech: Speech, *, feedback: bool
+        self, place: Place, ref: MessageRef, part: Part, speech: Speech, *, feedback: bool
     ) -> None:
-        named = self._sender.named(place)
+        named = self._calls.named(place)
         whole = replace(speech, text=f"{speech.text}{fence_end(speech.text)}")
         blocks = speech_blocks(part, whole, named=named, feedback=feedback)
-        text = summary(replace(part, content=speech), self._sender.own)
-        await self._messages.update(place, spot, part.key, blocks=blocks, text=text)
+        text = summary(replace(part, content=speech), self._calls.own)
+        await self._messages.update(place, ref, part.key, blocks=blocks, text=text)
 
-    def _settled(self, stream: Stream) -> None:
-        self._streams.pop(stream.spot, None)
-        self._messages.add(stream.spot)
+    def _forget(self, stream: Stream) -> None:
+        self._streams.pop(stream.ref, None)
+        self._messages.add(stream.ref)
 
     def _remember(self, place: Place, error: Refusal) -> bool:
         """Note where Slack does not stream; False if that is not what the error says."""

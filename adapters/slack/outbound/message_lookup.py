@@ -13,10 +13,10 @@ from typing import Any, cast
 from adapters.slack.action_ids import EVENT_TYPE
 from adapters.slack.connection.web_api import Refusal
 from adapters.slack.outbound.files import PREFIX, bears
-from adapters.slack.outbound.messages import Messages, Spot
-from adapters.slack.outbound.paced_calls import Sender
+from adapters.slack.outbound.message_streams import MessageStreams
+from adapters.slack.outbound.messages import MessageRef, Messages
+from adapters.slack.outbound.paced_calls import PacedCalls
 from adapters.slack.outbound.rate_limits import HISTORY, REPLIES
-from adapters.slack.outbound.streaming import Streaming
 from gateway.surface import CallRejected, OutcomeUnknown, Place, RateLimited
 
 PAGE = 100
@@ -26,13 +26,13 @@ SCARCE = 10.0
 """Seconds to wait from which on reading is scarce: some apps may read one page a minute."""
 
 
-class Lookup:
+class MessageLookup:
     """Finds messages of ours."""
 
-    def __init__(self, sender: Sender, messages: Messages, streaming: Streaming) -> None:
-        self._sender = sender
+    def __init__(self, calls: PacedCalls, messages: Messages, streams: MessageStreams) -> None:
+        self._calls = calls
         self._messages = messages
-        self._streaming = streaming
+        self._streams = streams
         self._waits: dict[str, tuple[str, float]] = {}
         """By workspace, whose turn it is to read where that is scarce, and until when."""
 
@@ -76,8 +76,8 @@ class Lookup:
         }
         try:
             if key.root:
-                return await self._sender.read(place, REPLIES, ts=key.root, **arguments)
-            return await self._sender.read(place, HISTORY, **arguments)
+                return await self._calls.read(place, REPLIES, ts=key.root, **arguments)
+            return await self._calls.read(place, HISTORY, **arguments)
         except RateLimited as error:
             if cursor or not self._has_turn(place, part, error.retry_after):
                 raise OutcomeUnknown("The workspace lets the app read too little.") from error
@@ -93,7 +93,7 @@ class Lookup:
         """Whether it may wait for so long until it can be read: of several, one may."""
         if seconds < SCARCE:
             return True
-        now = self._sender.clock.time()
+        now = self._calls.clock.time()
         holder, until = self._waits.get(place.key.workspace, ("", 0.0))
         if holder not in ("", part) and now < until:
             return False
@@ -101,7 +101,7 @@ class Lookup:
         return True
 
     def _is_own(self, place: Place, message: Mapping[str, Any]) -> bool:
-        own = self._sender.workspace(place)
+        own = self._calls.workspace(place)
         users = {own.user, own.bot} - {""}
         return bool({message.get("user"), message.get("bot_id")} & users)
 
@@ -118,8 +118,8 @@ class Lookup:
         """Whether it is a stream that bears no key and that this process has not made."""
         if "streaming_state" not in message or _key(message):
             return False
-        spot = Spot(place.key.workspace, place.key.channel, str(message["ts"]))
-        return not (self._messages.is_ours(spot) or self._streaming.knows(spot))
+        ref = MessageRef(place.key.workspace, place.key.channel, str(message["ts"]))
+        return not (self._messages.is_ours(ref) or self._streams.knows(ref))
 
 
 def _key(message: Mapping[str, Any]) -> str:

@@ -12,7 +12,7 @@ import logging
 from collections.abc import Coroutine
 from typing import Any
 
-from adapters.slack.outbound.paced_calls import Sender
+from adapters.slack.outbound.paced_calls import PacedCalls
 from gateway.adapter import AuthError
 from gateway.errors import GatewayError
 from gateway.render.outbound import label
@@ -45,11 +45,11 @@ _NOTE: dict[BusyState, str] = {
 }
 
 
-class Sessions:
+class ThreadStatuses:
     """Statuses and titles."""
 
-    def __init__(self, sender: Sender) -> None:
-        self._sender = sender
+    def __init__(self, calls: PacedCalls) -> None:
+        self._calls = calls
         self._plain: set[str] = set()
         """Workspaces in which the app has no sessions."""
         self._titles: dict[str, tuple[Place, str]] = {}
@@ -68,7 +68,7 @@ class Sessions:
         """Show what the team does. Raises AuthError."""
         if not place.key.root:
             return
-        name, now = str(place.key), self._sender.clock.time()
+        name, now = str(place.key), self._calls.clock.time()
         if self._holds(place, state, now):
             return
         if state == "idle":
@@ -96,7 +96,7 @@ class Sessions:
 
     async def wait(self, seconds: float) -> None:
         """Wait until there is something to catch up with, or for so long."""
-        timer = self._sender.clock.call_later(seconds, self._wake.set)
+        timer = self._calls.clock.call_later(seconds, self._wake.set)
         try:
             await self._wake.wait()
         finally:
@@ -123,7 +123,7 @@ class Sessions:
         key = place.key
         where: dict[str, Any] = {"channel_id": key.channel, "thread_ts": key.root}
         if key.workspace not in self._plain:
-            _, user = self._sender.asker(place)
+            _, user = self._calls.asker(place)
             try:
                 await self._write(
                     place,
@@ -152,10 +152,10 @@ class Sessions:
                     raise
             else:
                 return
-        await self._sender.write_form(place, SET_TITLE, patience=0.0, **where)
+        await self._calls.write_form(place, SET_TITLE, patience=0.0, **where)
 
     async def _write(self, place: Place, method: str, **arguments: Any) -> None:
-        await self._sender.write(place, method, urgent=True, patience=0.0, **arguments)
+        await self._calls.write(place, method, urgent=True, patience=0.0, **arguments)
 
     async def _tried(self, call: Coroutine[Any, Any, None]) -> bool:
         """Make a call that may fail; False if making it again could help."""
