@@ -30,7 +30,7 @@ from typing import Literal, TypeAlias, cast
 LOG = logging.getLogger("gateway")
 
 OUR_FAULT = (
-    "Something went wrong on our side. What was said is kept; your next message goes on from here."
+    "Something went wrong on our side. The conversation is kept; continue with your next message."
 )
 
 
@@ -75,7 +75,7 @@ class StoreFull(GatewayError):
     """There is no space left for what was to be stored."""
 
     def __init__(self) -> None:
-        super().__init__("The disk is full: nothing was stored. Make some space and try again.")
+        super().__init__("The disk is full; nothing was stored. Free some space and try again.")
 
 
 class NotFound(GatewayError):
@@ -107,13 +107,13 @@ class LeaseLost(GatewayError):
     """A turn wrote after its thread was deleted or claimed again."""
 
     def __init__(self, thread: str) -> None:
-        super().__init__(f"The thread {thread!r} has gone on elsewhere.")
+        super().__init__(f"The thread {thread!r} is being worked on elsewhere.")
 
 
 class GatewayClosed(GatewayError):
     """The gateway takes nothing any more, or does not run."""
 
-    def __init__(self, text: str = "Parley is shutting down; nothing was taken.") -> None:
+    def __init__(self, text: str = "Parley is shutting down; nothing was accepted.") -> None:
         super().__init__(text)
 
 
@@ -214,7 +214,7 @@ def _sentences() -> dict[type[BaseException], tuple[Category, str, bool]]:
     return {
         BadCredentials: (
             "settings",
-            "The model's key is missing or was refused. Set it right and try again.",
+            "The model's key is missing or was refused. Correct it and try again.",
             False,
         ),
         OutOfQuota: (
@@ -224,31 +224,35 @@ def _sentences() -> dict[type[BaseException], tuple[Category, str, bool]]:
         ),
         UnknownModel: (
             "settings",
-            "The model is not known to its provider. Set its name right and try again.",
+            "The provider does not know the model. Correct its name and try again.",
             False,
         ),
         ContextOverflow: (
             "limit reached",
-            "The thread has grown too long for the model. Begin a new one with /new.",
+            "The thread is too long for the model. Start a new one with /new.",
             False,
         ),
-        BadRequest: ("our fault", "The model's provider did not take the request.", False),
-        ModelRefused: ("model refused", "The model refused to answer. Ask differently.", False),
+        BadRequest: ("our fault", "The model's provider rejected the request.", False),
+        ModelRefused: (
+            "model refused",
+            "The model refused to answer. Rephrase your request.",
+            False,
+        ),
         RateLimited: ("model busy", "The model is busy. Try again in a minute.", True),
         ModelTimeout: ("model busy", "The model did not answer in time. Try again.", True),
         ModelUnreachable: (
             "model busy",
-            "The model can't be reached. Look at the network and try again.",
+            "The model can't be reached. Check the network and try again.",
             True,
         ),
         ModelUnavailable: (
             "model busy",
-            "The model's provider has a problem of its own. Try again later.",
+            "The model's provider has a problem. Try again later.",
             True,
         ),
         BadAnswer: (
             "model busy",
-            "The model gave an answer that can't be understood. Try again.",
+            "The model's answer was not understandable. Try again.",
             True,
         ),
     }

@@ -151,7 +151,7 @@ class Gateway:
         Raises GatewayError where none are kept.
         """
         if self._tokens is None:
-            raise GatewayError("This gateway keeps no platforms' tokens.")
+            raise GatewayError("This gateway does not keep tokens of platforms.")
         return self._tokens
 
     def addressed(

@@ -167,7 +167,7 @@ async def affected_threads(loaded: LoadedConfig) -> str:
         f"{' '.join(sanitize(thread.title or thread.preview).split())}".rstrip()
         for thread, fate in found
     ]
-    return "\n".join(lines) or "No thread is affected by changes of the teams."
+    return "\n".join(lines) or "Changes of the teams affect no thread."
 
 
 async def team_table(loaded: LoadedConfig) -> str:
@@ -227,7 +227,7 @@ async def dump_team(loaded: LoadedConfig, name: str) -> Dump:
 def _notes(loaded: LoadedConfig, name: str) -> Iterator[str]:
     teams = loaded.config.teams
     if left_out := [toml_path(path) for path in python_only(name, teams)]:
-        yield f"JSON has no place for what these name, so it is left out: {', '.join(left_out)}"
+        yield f"JSON can't hold these settings, so they are left out: {', '.join(left_out)}"
     tools = [(make_tool(tool, loaded.imports), tool.path) for tool in source_tools(name, teams)]
     paths = {tool.name: path for tool, path in tools if isinstance(tool, FunctionTool)}
     if paths:

@@ -45,7 +45,7 @@ def markdown(
     parts = [f"# {title}", f"Team: {thread.team}"]
     if feedback:
         rated = ", ".join(f"{count} {word}" for word, count in sorted(feedback.items()))
-        parts.append(f"Answers that people have rated: {rated}")
+        parts.append(f"Rated answers: {rated}")
     for event in events:
         parts += _parts(event)
     return "\n\n".join(parts) + "\n"

@@ -70,17 +70,17 @@ async def restore(store: SqliteStore, path: Path) -> str:
     except GatewayClosed:
         await store.stage(path)
         await store.restore()
-        return f"The store before it, if there was one, is kept as {store.kept}."
+        return f"The old store, if there was one, is kept as {store.kept}."
     await owner.restore(path)
     try:
         async with asyncio.timeout(BEGIN_ANEW):
             await _begun_anew(store, owner.boot)
     except TimeoutError as error:
         raise GatewayError(
-            f"Parley (process {owner.owner()}) ends for the restore, but has not begun anew after "
-            f"{BEGIN_ANEW:.0f} seconds: its log says why."
+            f"Parley (process {owner.owner()}) ended for the restore but did not restart within "
+            f"{BEGIN_ANEW:.0f} seconds; see its log."
         ) from error
-    return f"Parley runs on it. The store before it is kept as {store.kept}."
+    return f"Parley runs on it. The old store is kept as {store.kept}."
 
 
 async def _begun_anew(store: SqliteStore, boot: str) -> None:
@@ -120,12 +120,12 @@ async def unpair(store: SqliteStore, person: str) -> bool:
 async def people_table(store: SessionReader) -> str:
     """People who were let in with a code, one per line."""
     people = await store.people()
-    return "\n".join(map(_person, people)) or "Nobody was let in with a code."
+    return "\n".join(map(_person, people)) or "No one was let in with a code."
 
 
 def let_in(person: PairedPerson) -> str:
     """Sentence about the person who may write from now on."""
-    return f"{_person(person)} may write to the teams now."
+    return f"{_person(person)} may now write to the teams."
 
 
 def _person(person: PairedPerson) -> str:
@@ -160,9 +160,9 @@ def _counts(counts: Counts) -> str:
         lines.append(f"Refused{_listed(counts.refused)}.")
     undelivered = {name: n for name, n in counts.outbox.items() if name != "delivered"}
     if undelivered:
-        lines.append(f"Not on their platform{_listed(undelivered)}.")
+        lines.append(f"Not delivered{_listed(undelivered)}.")
     if counts.feedback:
-        lines.append(f"Answers that people have rated{_listed(counts.feedback)}.")
+        lines.append(f"Rated answers{_listed(counts.feedback)}.")
     if any(counts.tokens.values()):
         used = ", ".join(_used(when, counts) for when in counts.tokens)
         lines.append(f"Models: {used}.")

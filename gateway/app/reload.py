@@ -60,7 +60,7 @@ class Reloader:
 
     async def _tried(self, loaded: LoadedConfig, teams: TeamFactory) -> str:
         await self._check(loaded, teams)
-        lines = changes(self._loaded.config, loaded.config) or ["The settings are the same."]
+        lines = changes(self._loaded.config, loaded.config) or ["The settings did not change."]
         fates = Counter(fate for _, fate in await affected(self._gateway.store, teams))
         lines += [f"threads whose team {fate}: {count}" for fate, count in sorted(fates.items())]
         return REDACTION.all("\n".join(lines))

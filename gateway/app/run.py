@@ -156,7 +156,7 @@ class _Run:
                         return self._end(event)
                     case _:
                         pass
-        raise GatewayClosed("The gateway ended before the answer was complete.")
+        raise GatewayClosed("The gateway stopped before the answer was complete.")
 
     def _events(self, after: int) -> AsyncGenerator[SessionEvent]:
         events = self.client.events(self.thread.id, after=after)

@@ -212,7 +212,7 @@ async def _run(gateway: Gateway, adapter: Adapter) -> None:
     try:
         await adapter.run(gateway)
     except AuthError as error:
-        LOG.error("%s is not served any more: %s", adapter.name, error)  # noqa: TRY400 (the text says it all)
+        LOG.error("%s is no longer served: %s", adapter.name, error)  # noqa: TRY400 (the text says it all)
     finally:
         gateway.vitals.adapter_ended(adapter.name)
 

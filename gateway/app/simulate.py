@@ -61,7 +61,7 @@ async def simulate(
             serving.cancel()
             talking.cancel()
         if ended:
-            raise GatewayError(f"{name} is not served any more; the log says why.")
+            raise GatewayError(f"{name} is no longer served; see the log.")
 
 
 def _find(name: str) -> SimulationStart:

@@ -49,7 +49,7 @@ async def find_thread(store: SessionReader, session: str) -> ThreadInfo:
     for thread in await store.threads(search=session, limit=1000):
         if thread.title == session:
             return thread
-    raise NotFound(f"There is no thread with the id or title {session!r}.")
+    raise NotFound(f"No thread has the id or title {session!r}.")
 
 
 async def stored_events(store: SessionReader, thread: str) -> AsyncGenerator[SessionEvent]:
@@ -122,7 +122,7 @@ async def retry(store: SqliteStore, thread: str) -> str:
     except GatewayClosed:
         async with store.own():
             accepted = await _accept(store, await store.thread(thread), "/retry")
-        later = " Parley is not running: it goes on once it does."
+        later = " Parley is not running; it continues when Parley starts."
         return accepted.reply + (later if accepted.wake else "")
     return (await owner.send(thread, "/retry")).reply
 

@@ -71,7 +71,7 @@ class Metrics:
         self._pulses[adapter] = _Pulse()
 
     def adapter_ended(self, adapter: str) -> None:
-        """A platform is not served any more."""
+        """A platform is no longer served."""
         self._pulses[adapter].running = False
 
     def remark(self, adapter: str, text: str) -> None:

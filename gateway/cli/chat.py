@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 @click.command()
 @config_option
-@click.option("--session", metavar="ID", help="Open this thread; otherwise the last one.")
+@click.option("--session", metavar="ID", help="Open this thread instead of the last one.")
 @click.option("--new", is_flag=True, help="Begin a new thread.")
 @click.option("--plain", is_flag=True, help="Line by line, for screen readers and pipes.")
-@click.option("--no-mouse", is_flag=True, help="Leave the mouse to the terminal.")
+@click.option("--no-mouse", is_flag=True, help="Do not capture the mouse.")
 @click.pass_context
 def chat(
     ctx: click.Context,

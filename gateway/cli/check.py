@@ -13,11 +13,13 @@ from gateway.cli.group import config_option
 
 @click.command()
 @config_option
-@click.option("--offline", is_flag=True, help="Build the teams, but call no model and no platform.")
+@click.option(
+    "--offline", is_flag=True, help="Build the teams without calling models and platforms."
+)
 @click.option(
     "--against-store",
     is_flag=True,
-    help="List the threads whose team has another definition than when they last used it.",
+    help="List the threads whose team has changed since they last used it.",
 )
 @click.pass_context
 def check(ctx: click.Context, config: Path | None, offline: bool, against_store: bool) -> None:
@@ -57,9 +59,9 @@ def init(path: Path) -> None:
             made = True
             file.write(text)
     except FileExistsError:
-        raise click.ClickException(f"{path} exists already; nothing was written.") from None
+        raise click.ClickException(f"{path} already exists; nothing was written.") from None
     except OSError as error:
         if made:
             path.unlink(missing_ok=True)
         raise click.ClickException(f"{path} can't be written: {error.strerror}.") from error
-    click.echo(f"Wrote {path}. Edit it, then see that it is right with `parley check`.")
+    click.echo(f"Wrote {path}. Edit it, then check it with `parley check`.")

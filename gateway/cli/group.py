@@ -64,7 +64,7 @@ _CONFIG = ("--config",)
 _CONFIG_SETTINGS: dict[str, Any] = {
     "type": click.Path(path_type=Path),
     "metavar": "PATH",
-    "help": "The config file; otherwise $PARLEY_CONFIG, ./config.toml, or the user's own.",
+    "help": "The config file. Default: $PARLEY_CONFIG, ./config.toml, or the user's own.",
 }
 
 

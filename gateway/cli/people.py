@@ -14,8 +14,8 @@ from gateway.cli.group import config_option
 @click.command()
 @config_option
 @click.argument("code", required=False)
-@click.option("--list", "list_", is_flag=True, help="List who was let in.")
-@click.option("--remove", metavar="PERSON", help="Shut PERSON, an id of the list, out again.")
+@click.option("--list", "list_", is_flag=True, help="List the people who were let in.")
+@click.option("--remove", metavar="PERSON", help="Shut out PERSON, an id from the list.")
 @click.pass_context
 def pair(
     ctx: click.Context, config: Path | None, code: str | None, list_: bool, remove: str | None
@@ -37,11 +37,11 @@ def pair(
         click.echo(asyncio.run(operator.people_table(store)))
     elif remove is not None:
         gone = asyncio.run(operator.unpair(store, remove))
-        click.echo(f"{remove} is shut out." if gone else f"{remove} was not let in by a code.")
+        click.echo(f"{remove} is shut out." if gone else f"{remove} was not let in with a code.")
         ctx.exit(ExitCode.DONE if gone else ExitCode.FAILED)
     else:
         person = asyncio.run(operator.pair(store, code or ""))
         if person is None:
-            click.echo("parley: the code is wrong, or older than an hour, or used.", err=True)
+            click.echo("parley: the code is wrong, expired or already used.", err=True)
             ctx.exit(ExitCode.FAILED)
         click.echo(operator.let_in(person))

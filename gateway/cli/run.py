@@ -13,14 +13,16 @@ from gateway.cli.group import config_option
 @click.command()
 @click.argument("task", required=False)
 @config_option
-@click.option("--team", default="", metavar="NAME", help="The team; otherwise the default one.")
+@click.option(
+    "--team", default="", metavar="NAME", help="The team to use instead of the default one."
+)
 @click.option(
     "--session",
     default="",
     metavar="NAME",
-    help="Go on with the thread of this title or id, or begin it. Without, nothing is kept.",
+    help="Continue the thread with this title or id, or begin it. Without it, nothing is kept.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Write every event as a line of JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Write each event as a line of JSON.")
 @click.pass_context
 def run(
     ctx: click.Context,

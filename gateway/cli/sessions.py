@@ -51,10 +51,10 @@ def show(config: Path | None, session: str) -> None:
 @click.option(
     "--old-states",
     is_flag=True,
-    help="Instead, what teams remembered that were replaced: the parts for load_snapshot.",
+    help="Write the states of replaced teams instead: the parts for load_snapshot.",
 )
 def export(config: Path | None, session: str, old_states: bool) -> None:
-    """Write every event of a thread as a line of JSON.
+    """Write each event of a thread as a line of JSON.
 
     SESSION is its id or title.
     """
@@ -110,7 +110,7 @@ def audit(config: Path | None, session: str) -> None:
     async def shown() -> str:
         store, zone = _store_and_zone(config)
         rows = await store.audit((await find_thread(store, session)).id)
-        return audit_table(rows, zone) if rows else "Nothing was asked or decided here."
+        return audit_table(rows, zone) if rows else "This thread has no questions or decisions."
 
     click.echo(asyncio.run(shown()))
 
@@ -134,8 +134,8 @@ def retry(config: Path | None, session: str) -> None:
 @sessions.command()
 @config_option
 @click.argument("session", required=False)
-@click.option("--person", metavar="ID", help="Delete all threads that this person had a part in.")
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--person", metavar="ID", help="Delete all threads in which this person took part.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 def delete(config: Path | None, session: str | None, person: str | None, yes: bool) -> None:
     """Delete the thread with this id or title, and everything it has.
 

@@ -12,8 +12,13 @@ from gateway.cli.group import config_option
 
 @click.command()
 @config_option
-@click.option("--alone", is_flag=True, help="Without the teams: only show how to connect.")
-@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Where it listens.")
+@click.option("--alone", is_flag=True, help="Start no teams; only show how to connect.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=0,
+    help="The port to listen on; 0 picks a free one.",
+)
 @click.argument("platform")
 def simulate(platform: str, config: Path | None, alone: bool, port: int) -> None:
     """Try the teams on a simulated PLATFORM, such as slack.

@@ -108,7 +108,7 @@ def _metrics(gateway: Gateway, status: Status) -> Iterator[str]:
         "outbox", "gauge", "Messages that are not on their platform.", undelivered, "status"
     )
     rated = {word: counts.feedback.get(word, 0) for word in ("good", "bad")}
-    yield from _family("feedback", "gauge", "Answers that people have rated.", rated, "verdict")
+    yield from _family("feedback", "gauge", "Rated answers.", rated, "verdict")
     yield from _family("requests_open", "gauge", "Open questions.", counts.open_requests)
     adapters = vitals.adapters()
     connected = {name: float(life == "connected") for name, (life, _) in adapters.items()}

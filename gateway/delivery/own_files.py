@@ -44,7 +44,7 @@ def _read(root: Path, parts: tuple[str, ...], path: str, longest: int) -> bytes:
     # A second name may be that of a file elsewhere.
     if not stat.S_ISREG(found.st_mode) or found.st_nlink != 1:
         os.close(file)
-        raise ForeignFile(f"{path!r} is no ordinary file of the thread's own.")
+        raise ForeignFile(f"{path!r} is not an ordinary file of the thread.")
     with os.fdopen(file, "rb") as opened:
         data = opened.read(longest + 1)
     if len(data) > longest:

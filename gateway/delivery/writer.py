@@ -313,7 +313,7 @@ class Writer:
                 what = "A file"
             case _:
                 what = "A part of this answer"
-        line = Line(text=f"{what} could not be shown here; the log says why.", level="warning")
+        line = Line(text=f"{what} could not be shown here; see the log.", level="warning")
         self._view.tell_after(step.item, id, line)
         self._changed.set()
 

@@ -212,7 +212,7 @@ def test_init_writes_the_built_in_config_and_overwrites_nothing(folder):
     (folder / "config.toml").write_text("mine")
     again = parley("init")
     assert again.exit_code == 1
-    assert "exists already" in again.stderr
+    assert "already exists" in again.stderr
     assert (folder / "config.toml").read_text() == "mine"
 
 
@@ -474,7 +474,7 @@ def test_an_unknown_session_is_exit_code_1(folder, command):
     configure(folder, HELLO)
     result = parley("sessions", command, "nope")
     assert result.exit_code == 1
-    assert "There is no thread with the id or title 'nope'." in result.stderr
+    assert "No thread has the id or title 'nope'." in result.stderr
 
 
 def test_commands_reach_the_process_that_owns_the_store(thread, folder):
@@ -520,7 +520,8 @@ def test_a_session_is_replayed_with_its_timing(thread):
 
 
 def test_the_audit_of_a_thread_is_shown(thread):
-    assert parley("sessions", "audit", "trip").stdout == "Nothing was asked or decided here.\n"
+    nothing = parley("sessions", "audit", "trip")
+    assert nothing.stdout == "This thread has no questions or decisions.\n"
     gone = parley("sessions", "audit", "nothing like it")
     assert gone.exit_code == 1
 
@@ -529,7 +530,7 @@ def test_threads_that_a_change_of_their_team_affects_are_listed(thread, folder):
     def listed() -> str:
         return parley("check", "--offline", "--against-store").stdout.splitlines()[-1]
 
-    assert listed() == "No thread is affected by changes of the teams."
+    assert listed() == "Changes of the teams affect no thread."
     configure(folder, HELLO.replace("Greets", "Greets better"))
     assert listed() == f"thread  {thread}  solo  idle  goes on  trip"
     configure(folder, PAIR)

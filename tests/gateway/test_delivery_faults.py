@@ -143,8 +143,8 @@ async def test_what_the_platform_never_takes_is_counted_and_told(tmp_path: Path)
         assert (await gateway.store.counts()).outbox["failed"] == 1
         assert gateway.vitals.parts == {"failed": 1, "posted": 2}
         assert isinstance(gateway.store, SqliteStore)
-        assert "Not on their platform (1 failed)." in (await owner_status(gateway.store))[1]
-    missing = "-- A part of this answer could not be shown here; the log says why."
+        assert "Not delivered (1 failed)." in (await owner_status(gateway.store))[1]
+    missing = "-- A part of this answer could not be shown here; see the log."
     assert board.texts == [missing, "a: Two."]
 
 
@@ -492,8 +492,8 @@ async def test_leaving_ends_a_writer_that_fails_meanwhile(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("event", "text"),
     [
-        (asked("r1"), "-- A question could not be shown here; the log says why."),
-        (FILE, "-- A file could not be shown here; the log says why."),
+        (asked("r1"), "-- A question could not be shown here; see the log."),
+        (FILE, "-- A file could not be shown here; see the log."),
     ],
     ids=["question", "file"],
 )
@@ -536,9 +536,7 @@ async def test_a_message_that_people_remove_again_and_again_is_left(tmp_path: Pa
         await story.tell(said("a", "m", "One two three."), DONE)
         await all_told(gateway, clock)
     assert board.texts[:2] == ["a: One", "a: One two"]
-    assert board.texts[2:] == [
-        "-- A part of this answer could not be shown here; the log says why."
-    ]
+    assert board.texts[2:] == ["-- A part of this answer could not be shown here; see the log."]
 
 
 async def test_a_copy_that_can_not_be_posted_leaves_the_thread_alone(tmp_path: Path) -> None:

@@ -166,7 +166,7 @@ async def test_a_turn_that_runs_ends_with_the_team_it_has(folder):
 
 async def test_a_dry_run_changes_nothing(folder):
     async with served(load(folder), SqliteStore(folder / "store")) as (gateway, _, read_anew):
-        assert "The settings are the same." in await read_anew(dry_run=True)
+        assert "The settings did not change." in await read_anew(dry_run=True)
         write(folder, model="new")
         remote = SqliteStore(folder / "store")
         text = await reload(remote, dry_run=True)

@@ -32,7 +32,7 @@ routes = [{ adapter = 'scripted', channels = 'C1', users = 'members' }]
 [adapters.scripted]
 bot_token = 'xoxb-canary-1234567890'
 """
-RESTORED = "Restored {}. Parley runs on it. The store before it is kept as {}.\n"
+RESTORED = "Restored {}. Parley runs on it. The old store is kept as {}.\n"
 ANN = Author(id="scripted:T1:ann", name="Ann")
 
 

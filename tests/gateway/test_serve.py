@@ -230,7 +230,7 @@ async def test_a_platform_that_refuses_its_keys_stops_alone(tmp_path, caplog):
         loaded = load(tmp_path, ADAPTER + ROUTE)
         async with served(loaded, SqliteStore(tmp_path / "store")) as (gateway, adapters, _):
             await run_adapters(gateway, adapters)
-    assert "scripted is not served any more: the platform refused bot_token" in caplog.text
+    assert "scripted is no longer served: the platform refused bot_token" in caplog.text
 
 
 def test_a_signal_ends_it_in_order(tmp_path):
@@ -263,8 +263,8 @@ def test_codes_are_taken_listed_and_taken_back_on_the_command_line(tmp_path):
         serve(tmp_path, ADAPTER + route)
         code = told[0].partition("parley pair ")[2].partition("`")[0]
         assert parley("WRONG")[0] == ExitCode.FAILED
-        assert parley("--list") == (0, "Nobody was let in with a code.")
-        assert parley(code) == (0, "scripted:T1:ann Ann may write to the teams now.")
+        assert parley("--list") == (0, "No one was let in with a code.")
+        assert parley(code) == (0, "scripted:T1:ann Ann may now write to the teams.")
         assert parley(code)[0] == ExitCode.FAILED
         assert parley("--list") == (0, "scripted:T1:ann Ann")
         assert parley("--remove", ANN.id) == (0, f"{ANN.id} is shut out.")

@@ -114,4 +114,4 @@ def test_a_platform_that_is_not_served_any_more_ends_it(place: Place) -> None:
     with installed(Platform(refuses=True), simulate=place.simulate):
         result = CliRunner().invoke(main, ["simulate", "scripted"])
     assert result.exit_code == ExitCode.FAILED
-    assert "scripted is not served any more" in result.output
+    assert "scripted is no longer served" in result.output

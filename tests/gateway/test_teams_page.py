@@ -169,7 +169,7 @@ async def test_what_json_has_no_place_for_is_said_with_what_stands_in_for_source
     )
     dumped = await dump_team(load_config(folder / "config.toml"), "outer")
     assert dumped.notes.splitlines() == [
-        "JSON has no place for what these name, so it is left out: "
+        "JSON can't hold these settings, so they are left out: "
         "teams.outer.edges[0].condition_function, teams.outer.agents.a.tools[0].strict, "
         "teams.inner.selector_func, teams.inner.agents.you.agent.input_func, "
         "teams.inner.agents.c.tool_call_summary_formatter",

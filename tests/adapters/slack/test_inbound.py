@@ -543,8 +543,8 @@ async def test_thumbs_are_kept_and_go_with_their_person(tmp_path: Path) -> None:
             await run.settled()
         (thread,) = await run.store.threads()
         assert (await run.gateway.status()).counts.feedback == {"bad": 1}
-        assert "Answers that people have rated (1 bad)." in (await owner_status(run.store))[1]
-        assert "Answers that people have rated: 1 bad" in await transcript(run.store, thread)
+        assert "Rated answers (1 bad)." in (await owner_status(run.store))[1]
+        assert "Rated answers: 1 bad" in await transcript(run.store, thread)
         rows = "SELECT person, good FROM feedback"
         kept = await run.store.write(lambda c: [tuple(row) for row in c.fetch(rows)])
         assert kept == [("slack:T0HOME:U0ANN", 0)]
