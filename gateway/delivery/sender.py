@@ -1,4 +1,4 @@
-"""Sender of one message, never twice without saying so.
+"""Calls of one thread's surface: messages and the busy indicator.
 
 That an attempt is made is committed before it is made. Whether an attempt arrived that nobody heard
 of is looked up; where that can't be known, the next one is marked as unsure.
@@ -13,10 +13,12 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias, TypeVar
 
 from gateway.base.redaction import REDACTION
-from gateway.delivery.clock import Clock
+from gateway.delivery.clock import Clock, comes_first
 from gateway.delivery.parts import DesiredMessage
 from gateway.outbox import Outbox, OutboxRow
 from gateway.surface import (
+    BusyState,
+    BusySurface,
     CallRejected,
     Content,
     EditSurface,
@@ -37,6 +39,10 @@ LOOK_BACK = 60.0
 """Seconds by which the platform's clock may be behind ours."""
 SETTLES = 2.0
 """Seconds in which an attempt that nobody heard of may still arrive."""
+REFRESH = 60.0
+"""Seconds after which a platform is told again that the team works."""
+AT_THE_END = 2.0
+"""Seconds for taking it back when a thread is let go of."""
 
 T = TypeVar("T")
 
@@ -192,3 +198,47 @@ def _as_wanted(row: OutboxRow, part: DesiredMessage) -> OutboxRow:
 async def _bounded(call: Awaitable[T]) -> T:
     async with asyncio.timeout(DEADLINE):
         return await call
+
+
+class BusyIndicator:
+    """Indicator of a thread's work, always taken back. Raises AuthError."""
+
+    def __init__(self, surface: TextSurface, clock: Clock) -> None:
+        self._surface = surface if isinstance(surface, BusySurface) else None
+        self._clock = clock
+        self._place: Place | None = None
+        self._shown: BusyState | None = None
+        self._wanted = asyncio.Event()
+
+    def show(self, place: Place, state: BusyState) -> None:
+        """Show this from now on."""
+        if state != self._shown:
+            self._place, self._shown = place, state
+            self._wanted.set()
+
+    async def run(self) -> None:
+        """Show it again and again while the team works."""
+        while self._surface is not None:
+            await self._wanted.wait()
+            self._wanted.clear()
+            while self._shown == "working" and self._place is not None:
+                await self._surface.busy(self._place, "working")
+                await comes_first(self._wanted.wait(), self._clock.sleep(REFRESH))
+
+    async def rest(self, place: Place, state: BusyState) -> None:
+        """The team has come to rest."""
+        if self._surface is None or self._shown == state:
+            return
+        self.show(place, state)
+        await self._surface.busy(place, state)
+
+    async def end(self) -> None:
+        """Take back that it works: nobody would do it later."""
+        if self._surface is None or self._shown != "working" or self._place is None:
+            return
+        self._shown = "idle"
+        try:
+            async with asyncio.timeout(AT_THE_END):
+                await self._surface.busy(self._place, "idle")
+        except TimeoutError:
+            return

@@ -13,14 +13,19 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 
 from gateway.conversation import ConversationKey
-from gateway.delivery.backoff import Backoff
-from gateway.delivery.busy import BusyIndicator
-from gateway.delivery.clock import Clock, comes_first
+from gateway.delivery.clock import Backoff, Clock, comes_first
 from gateway.delivery.items import CardItem, FileItem, Item, SpeechItem, place_of
 from gateway.delivery.own_files import ForeignFile, read_own_file
 from gateway.delivery.parts import WHOLE, whole_text
 from gateway.delivery.posted import PostedMessages, Step
-from gateway.delivery.sender import Outcome, Sender, SendFailure, SendRetry, SendSuccess
+from gateway.delivery.sender import (
+    BusyIndicator,
+    Outcome,
+    Sender,
+    SendFailure,
+    SendRetry,
+    SendSuccess,
+)
 from gateway.delivery.view import ThreadView
 from gateway.errors import GatewayClosed, NotFound
 from gateway.outbox import DeliveryHost, OutboxRow
