@@ -17,7 +17,7 @@ from gateway.store.decisions import AcceptedMessage, FileArrival, NewThread
 from gateway.store.records import InboxKind
 from gateway.store.rulebook import FileRules, Rulebook
 from gateway.store.units import (
-    awaited_files,
+    adapters,
     claims,
     deletion,
     expiry,
@@ -34,10 +34,9 @@ from gateway.store.units import (
     usage,
 )
 from gateway.store.units import counts as count_units
-from gateway.store.units import marks as mark_units
+from gateway.store.units import files as file_units
 from gateway.store.units import people as people_units
 from gateway.store.units import threads as thread_units
-from gateway.store.units import tokens as token_units
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -110,7 +109,7 @@ class ReadOperations(ABC):
     taken = _reads(messages.taken)
     said_lately = _reads(messages.said_lately)
     link_of = _reads(messages.link_of)
-    awaiting = _reads(awaited_files.awaiting)
+    awaiting = _reads(file_units.awaiting)
     events = _reads(history.events)
     open_messages = _reads(history.open_messages)
     request = _reads(history.request)
@@ -119,8 +118,8 @@ class ReadOperations(ABC):
     old_states = _reads(history.old_states)
     people = _reads(people_units.people)
     feedback = _reads(people_units.feedback)
-    tokens = _reads(token_units.tokens)
-    marks = _reads(mark_units.marks)
+    tokens = _reads(adapters.tokens)
+    marks = _reads(adapters.marks)
     counts = _reads_at(count_units.counts)
     spent = _reads(usage.spent)
     untold = _reads(outbox.untold)
@@ -143,7 +142,7 @@ class WriteOperations(ReadOperations):
 
     create_thread = _writes_at(thread_units.create_thread)
     rename_thread = _writes_at(thread_units.rename_thread)
-    mark = _writes(mark_units.mark)
+    mark = _writes(adapters.mark)
     rate = _writes_at(people_units.rate)
     redeem = _writes_at(people_units.redeem)
     unpair = _writes(people_units.unpair)
@@ -159,8 +158,8 @@ class WriteOperations(ReadOperations):
     told = _writes(outbox.told)
     give_up = _writes(outbox.give_up)
     take_up = _writes(outbox.take_up)
-    put_tokens = _writes_at(token_units.put_tokens)
-    delete_token = _writes(token_units.delete_token)
+    put_tokens = _writes_at(adapters.put_tokens)
+    delete_token = _writes(adapters.delete_token)
 
     async def accept(
         self,
@@ -190,9 +189,7 @@ class WriteOperations(ReadOperations):
     ) -> None:
         """Give a message its files; see SessionStore."""
         now = self.clock()
-        await self.write(
-            lambda connection: awaited_files.bring(connection, now, inbox, files), then
-        )
+        await self.write(lambda connection: file_units.bring(connection, now, inbox, files), then)
 
     async def delete_thread(self, thread: str) -> None:
         """Remove everything of a thread. Raises NotFound."""

@@ -12,9 +12,8 @@ from gateway.store.connection import Connection
 from gateway.store.decisions import AcceptedMessage, NewThread, QueueEntry, Situation
 from gateway.store.records import InboxKind, InboxOutcome, crowds_of
 from gateway.store.rulebook import Fact, Rulebook
-from gateway.store.units.attachments import attach
-from gateway.store.units.awaited_files import expect
 from gateway.store.units.events import add_events
+from gateway.store.units.files import attach, expect
 from gateway.store.units.queue import open_turn
 from gateway.store.units.rows import SUPERSEDED
 from gateway.store.units.threads import create_thread

@@ -11,7 +11,7 @@ from gateway.store.ids import next_id
 from gateway.store.records import NOTHING_USED, Thread, TurnStatus
 from gateway.store.rulebook import MissingFileWords
 from gateway.store.turn_records import ClaimedTurn, Lease, QueuedMessage, TurnDelay
-from gateway.store.units import awaited_files as awaited
+from gateway.store.units import files as file_units
 from gateway.store.units import usage, work
 from gateway.store.units.events import add_events
 from gateway.store.units.grants import granted_to_all
@@ -104,7 +104,7 @@ def begin(
         return None
     message = MessageRow._make(row[_FIRST:])
     wait = _still_collecting(connection, begun, now, quiet)
-    wait = max(wait, awaited.wait(connection, message, begun, now))
+    wait = max(wait, file_units.wait(connection, message, begun, now))
     if wait > 0:
         return TurnDelay(seconds=wait)
     return _start(connection, begun, stands, message, boot, words, now)
@@ -157,7 +157,7 @@ def _start(
         messages, asked_at = (work.queued(connection, message),), message.received_at
         told: tuple[HumanText, ...] = (work.human_text(messages[0]),)
     else:
-        late = awaited.give_up(connection, turn.id, words, now)
+        late = file_units.give_up(connection, turn.id, words, now)
         messages = work.messages_of(connection, thread.id, turn.id)
         told = work.shown_of(connection, turn.id)
         asked_at = work.asked_at(connection, turn.id) or now

@@ -20,7 +20,7 @@ from gateway.store.decisions import (
 from gateway.store.rulebook import GrantRevoked, MessageFound, MessageMissed
 from gateway.store.units import grants, queue, targets
 from gateway.store.units.acceptance import Acceptance, is_untrusted, quotes_as_json
-from gateway.store.units.attachments import attach
+from gateway.store.units.files import attach
 from gateway.store.units.rows import author_of, quotes_of
 
 IGNORED = AcceptedMessage(inbox=0, thread="", lane="", outcome="refused", reply="", decision=None)

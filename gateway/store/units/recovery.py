@@ -8,9 +8,9 @@ from gateway.store.connection import Connection
 from gateway.store.records import crowds_of
 from gateway.store.rulebook import RecoveryWords
 from gateway.store.turn_records import MAX_RESUMES, Lease, RecoveredThread
-from gateway.store.units.awaited_files import expect_anew
 from gateway.store.units.events import add_events
 from gateway.store.units.expiry import date_anew
+from gateway.store.units.files import expect_anew
 from gateway.store.units.rows import OPEN_STATUSES, find_thread, open_messages
 from gateway.store.units.turns import close_requests
 

@@ -11,8 +11,8 @@ from gateway.events import HumanText, MessageQueued, Notice, SessionEvent
 from gateway.store.connection import Connection, Row, first
 from gateway.store.records import InboxKind, InboxOutcome, TurnStatus
 from gateway.store.rulebook import Offer
-from gateway.store.units.attachments import attach
 from gateway.store.units.events import add_events
+from gateway.store.units.files import attach
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ from gateway.events import HumanText
 from gateway.store.connection import Connection, scalar
 from gateway.store.records import CallRow, Request
 from gateway.store.turn_records import QueuedMessage
-from gateway.store.units.attachments import images, text_files
+from gateway.store.units.files import images, text_files
 from gateway.store.units.queue import IN_ORDER
 from gateway.store.units.rows import (
     MESSAGE_COLUMNS,

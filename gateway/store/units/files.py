@@ -1,30 +1,84 @@
-"""Units of work for files that are fetched after their message.
+"""Units of work for files of messages, the awaited ones included.
 
-Its turn waits for them, and begins without those that can't be had.
+Each content is stored once; what no message has any more is removed by the database itself (see
+schema.sql). A message's turn waits for the files that are fetched after it, and begins without
+those that can't be had.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
 
 from gateway.conversation import (
     AWAITED_SECONDS,
+    Attachment,
     AwaitedFile,
     ConversationKey,
     MessageAwaitingFiles,
     MissingFile,
+    Quote,
 )
 from gateway.events import Notice, SessionEvent
 from gateway.store.connection import Connection, Row, first, scalar
 from gateway.store.decisions import FileArrival
 from gateway.store.records import Thread
 from gateway.store.rulebook import FileRules, MissingFileWords
-from gateway.store.units.attachments import attach
 from gateway.store.units.events import add_events
 from gateway.store.units.queue import open_turn
 from gateway.store.units.rows import MessageRow, find_thread
+
+LONGEST_TEXT_FILE = 100_000
+"""Bytes of a text file that the team is shown."""
+
+
+def attach(connection: Connection, inbox: int, files: Sequence[Attachment]) -> None:
+    """Keep the files of a message."""
+    for n, file in enumerate(files):
+        sha256 = hashlib.sha256(file.data).hexdigest()
+        connection.execute(
+            "INSERT INTO blobs (sha256, data) VALUES (:sha256, :data) ON CONFLICT DO NOTHING",
+            {"sha256": sha256, "data": file.data},
+        )
+        connection.execute(
+            "INSERT INTO attachments (inbox, n, name, media_type, sha256, size, thread)"
+            " SELECT id, :n, :name, :media_type, :sha256, :size, COALESCE(thread, '')"
+            " FROM inbox WHERE id = :inbox",
+            {
+                "inbox": inbox,
+                "n": n,
+                "name": file.name,
+                "media_type": file.media_type,
+                "sha256": sha256,
+                "size": len(file.data),
+            },
+        )
+
+
+def images(connection: Connection, inbox: int) -> tuple[tuple[str, bytes], ...]:
+    """Media type and data of each image that came with a message."""
+    rows = connection.fetch(
+        "SELECT a.media_type, b.data FROM attachments a JOIN blobs b ON b.sha256 = a.sha256"
+        " WHERE a.inbox = :inbox AND a.media_type LIKE 'image/%' ORDER BY a.n",
+        {"inbox": inbox},
+    )
+    return tuple((row["media_type"], row["data"]) for row in rows)
+
+
+def text_files(connection: Connection, inbox: int) -> tuple[Quote, ...]:
+    """Text of the message's files, which its sender need not have written."""
+    rows = connection.fetch(
+        "SELECT a.name, b.data FROM attachments a JOIN blobs b ON b.sha256 = a.sha256"
+        " WHERE a.inbox = :inbox AND a.size <= :longest"
+        " AND (a.media_type LIKE 'text/%' OR a.media_type = 'application/json') ORDER BY a.n",
+        {"inbox": inbox, "longest": LONGEST_TEXT_FILE},
+    )
+    return tuple(
+        Quote(text=row["data"].decode(errors="replace"), author=row["name"], kind="file")
+        for row in rows
+    )
 
 
 def expect(connection: Connection, inbox: int, files: Sequence[AwaitedFile], now: float) -> None:

@@ -1,11 +1,12 @@
-"""Units of work for marks: adapters' short texts between runs."""
+"""Units of work for what adapters keep: marks, and encrypted tokens."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from gateway.conversation import ConversationKey
 from gateway.store.connection import Connection
+from gateway.store.records import EncryptedToken
 
 
 def mark(
@@ -41,3 +42,24 @@ def marks(connection: Connection, platform: str) -> Mapping[str, str]:
         "SELECT name, value FROM marks WHERE platform = :platform", {"platform": platform}
     )
     return {row["name"]: row["value"] for row in rows}
+
+
+def tokens(connection: Connection) -> list[EncryptedToken]:
+    """All tokens, by their names."""
+    rows = connection.fetch("SELECT name, key_id, value FROM tokens ORDER BY name")
+    return [EncryptedToken(name=row["name"], key=row["key_id"], value=row["value"]) for row in rows]
+
+
+def put_tokens(connection: Connection, now: float, tokens: Collection[EncryptedToken]) -> None:
+    """Keep these tokens, instead of earlier ones of their names."""
+    connection.many(
+        "INSERT INTO tokens (name, key_id, value, updated_at) VALUES (:name, :key, :value, :now)"
+        " ON CONFLICT (name) DO UPDATE SET key_id = excluded.key_id, value = excluded.value,"
+        " updated_at = excluded.updated_at",
+        [{"name": each.name, "key": each.key, "value": each.value, "now": now} for each in tokens],
+    )
+
+
+def delete_token(connection: Connection, name: str) -> bool:
+    """Forget a token; False if there was none."""
+    return connection.execute("DELETE FROM tokens WHERE name = :name", {"name": name}) > 0
