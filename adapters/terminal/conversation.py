@@ -1,8 +1,6 @@
 """`Conversation`: one thread over any `Client`, without Textual.
 
 It follows the thread's events into a `ThreadModel`, and sends messages in order.
-
-It follows the thread's events into a `ThreadModel`, and sends what the person says, in order.
 """
 
 from __future__ import annotations

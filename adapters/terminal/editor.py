@@ -25,8 +25,6 @@ async def edit_text(text: str, editor: list[str]) -> str:
     """Return the text as edited; raises OSError if the editor fails.
 
     It lasts as long as the person takes; cancelled, it ends the editor.
-
-    It lasts as long as the person takes; cancelled, it ends the editor.
     """
     path = await asyncio.to_thread(_write_draft, text)
     try:

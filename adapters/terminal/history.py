@@ -14,8 +14,6 @@ class History:
     """Prompts, oldest first, in a private file of JSON lines.
 
     A history that can't be read or written is one of this run alone: it never gets in the way.
-
-    A history that can't be read or written is one of this run alone: it never gets in the way.
     """
 
     def __init__(self, path: Path) -> None:

@@ -1,9 +1,7 @@
 """Items of a transcript: a closed union of frozen values.
 
-No Textual, no gateway.
-
 A changed item is a new value under the same key, so a view redraws what is not the same object.
-All text in them is sanitised.
+All text in them is sanitised. No Textual, no gateway.
 """
 
 from __future__ import annotations

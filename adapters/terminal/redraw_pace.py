@@ -23,8 +23,6 @@ class Pace:
     """Calls `draw` after changes, with a pause after each call.
 
     `draw` returns when what it drew is painted, so that its cost is known.
-
-    `draw` returns when what it drew is painted, so that its cost is known.
     """
 
     def __init__(self, draw: Callable[[], Awaitable[None]]) -> None:

@@ -156,8 +156,6 @@ async def one(folder: Path, make: Callable[[Marks], Team], last: int) -> bool:
     """Cancel a turn at one await, resume it, and check the result.
 
     False if it has no such await.
-
-    False if it has no such await.
     """
     marks = Marks()
     teams = ScriptedTeams(lambda: make(marks))

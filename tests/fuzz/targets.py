@@ -1,8 +1,6 @@
 """Fuzz targets of the gateway, each with inputs and a check.
 
 A check may raise nothing but AssertionError; the errors that a part documents are expected there.
-
-A check may raise nothing but AssertionError; the errors that a part documents are expected there.
 """
 
 from __future__ import annotations

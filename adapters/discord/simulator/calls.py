@@ -18,8 +18,6 @@ class Call:
 
     `route` is its path with names for ids, as Discord's documentation writes it. `status` and
     `answer` are None while it is worked on, and for good if the connection was cut.
-
-    `status` and `answer` are None while it is worked on, and for good if the connection was cut.
     """
 
     method: str

@@ -12,8 +12,6 @@ class ApiError(Exception):
 
     `errors` names the fields of a malformed body. `retry_after`: it may be tried again after so
     many seconds.
-
-    `retry_after`: it may be tried again after so many seconds.
     """
 
     def __init__(

@@ -1,8 +1,6 @@
 """The gateway: clients connect, identify, receive events and resume.
 
 Its faults are methods that a test calls: `abort`, `reconnect`, `invalidate`, `malformed` ...
-
-Its faults are methods that a test calls: `abort`, `reconnect`, `invalidate`, `malformed` ...
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """Commands, clicks and forms on their way to the application, and answers.
 
 An application has three seconds for its first answer, and fifteen minutes for what it says after.
-
-An application has three seconds for its first answer, and fifteen minutes for what it says after.
 """
 
 from __future__ import annotations

@@ -246,8 +246,6 @@ class Interaction:
     """One use of a command, button, select or modal, with its answer.
 
     `answered_after` is in seconds; `late`: the answer came when Discord had given up.
-
-    `answered_after` is in seconds; `late`: the answer came when Discord had given up.
     """
 
     id: int

@@ -123,8 +123,6 @@ class RateLimits:
         """Change a route's limit and its bucket's name; `route` is `"PATCH /..."`.
 
         What was used in the current window stays used. `told=False` leaves the headers out.
-
-        What was used in the window that runs stays used. `told=False` leaves the headers out.
         """
         self._limits[route] = Limit(count, seconds, told)
         self._hashes.pop(route, None)

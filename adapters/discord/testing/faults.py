@@ -91,8 +91,6 @@ class Faults(FaultPlan[Fault, Call]):
         """Plan a fault for the next `times` matching requests after `skip`.
 
         `path` is a part of the path or of the route (`"/messages/{message_id}"`); `times=-1`: all.
-
-        `path` is a part of the path or of the route (`"/messages/{message_id}"`); `times=-1`: all.
         """
 
         def matches(call: Call) -> bool:

@@ -1,8 +1,6 @@
 """The hourly event quota; above it, Slack leaves events out.
 
 https://docs.slack.dev/apis/events-api#rate-limiting
-
-https://docs.slack.dev/apis/events-api#rate-limiting
 """
 
 from __future__ import annotations

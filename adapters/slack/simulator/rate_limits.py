@@ -35,8 +35,6 @@ class RateLimits:
 
     `burst` posts may go to one channel at once, then one a second. Source of the tiers: the
     documentation of each method.
-
-    Source of the tiers: the documentation of each method.
     """
 
     clock: Clock

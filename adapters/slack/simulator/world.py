@@ -177,8 +177,6 @@ class World:
         """Send an event to the app if it is subscribed and allowed.
 
         `about` is the channel that it happens in: the bot must be a member of it.
-
-        `about` is the channel that it happens in: the bot must be a member of it.
         """
         name = str(event["type"])
         if name == "message" and about is not None:

@@ -87,8 +87,6 @@ class SlackSimulator(Record):
         """Change the app's settings; False if its URL failed verification.
 
         New scopes count for tokens that are issued afterwards, and for the static one at once.
-
-        New scopes count for tokens that are issued afterwards, and for the static one at once.
         """
         if self.bot_token:
             self.world.grants[self.bot_token].scopes = app.scopes

@@ -1,8 +1,6 @@
 """The chat screen: a thread, its composer and the team's requests.
 
 Nothing of the gateway is imported before the composer is painted; `attach` brings the rest.
-
-Nothing of the gateway is imported before the composer is painted; `attach` brings the rest.
 """
 
 from __future__ import annotations
@@ -84,17 +82,17 @@ class ChatScreen(Screen[None]):
 
     def compose(self) -> ComposeResult:
         """The shell: what the first paint needs, and no more."""
-        picture = self._view
-        yield picture.head
+        view = self._view
+        yield view.head
         with self._main, Vertical(id="thread"):
-            with picture.place:
-                yield picture.welcome
-            yield picture.new_below
+            with view.place:
+                yield view.welcome
+            yield view.new_below
             yield self._card
-            yield picture.queue
+            yield view.queue
             yield self._palette
             yield self._composer
-        yield picture.status
+        yield view.status
 
     def on_mount(self) -> None:
         """Say what happens; tell the app when it is on screen."""
@@ -108,8 +106,6 @@ class ChatScreen(Screen[None]):
 
     async def attach(self, client: Client) -> None:
         """Show the thread of this client. Raises GatewayError.
-
-        A further client takes the place of one whose gateway is gone.
 
         A further client takes the place of one whose gateway is gone.
         """

@@ -181,8 +181,6 @@ class ToolEntry(Card):
     """A tool call in one line; opened, with arguments and result.
 
     A failure opens by itself. A result that is longer opens whole on a screen of its own.
-
-    A failure opens by itself. A result that is longer opens whole on a screen of its own.
     """
 
     def __init__(self, item: ToolItem) -> None:

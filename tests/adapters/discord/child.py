@@ -1,8 +1,6 @@
 """A process that serves a test's simulated Discord until killed:
 
 python -m tests.adapters.discord.child FOLDER API_URL GATEWAY_URL TEAM
-
-python -m tests.adapters.discord.child FOLDER API_URL GATEWAY_URL TEAM
 """
 
 from __future__ import annotations

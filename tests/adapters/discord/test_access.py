@@ -28,8 +28,6 @@ class Scene:
     """A team waiting for approval in Alice's thread, and other people.
 
     A role that a route lets in makes neither a guest nor another bot somebody who may.
-
-    A role that a route lets in makes neither a guest nor another bot somebody who may.
     """
 
     def __init__(self, discord: DiscordSimulator) -> None:
