@@ -1,6 +1,4 @@
-"""For what it is counted how much was used, and over which times: hours, days and months of the
-calendar, in UTC.
-"""
+"""Units and periods of budgets: calendar hours, days, months, in UTC."""
 
 from __future__ import annotations
 
@@ -42,5 +40,8 @@ def _start(window: CalendarWindow, at: float) -> datetime:
 
 
 def local_time(seconds: float, zone: str) -> datetime:
-    """Seconds since the epoch in the zone of this name, "" for this machine's."""
+    """The time in the zone of this name.
+
+    `at` is in seconds since the epoch; "" is this machine's zone.
+    """
     return datetime.fromtimestamp(seconds, UTC).astimezone(ZoneInfo(zone) if zone else None)

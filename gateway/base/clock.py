@@ -19,8 +19,9 @@ DOUBT = 6 * 3600.0
 
 
 def steadily() -> float:
-    """Seconds that never jump, and go on while the machine sleeps where that can be told: what was
-    slept through is no jump.
+    """Seconds that never jump.
+
+    Where the system allows it, they go on while the machine sleeps.
     """
     if sys.platform == "linux":
         return time.clock_gettime(time.CLOCK_BOOTTIME)
@@ -28,8 +29,10 @@ def steadily() -> float:
 
 
 class ClockTrust:
-    """What can be done by the time of day although clocks are set: what is measured by `now` lasts
-    as long as was said, and `holds` says whether to delete by a date.
+    """A time of day that is reliable although clocks are set.
+
+    Periods that `now` measures last as long as was said, and `holds` says whether to delete by a
+    date.
 
     `clock` is the time of day, `steady` never jumps; both in seconds.
     """
@@ -43,7 +46,7 @@ class ClockTrust:
         """Seconds by which the clock was set ahead since the beginning, or back."""
 
     def now(self) -> float:
-        """The time of day as if the clock had not been set, but for corrections of some minutes.
+        """The time of day, without jumps of more than some minutes.
 
         Ask now and then: what lies between two questions is what a jump is seen by.
         """
@@ -60,7 +63,7 @@ class ClockTrust:
         return offset + steady - self.jumped
 
     def holds(self) -> bool:
-        """Whether the time of day can be believed far enough to delete by it. Ask as for `now`."""
+        """True while the time of day is reliable enough for deletions."""
         self.now()
         if self._doubted_at is not None and self._steady() - self._doubted_at >= DOUBT:
             self._doubted_at = None

@@ -1,4 +1,4 @@
-"""What the process tells the shell when it ends; the table in docs/commands.md says the same."""
+"""Exit codes of the process, as docs/commands.md lists them."""
 
 from enum import IntEnum
 

@@ -13,17 +13,20 @@ from gateway.base.suggest import did_you_mean
 
 
 class ImportPathError(ValueError):
-    """An import path does not lead to anything; the text says where it ends, and why."""
+    """An import path that leads to nothing."""
 
 
 class Imports:
-    """Imports from the config file's folder and from what is installed, which goes first."""
+    """Imports from the config file's folder and from installed packages.
+
+    Installed packages come first.
+    """
 
     def __init__(self, folder: Path | None = None) -> None:
         self.folder = folder
 
     def load(self, path: str) -> Any:
-        """What the path names. Raises ImportPathError."""
+        """The object at the path. Raises ImportPathError."""
         module_name, _, name = path.partition(":")
         if not all(part.isidentifier() for part in [*module_name.split("."), *name.split(".")]):
             raise ImportPathError(f"found {path!r}, expected an import path, 'package.module:name'")
@@ -37,7 +40,7 @@ class Imports:
         return value
 
     def load_callable(self, path: str) -> Any:
-        """What the path names, which can be called. Raises ImportPathError."""
+        """The function or class at the path. Raises ImportPathError."""
         value = self.load(path)
         if not callable(value):
             raise ImportPathError(f"{path!r} is {_kind(value)}, expected a function or a class")
@@ -63,7 +66,7 @@ class Imports:
 
 
 def _failed(module: str, error: BaseException) -> str:
-    """What went wrong inside the module, and in which of its lines."""
+    """The error inside the module, with its line."""
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if "importlib" not in frame.filename]
     where = f" ({Path(own[-1].filename).name}, line {own[-1].lineno})" if own[1:] else ""

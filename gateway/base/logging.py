@@ -1,4 +1,4 @@
-"""The log: what Parley did, and the details of errors under the ids that people are told.
+"""The log: Parley's work, and errors by the ids that people see.
 
 A person reads lines, of `parley chat` and `run`; programs read JSON, of `parley serve`. Neither has
 what people and models say, but where an error's own text quotes it.
@@ -28,7 +28,7 @@ _WORK: ContextVar[tuple[str, str]] = ContextVar("parley_work", default=("", ""))
 
 
 class LogContext:
-    """Whatever is logged in this context, by whatever logger, belongs to this turn."""
+    """Mark all records of this context as this turn's."""
 
     __slots__ = ("_token", "_work")
 
@@ -45,7 +45,7 @@ class LogContext:
 
 
 class JsonFormatter(logging.Formatter):
-    """A record as one line of JSON without secrets, with the ids of its thread, turn and event."""
+    """A record as one line of JSON, with ids and without secrets."""
 
     def format(self, record: logging.LogRecord) -> str:
         """The record as a line."""
@@ -65,14 +65,14 @@ class JsonFormatter(logging.Formatter):
 
 
 class _LogFile(RotatingFileHandler):
-    """A log that grows no more when the disk is full, and leaves it to others to say so."""
+    """A log that stops growing when the disk is full."""
 
     def handleError(self, record: logging.LogRecord) -> None:
-        """Drop the record: the traceback that is usual here would be painted over the chat."""
+        """Drop the record: a traceback would be painted over the chat."""
 
 
 def log_to(file: Path, level: str) -> None:
-    """Write the log of this process, without secrets, to the file, and nothing to the terminal.
+    """Write the log, without secrets, to the file only.
 
     The file is readable by its owner alone. Where it can't be written, there is no log: that must
     not keep anybody from talking to the team.
@@ -91,7 +91,7 @@ def log_to(file: Path, level: str) -> None:
 
 
 def log_json(file: Path | None, level: str) -> None:
-    """Write the log of this process as lines of JSON to the file, or else to standard error.
+    """Write the log as JSON to the file or standard error.
 
     Raises OSError where the file can't be written.
     """

@@ -1,4 +1,4 @@
-"""How a gateway is doing, in figures: counted as it goes, without ids and without texts."""
+"""Figures of a running gateway, without ids and texts."""
 
 from __future__ import annotations
 
@@ -26,7 +26,10 @@ class _Pulse:
 
 
 class Metrics:
-    """Counts messages, turns and frames. `clock` is in seconds and never goes back."""
+    """Counters of messages, turns and frames.
+
+    `clock` is in seconds and never goes back.
+    """
 
     def __init__(self, clock: Callable[[], float] = monotonic) -> None:
         self._clock = clock
@@ -35,7 +38,7 @@ class Metrics:
         self.accepted: Counter[str] = Counter()
         """Messages by their outcome when they were accepted."""
         self.ignored: Counter[str] = Counter()
-        """What adapters did not hand in, since it was not for the team, by the reason."""
+        """Messages that were not for the team, by the reason."""
         self.parts: Counter[str] = Counter()
         """Messages written to platforms: posted, posted though an earlier try may have arrived
         ("unsure"), or failed.
@@ -43,11 +46,11 @@ class Metrics:
         self.turns: Counter[str] = Counter()
         """Runs of turns by how they ended."""
         self.turn_seconds = 0.0
-        """How long they took, all together."""
+        """Seconds that they took together."""
         self.tokens: Counter[str] = Counter()
         """Tokens that models read ("input") and wrote ("output")."""
         self.cost = 0.0
-        """What they cost by the config's prices."""
+        """Their cost by the config's prices."""
         self._remarks: dict[str, float] = {}
 
     @property
@@ -75,7 +78,10 @@ class Metrics:
         self._pulses[adapter].running = False
 
     def remark(self, adapter: str, text: str) -> None:
-        """Tell the operator what a platform did not let happen; `text` has nothing of people's."""
+        """Tell the operator about a refusal of a platform.
+
+        `text` has nothing of people's.
+        """
         said = f"{adapter}: {text}"
         self._remarks.pop(said, None)
         self._remarks[said] = self._clock()
@@ -84,7 +90,7 @@ class Metrics:
 
     @property
     def remarks(self) -> dict[str, float]:
-        """What operators were told last, and how many seconds ago."""
+        """The last text to operators, and its age in seconds."""
         return {said: self._clock() - at for said, at in self._remarks.items()}
 
     def frame(self, adapter: str) -> None:

@@ -1,4 +1,4 @@
-"""Where things are, and what the first screen needs of the config; loads nothing heavy."""
+"""Paths, and settings that the first screen needs; imports nothing heavy."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from typing import Any
 
 
 def find_config() -> Path | None:
-    """The config file to use: $PARLEY_CONFIG, ./config.toml, or the user's own; None for none."""
+    """The config file to use, or None.
+
+    $PARLEY_CONFIG, ./config.toml, or the user's own.
+    """
     if named := os.environ.get("PARLEY_CONFIG"):
         return Path(named)
     places = (Path("config.toml"), user_config())
@@ -29,7 +32,10 @@ def store_folder() -> Path:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FirstScreen:
-    """What has to be known before the terminal paints; see the config's [terminal] and [store]."""
+    """Settings that the terminal needs before it paints.
+
+    See [terminal] and [store] of the config.
+    """
 
     store: Path
     theme: str = ""
@@ -37,7 +43,10 @@ class FirstScreen:
 
 
 def first_screen(source: Path | None) -> FirstScreen:
-    """What the config says, as far as it can be read; its mistakes are for whoever loads it."""
+    """The config's settings as far as they can be read.
+
+    Its mistakes are reported when it is loaded.
+    """
     try:
         data = tomllib.loads(source.read_text(encoding="utf-8")) if source else {}
     except (OSError, ValueError):

@@ -1,5 +1,6 @@
-"""Secrets taken out of whatever is written down or passed on: those of the config, and what looks
-like a token.
+"""Secrets taken out of logs and messages.
+
+They are those of the config, and texts that look like tokens.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ _CALLED_ONE = re.compile(
 
 
 class Redaction:
-    """Knows secrets and hides them. There is one of a process, since there is one log."""
+    """The known secrets of the process, to hide them."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         self._secrets: set[str] = set()
@@ -71,7 +72,7 @@ class Redaction:
         return self._known.sub(HIDDEN, text) if self._known else text
 
     def all(self, text: str) -> str:
-        """The text without the secrets that are known, and without what looks like one."""
+        """The text without known secrets and without likely ones."""
         text = _CALLED_ONE.sub(
             lambda found: f"{found['name']}{found['quote'] or ''}{HIDDEN}", self.known(text)
         )
@@ -99,7 +100,7 @@ def secrets_of(config: BaseModel) -> Iterator[str]:
 
 
 def secrets_of_environment() -> Iterator[str]:
-    """The values of variables that are named like secrets: SDKs read them by themselves."""
+    """Values of variables with names like secrets, which SDKs may read."""
     for name, value in os.environ.items():
         if _NAMED_LIKE_ONE.search(name.upper()):
             yield value

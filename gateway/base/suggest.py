@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """`did you mean 'x'?` with the nearest known name, or "" where none is near."""
+    """`did you mean 'x'?` with the nearest name, or ""."""
     by_fold = {each.casefold(): each for each in known}
     near = difflib.get_close_matches(name.casefold(), by_fold, n=1, cutoff=0.7)
     return f"did you mean {by_fold[near[0]]!r}?" if near else ""

@@ -1,1 +1,1 @@
-"""The config: tables of config.toml, their loading and one report of every mistake."""
+"""The tables of config.toml, their loading, and a report of mistakes."""

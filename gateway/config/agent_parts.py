@@ -1,4 +1,4 @@
-"""What agents are given in TOML: tools, hand-offs, memories, model contexts, code executors."""
+"""Parts of agents: tools, hand-offs, memories, contexts and executors."""
 
 from __future__ import annotations
 
@@ -15,23 +15,26 @@ Secret = Annotated[SecretStr, Field()]
 
 
 class InitialMessage(Section):
-    """A message that a model context begins with. A text is short for its `content`."""
+    """A message at the beginning of a model context.
+
+    A text is short for its `content`.
+    """
 
     role: Literal["system", "user", "assistant"] = "user"
-    """Who speaks to the model."""
+    """Role of the speaker."""
 
     content: str
-    """What is said."""
+    """Text of the message."""
 
     source: str | None = None
-    """The name of whoever said it; the role if not given."""
+    """Name of the speaker; the role if not given."""
 
 
 class _Context(Section):
     initial_messages: list[Annotated[InitialMessage, shorthand("content")]] = Field(
         default_factory=list
     )
-    """What stands before the conversation: texts, or tables."""
+    """Messages before the conversation: texts, or tables."""
 
 
 class UnboundedContextConfig(_Context):
@@ -48,30 +51,36 @@ class BufferedContextConfig(_Context):
     """Kind of context."""
 
     buffer_size: int = Field(gt=0)
-    """How many messages it sees."""
+    """Number of messages that the model sees."""
 
 
 class HeadAndTailContextConfig(_Context):
-    """The model sees the first and the last messages, and how many were left out between them."""
+    """The model sees the first and the last messages.
+
+    It is told how many messages were left out between them.
+    """
 
     type: Literal["head_and_tail"]
     """Kind of context."""
 
     head_size: int = Field(gt=0)
-    """How many of the first messages it sees."""
+    """Number of first messages that the model sees."""
 
     tail_size: int = Field(gt=0)
-    """How many of the last messages it sees."""
+    """Number of last messages that the model sees."""
 
 
 class TokenLimitedContextConfig(_Context):
-    """The model sees what fits, with gaps in the middle; the agent's tools count, too."""
+    """The model sees as much as fits into a number of tokens.
+
+    Messages in the middle are left out first. The agent's tools count, too.
+    """
 
     type: Literal["token_limited"]
     """Kind of context."""
 
     token_limit: int | None = Field(default=None, gt=0)
-    """How many tokens fit; what the model takes if not given."""
+    """Number of tokens; the model's own limit if not given."""
 
     model: str = ""
     """Name of the model in [models] that counts them; default_model if not given."""
@@ -101,10 +110,10 @@ class MemoryEntry(Section):
     """One thing remembered. A text is short for its `content`."""
 
     content: str
-    """What it is."""
+    """Text of the entry."""
 
     mime_type: str = "text/plain"
-    """What kind of text."""
+    """Media type of the text."""
 
     metadata: dict[str, Any] = Field(default_factory=dict)
     """Notes about it."""
@@ -114,14 +123,17 @@ class ListMemoryConfig(Section):
     """A memory that tells the model all of its contents."""
 
     contents: list[Annotated[MemoryEntry, shorthand("content")]]
-    """What it knows from the start: texts, or tables."""
+    """Entries that it starts with: texts, or tables."""
 
     name: str | None = None
     """Its name."""
 
 
 class OwnMemoryConfig(Section):
-    """A memory of your own. `"package.module:Class"` is short for its `path`."""
+    """A memory of your own.
+
+    `"package.module:Class"` is short for its `path`.
+    """
 
     path: str
     """Import path of its class, or of a function that returns one; called once per thread."""
@@ -137,8 +149,9 @@ MemoryConfig = Annotated[
 
 
 class LocalExecutorConfig(Section):
-    """Code runs on this machine, with your rights. Where others can reach the team, `parley serve`
-    wants `local_code = true` in [policies] for it.
+    """Code runs on this machine, with your rights.
+
+    If others can reach the team, `parley serve` needs `local_code = true` in [policies] for it.
     """
 
     type: Literal["local"]
@@ -148,43 +161,44 @@ class LocalExecutorConfig(Section):
     """Seconds a block of code may run."""
 
     work_dir: ConfigPath | None = None
-    """Where scripts are kept and run; the thread's own folder if not given."""
+    """Folder for scripts; the thread's own folder if not given."""
 
     functions: list[str] = Field(default_factory=list)
     """Import paths of functions that the code may import."""
 
     functions_module: str = "functions"
-    """The module that it imports them from."""
+    """Module that the code imports them from."""
 
     cleanup_temp_files: bool = True
     """Remove scripts after they ran, except those the code names itself."""
 
     virtual_env: ConfigPath | None = None
-    """The folder of a virtual environment, made if missing, whose Python runs the code."""
+    """Folder of the virtual environment for the code; created if missing."""
 
 
 class McpConfig(Section):
-    """A server that speaks MCP (the Model Context Protocol): its tools are the agent's. It needs
-    Parley's extra `mcp`.
+    """An MCP server (Model Context Protocol) whose tools the agent can call.
+
+    It needs Parley's extra `mcp`.
     """
 
     command: str = ""
     """The program to start, once for each thread; or give `url`."""
 
     args: list[str] = Field(default_factory=list)
-    """What it is started with."""
+    """Arguments of the program."""
 
     env: dict[str, Secret] = Field(default_factory=dict)
-    """Variables that it gets; of Parley's own it sees only a few harmless ones."""
+    """Environment variables for it; it gets few of Parley's own."""
 
     cwd: ConfigPath | None = None
-    """The folder it is started in; Parley's own if not given."""
+    """Working folder of the program; Parley's own if not given."""
 
     url: str = ""
     """The address of a server that runs already."""
 
     transport: Literal["http", "sse"] = "http"
-    """How a server at an address is spoken to."""
+    """Protocol for a server with a `url`."""
 
     headers: dict[str, Secret] = Field(default_factory=dict)
     """Headers of each request to it, such as Authorization."""
@@ -200,27 +214,32 @@ class McpConfig(Section):
 
 
 class DockerExecutorConfig(Section):
-    """Code runs in a container of the thread's own: without network and rights unless you say
-    otherwise, and seeing only its work folder. It needs Parley's extra `docker`.
+    """Code runs in a container of the thread's own.
+
+    Unless you say otherwise, it has no network and no rights, and sees only its work folder. It
+    needs Parley's extra `docker`.
     """
 
     type: Literal["docker"]
     """Kind of executor."""
 
     image: str = "python:3-slim"
-    """What the container is made of."""
+    """Image of the container."""
 
     timeout: int = Field(default=CODE_SECONDS, ge=1)
     """Seconds a block of code may run."""
 
     work_dir: ConfigPath | None = None
-    """Where scripts are kept, /workspace in the container; the thread's own folder if not given."""
+    """Folder for scripts; the thread's own folder if not given.
+
+    In the container it is /workspace.
+    """
 
     functions: list[str] = Field(default_factory=list)
     """Import paths of functions that the code may import."""
 
     functions_module: str = "functions"
-    """The module that it imports them from."""
+    """Module that the code imports them from."""
 
     auto_remove: bool = True
     """Remove the container once it stops."""
@@ -232,28 +251,34 @@ class DockerExecutorConfig(Section):
     """Remove scripts after they ran, except those the code names itself."""
 
     init_command: str | None = None
-    """A shell command that is run in the container once, before any code."""
+    """Shell command that runs once in the container, before any code."""
 
     extra_volumes: dict[str, dict[str, str]] = Field(default_factory=dict)
-    """Further mounts: path on the engine's machine to { bind = "/path", mode = "ro" }."""
+    """Further mounts.
+
+    Each is a path on the engine's machine = { bind = "/path", mode = "ro" }.
+    """
 
     extra_hosts: dict[str, str] = Field(default_factory=dict)
     """Further host names and their addresses."""
 
     device_requests: list[dict[str, Any]] = Field(default_factory=list)
-    """Devices such as GPUs, in the words of the engine's API."""
+    """Devices such as GPUs, as the engine's API describes them."""
 
     network_mode: str = "none"
-    """The container's network: "none", "bridge", or any of the engine's."""
+    """Network of the container: "none", "bridge", or any of the engine's."""
 
     user: str | None = None
-    """As whom the code runs, "uid:gid"; as you, or as nobody if you are root, if not given."""
+    """User that runs the code, as "uid:gid".
+
+    If not given, it is you, or nobody if you are root.
+    """
 
     mem_limit: str = "1g"
-    """The container's memory."""
+    """Memory of the container."""
 
     pids_limit: int = Field(default=256, ge=1)
-    """How many processes may run in it."""
+    """Highest number of processes in the container."""
 
 
 class OwnExecutorConfig(Section):
@@ -275,56 +300,67 @@ ExecutorConfig = Annotated[
 
 
 class ToolConfig(Section):
-    """A tool made from a Python function. `"package.module:function"` is short for its `path`."""
+    """A tool made from a Python function.
+
+    `"package.module:function"` is short for its `path`.
+    """
 
     path: str
     """Import path of a function, or of a tool class, "package.module:name"."""
 
     name: str | None = None
-    """What the model calls it; the function's own name if not given."""
+    """Name for the model; the function's own name if not given."""
 
     description: str | None = None
-    """What the model reads about it; the function's docstring if not given."""
+    """Description for the model; the function's docstring if not given."""
 
     strict: bool = False
-    """Ask the model to keep exactly to the arguments' schema (no defaults allowed then)."""
+    """Ask the model to follow the arguments' schema exactly.
+
+    The function's parameters must have no defaults then.
+    """
 
 
 class AgentToolConfig(Section):
-    """An agent as a tool: it is given a task, and what it answers is the result. Each agent that
-    has the tool gets one of its own; it remembers earlier tasks.
+    """An agent as a tool: its answer is the result.
+
+    Each agent with this tool has its own copy, which remembers earlier tasks.
     """
 
     agent: str
-    """Name of another agent of this team. By its own name and description the model knows it."""
+    """Name of another agent of this team.
+
+    The model sees the agent's own name and description.
+    """
 
     return_value_as_last_message: bool = False
-    """The result is its last message alone, not all that was said."""
+    """Return only the last message, not all messages."""
 
 
 class TeamToolConfig(Section):
-    """A team as a tool: it is given a task, and what its members say is the result."""
+    """A team as a tool: its messages are the result."""
 
     team: str
     """Name of another team of the config."""
 
     name: str | None = None
-    """What the model calls it; the team's name if not given."""
+    """Name for the model; the team's name if not given."""
 
     description: str | None = None
-    """What the model reads about it; the team's description if not given."""
+    """Description for the model; the team's description if not given."""
 
     return_value_as_last_message: bool = False
-    """The result is its last message alone, not all that was said."""
+    """Return only the last message, not all messages."""
 
 
 class CodeToolConfig(Section):
-    """A tool called `CodeExecutor`, with which the model runs Python code. It is denied unless
-    [policies.tools] says otherwise.
+    """The tool `CodeExecutor`, with which the model runs Python code.
+
+    It is denied unless [policies.tools] allows it.
     """
 
     executor: ExecutorConfig
-    """Where the code runs."""
+    """Executor of the code."""
 
 
 AnyToolConfig = Annotated[
@@ -337,16 +373,22 @@ AnyToolConfig = Annotated[
 
 
 class HandoffConfig(Section):
-    """A way to pass the work on. `"other"` is short for its `target`."""
+    """A hand-off to another agent.
+
+    `"other"` is short for its `target`.
+    """
 
     target: str
-    """Name of the agent that takes over, or of whom the termination waits for, such as "user"."""
+    """Name of the agent that takes over.
+
+    It can also be somebody that the termination waits for, such as "user".
+    """
 
     name: str | None = None
-    """Name of the tool that the model calls; transfer_to_TARGET if not given."""
+    """Name of the model's tool; transfer_to_TARGET if not given."""
 
     description: str | None = None
-    """What the model reads about it."""
+    """Description of the tool for the model."""
 
     message: str | None = None
-    """What the next agent is told."""
+    """Message to the next agent."""

@@ -23,34 +23,37 @@ DEFAULT_TOOL_ROUNDS = 10
 
 
 class AssistantConfig(Section):
-    """An agent that answers with a model, and may call tools and hand the work over."""
+    """An agent that answers with a model, tools and hand-offs."""
 
     type: Literal["assistant"] = "assistant"
     """Kind of agent."""
 
     description: str | None = None
-    """What the others know about it."""
+    """Description for the other agents."""
 
     model: str = ""
     """Name of its model in [models]; default_model if not given."""
 
     system_message: str | None = None
-    """What it is told to be and to do. Empty: no system message at all."""
+    """Instructions for the model; an empty text sends no system message."""
 
     tools: list[Annotated[AnyToolConfig, shorthand("path")]] = Field(default_factory=list)
-    """What it may call: functions, "package.module:function", or tables."""
+    """Tools of the agent: functions, "package.module:function", or tables."""
 
     workbench: list[str] = Field(default_factory=list)
-    """Import paths of workbench classes or factories, called once per thread; excludes `tools`."""
+    """Import paths of workbench classes or factories; excludes `tools`.
+
+    Each is called once per thread.
+    """
 
     mcp: list[McpConfig] = Field(default_factory=list)
-    """Servers whose tools it may call, too, besides those of `tools` or of `workbench`."""
+    """MCP servers whose tools it can call, too."""
 
     handoffs: list[Annotated[HandoffConfig, shorthand("target")]] = Field(default_factory=list)
-    """To whom it may pass the work: an agent's name, or a table."""
+    """Agents that it may hand over to: names, or tables."""
 
     model_context: ModelContextConfig | None = None
-    """How much of the conversation its model sees; all of it if not given."""
+    """Part of the conversation that its model sees; all if not given."""
 
     model_client_stream: bool = True
     """Show the answer while the model writes it."""
@@ -59,7 +62,7 @@ class AssistantConfig(Section):
     """After the last tool call, ask the model to put the results into words."""
 
     max_tool_iterations: int = Field(default=DEFAULT_TOOL_ROUNDS, ge=1)
-    """How often the model may call tools, see what they return and go on, in one turn."""
+    """Rounds of tool calls that the model may make in one turn."""
 
     tool_call_summary_format: str = "{result}"
     """The answer when a turn ends with tool calls, each as a line of this form.
@@ -74,13 +77,13 @@ class AssistantConfig(Section):
     """Import path of a pydantic model: the agent answers with an instance of it."""
 
     output_content_type_format: str | None = None
-    """How such an answer reads, with the model's fields in braces."""
+    """Text of such an answer, with the fields in braces."""
 
     memory: list[Annotated[MemoryConfig, shorthand("path")]] = Field(default_factory=list)
-    """What it remembers: import paths of memories, "package.module:Class", or tables."""
+    """Memories: import paths, "package.module:Class", or tables."""
 
     metadata: dict[str, str] = Field(default_factory=dict)
-    """Notes for whoever keeps track of agents."""
+    """Notes about the agent for your own use."""
 
     @model_validator(mode="after")
     def _tools_or_workbench(self) -> Self:
@@ -90,80 +93,93 @@ class AssistantConfig(Section):
 
 
 class UserProxyConfig(Section):
-    """A human in the team: when it is on turn, the people in the thread are asked."""
+    """A human in the team: its turns belong to the people."""
 
     type: Literal["user_proxy"]
     """Kind of agent."""
 
     description: str | None = None
-    """What the others know about it."""
+    """Description for the other agents."""
 
     input_func: str | None = None
     """Import path of a function that answers instead of them."""
 
 
 class CodeExecutorConfig(Section):
-    """An agent that runs code: what the others wrote, or with a model what it writes itself. It is
-    denied unless [policies.tools] has an `execute_code`.
+    """An agent that runs code of other agents or of its model.
+
+    Its code is denied unless [policies.tools] has an `execute_code`.
     """
 
     type: Literal["code_executor"]
     """Kind of agent."""
 
     description: str | None = None
-    """What the others know about it."""
+    """Description for the other agents."""
 
     executor: ExecutorConfig = DockerExecutorConfig(type="docker")
-    """Where the code runs; in a container of the thread's own if not given."""
+    """Executor of the code; a container per thread if not given."""
 
     model: str | None = None
-    """Name of the model in [models] that writes the code; without one it runs what it finds."""
+    """Name of the model in [models] that writes the code.
+
+    Without one, the agent runs the code in others' messages.
+    """
 
     system_message: str | None = None
-    """What its model is told to be and to do. Empty: no system message at all."""
+    """Instructions for the model; an empty text sends no system message."""
 
     model_context: ModelContextConfig | None = None
-    """How much of the conversation its model sees; all of it if not given."""
+    """Part of the conversation that its model sees; all if not given."""
 
     model_client_stream: bool = True
     """Show what the model writes while it writes it."""
 
     max_retries_on_error: int = Field(default=0, ge=0)
-    """How often the model may write anew after a failure; it needs structured output for that."""
+    """Times that the model may rewrite code that failed.
+
+    The model needs structured output for that.
+    """
 
     sources: list[str] | None = None
-    """Without a model: whose messages may hold code; everybody's if not given."""
+    """Without a model: authors whose code runs; everybody if not given."""
 
     supported_languages: list[str] | None = None
-    """The languages of the blocks to run; python and sh if not given."""
+    """Languages of code that runs; python and sh if not given."""
 
     approval_func: str | None = None
-    """Import path of a function that is asked before each block, besides the policy."""
+    """Import path of a function that approves each block.
+
+    The policy still applies.
+    """
 
 
 class SocietyOfMindConfig(Section):
-    """A team that speaks as one agent: it discusses, and a model makes one answer of it."""
+    """A team that speaks as one agent.
+
+    The team discusses, and a model turns the discussion into one answer.
+    """
 
     type: Literal["society_of_mind"]
     """Kind of agent."""
 
     team: str
-    """Name of the team inside, another one of the config."""
+    """Name of the inner team, which is another one in [teams]."""
 
     description: str | None = None
-    """What the others know about it."""
+    """Description for the other agents."""
 
     model: str = ""
-    """Name of the model in [models] that makes the answer; default_model if not given."""
+    """Name of the model in [models] that answers; default_model if not given."""
 
     instruction: str | None = None
-    """What its model is told before what the team said."""
+    """Instruction for the model, before the team's discussion."""
 
     response_prompt: str | None = None
-    """What its model is told after it."""
+    """Instruction for the model, after the team's discussion."""
 
     model_context: ModelContextConfig | None = None
-    """How much of earlier turns the team is told; everything if not given."""
+    """Part of earlier turns that the team sees; all if not given."""
 
 
 class SourceFilterConfig(Section):
@@ -173,10 +189,10 @@ class SourceFilterConfig(Section):
     """Name of the agent or user."""
 
     position: Literal["first", "last"] | None = None
-    """Which end to count from; all if not given."""
+    """End to count from; all messages if not given."""
 
     count: int | None = Field(default=None, ge=1)
-    """How many; all if not given."""
+    """Number of messages; all if not given."""
 
 
 class MessageFilterConfig(Section):
@@ -186,10 +202,13 @@ class MessageFilterConfig(Section):
     """Kind of agent."""
 
     agent: AgentConfig
-    """The agent itself, any kind of table as for an agent; its name is that of this one."""
+    """Table of the agent that is filtered, of any kind.
+
+    It has the name of this one.
+    """
 
     per_source: list[SourceFilterConfig]
-    """What it is shown, in this order, and nothing else: `source`, `position` and `count`."""
+    """Messages that it sees, in this order, and no others."""
 
 
 AgentConfig = Annotated[

@@ -14,7 +14,10 @@ Window: TypeAlias = Literal["turn", "hour", "day", "month"]
 
 
 class Price(Section):
-    """What a million tokens of a model cost, in whatever currency all prices are given in."""
+    """Price of a million tokens.
+
+    Give all prices in the same currency.
+    """
 
     input: float = Field(ge=0)
     """Tokens that the model is sent."""
@@ -24,37 +27,40 @@ class Price(Section):
 
 
 class Budget(Section):
-    """How much each thread, person, team or workspace may use within a window of time.
+    """A limit for a thread, person, team or workspace.
 
-    A turn that finds it used up ends before its next request to a model, says so, and goes on from
-    there later. At four fifths of it, the thread is told.
+    A turn that reaches it ends before its next model request, says so, and goes on from there
+    later. At four fifths of the budget, the thread gets a warning.
     """
 
     per: Scope
-    """What it is counted for: each "thread", "person", "team" or "workspace" has its own count.
-    Operators have no budget as persons.
+    """Unit that has its own count.
+
+    It is "thread", "person", "team" or "workspace". Operators have no budget as persons.
     """
 
     window: Window = "day"
-    """The time it is for: one "turn", or an "hour", "day" or "month" of the calendar, in UTC."""
+    """Period: one "turn", or a calendar "hour", "day" or "month" in UTC."""
 
     only: Names = Field(default_factory=list)
-    """Ids of the threads, people ("U1" or "slack:T1:U1") or workspaces, or names of the teams it
-    holds for; all if not given.
+    """Ids or names of those that it applies to; all if not given.
+
+    They are ids of threads, people ("U1" or "slack:T1:U1") or workspaces, or names of teams.
     """
 
     tokens: int | None = Field(default=None, ge=1)
-    """How many tokens models may read and write, together."""
+    """Tokens that models may read and write, together."""
 
     cost: float | None = Field(default=None, gt=0)
-    """What that may cost by [prices]."""
+    """Cost of these tokens by [prices]."""
 
     turns: int | None = Field(default=None, ge=1)
-    """How many turns may ask a model."""
+    """Turns that may ask a model."""
 
     seconds: float | None = Field(default=None, gt=0)
-    """How long one turn may take without the time it waits for people; only with
-    window = "turn".
+    """Seconds that one turn may take; only with window = "turn".
+
+    The time for which it waits for people does not count.
     """
 
     @model_validator(mode="after")

@@ -42,14 +42,14 @@ _TOKEN = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Where in the text something stands, as offsets of its first and behind its last character."""
+    """Offsets of a part of the text: its start and its end."""
 
     start: int
     end: int
 
 
 class ExpressionError(ValueError):
-    """What is wrong with an expression, and where: `str()` shows the line with carets below."""
+    """A mistake in an expression; `str()` shows the line with carets below."""
 
     def __init__(self, problem: str, text: str, span: Span) -> None:
         super().__init__(problem)

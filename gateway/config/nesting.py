@@ -1,4 +1,4 @@
-"""Which teams and agents of a config have which others inside, and none of them itself."""
+"""Teams and agents inside of others, and none inside of itself."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ Node: TypeAlias = "tuple[str] | tuple[str, str]"
 
 @dataclass(frozen=True, slots=True)
 class _Use:
-    """Something that has something else inside, by the place where that is written."""
+    """The use of a team or agent, and its place."""
 
     path: KeyPath
     node: Node
 
 
 def teams_inside(team: TeamConfig) -> Iterator[str]:
-    """The names of the teams that a team is made of; not of those inside them."""
+    """Names of the teams directly inside a team."""
     if isinstance(team, GroupTeam):
         uses = [*_members((), "", team)]
         for name, agent in team.agents.items():
@@ -39,7 +39,7 @@ def teams_inside(team: TeamConfig) -> Iterator[str]:
 
 
 def cycles(teams: Mapping[str, TeamConfig]) -> Iterator[Problem]:
-    """A mistake for every place where something would get inside of itself."""
+    """A mistake for each team or agent inside of itself."""
     done: set[Node] = set()
     nodes: list[Node] = [(name,) for name in teams]
     for name, team in teams.items():

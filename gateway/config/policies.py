@@ -1,4 +1,4 @@
-"""`[policies]`: operators, and what may happen with tools."""
+"""`[policies]`: operators, and rules for tools."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gateway.config.table import Section, shorthand
 ToolAction: TypeAlias = Literal["allow", "ask", "deny"]
 
 ASKER = "asker"
-"""Among approvers: whose message the team works on."""
+"""Among approvers: the author of the message."""
 OPERATORS = "operators"
 """Among approvers, and the roles of a case: the operators."""
 
@@ -61,17 +61,25 @@ Pattern = Annotated[str, AfterValidator(_pattern)]
 
 
 class ToolCase(Section):
-    """What may happen with a tool in a certain case; every condition that is given must hold."""
+    """A rule for a tool in one case.
+
+    All conditions that are given must hold.
+    """
 
     teams: list[str] = Field(default_factory=list)
     """Only in these teams."""
 
     roles: list[str] = Field(default_factory=list)
-    """Only on behalf of people with one of these roles or groups; "operators" are the operators."""
+    """Only for people with one of these roles or groups.
+
+    "operators" are the operators.
+    """
 
     arguments: dict[str, Pattern] = Field(default_factory=dict)
-    """Only where each of these arguments is matched, from its first character to its last, by its
-    regular expression. An argument that is no text is compared as JSON.
+    """Only if each of these arguments matches its regular expression.
+
+    The expression must match the whole argument. An argument that is not a text is compared as
+    JSON.
     """
 
     action: ToolAction
@@ -79,49 +87,54 @@ class ToolCase(Section):
 
 
 class ToolPolicy(Section):
-    """What may happen with one tool. `"allow"`, `"ask"` or `"deny"` is short for its `action`."""
+    """The rule for one tool.
+
+    `"allow"`, `"ask"` or `"deny"` is short for its `action`.
+    """
 
     action: ToolAction
     """Run it, ask an approver before each call, or never run it."""
 
     idempotent: bool | None = None
-    """Running it twice does no harm: after a crash an unfinished call is repeated.
+    """True if running it twice does no harm.
 
-    What the tool says of itself if not given.
+    After a crash, an unfinished call is then repeated. If not given, the tool itself decides.
     """
 
     read_only: bool | None = None
-    """It changes nothing; what the tool says of itself if not given."""
+    """True if it changes nothing; if not given, the tool itself decides."""
 
     approvers: list[Approver] = Field(default_factory=list)
-    """Who may approve its calls, such as "slack:T1:U1"; the operators if nobody is named.
+    """People who may approve its calls; the operators if empty.
 
-    "asker" is whose message the team works on, "operators" are the operators.
+    Such as "slack:T1:U1". "asker" is the author of the message that the team works on, "operators"
+    are the operators.
     """
 
     quorum: int = Field(default=1, ge=1)
-    """How many of them have to approve a call; one who denies it is enough."""
+    """Approvals that a call needs; a single denial ends it."""
 
     expires_hours: float | None = Field(default=None, ge=0)
-    """Hours after which a call that was not approved is denied; 0 for never. That of [policies] if
-    not given.
+    """Hours until a call without approval is denied; 0 for never.
+
+    If not given, the value in [policies] applies.
     """
 
     always_allowed: bool = True
-    """An approver may approve it for the rest of a thread at once."""
+    """Approvers may allow the tool for the rest of a thread."""
 
     cases: list[ToolCase] = Field(default_factory=list)
-    """Where something else holds than `action`; the first case that fits decides."""
+    """Exceptions from `action`; the first case that fits decides."""
 
 
 def _people(approvers: list[str], operators: list[str]) -> set[str]:
-    """Who may approve: whoever is at the terminal is an operator, too."""
+    """People who may approve; the terminal's user is an operator, too."""
     named = {name for name in approvers if name != OPERATORS}
     return named | {*operators, "local:operator"} if OPERATORS in approvers else named
 
 
 class ToolPolicies(Section):
-    """`default` for all tools, and a key for each tool that is different."""
+    """`default` for all tools, and a key for each exception."""
 
     model_config = ConfigDict(extra="allow")
     __pydantic_extra__: dict[  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -129,9 +142,9 @@ class ToolPolicies(Section):
     ] = Field(init=False)
 
     default: ToolAction = "ask"
-    """What happens with a tool that has no key of its own.
+    """Action for a tool that has no key of its own.
 
-    The execution of code, `execute_code`, is denied unless it has one.
+    Code execution, `execute_code`, is denied unless it has a key.
     """
 
     def of(self, tool: str) -> ToolPolicy | None:
@@ -144,39 +157,46 @@ class ToolPolicies(Section):
 
 
 class Policies(Section):
-    """Who may do what."""
+    """Operators, approvals and tools."""
 
     operators: list[PersonId] = Field(default_factory=list)
-    """The people who may do everything and approve tool calls: "slack:T1:U1", "discord:123".
+    """People who may do everything and approve tool calls.
 
-    Whoever sits at the terminal always is one.
+    Such as "slack:T1:U1" or "discord:123". The terminal's user always is an operator.
     """
 
     approvals: list[ChannelId] = Field(default_factory=list)
-    """Channels, such as "slack:T1:C1", to which every approval is copied without the conversation,
-    for people who may decide and can't see the thread.
+    """Channels that get a copy of every approval, such as "slack:T1:C1".
+
+    The copy has no conversation; it is for approvers who can't see the thread.
     """
 
     expires_hours: float = Field(default=24.0, ge=0)
-    """Hours after which a request to people expires: an approval is denied then, a question goes on
-    without an answer; 0 for never.
+    """Hours until a request to people expires; 0 for never.
+
+    An approval is then denied; after a question, the team goes on without an answer.
     """
 
     timezone: str = ""
-    """Time zone in which people are told times, such as "Europe/Berlin", and of people of whom no
-    other is known; this machine's if empty.
+    """Time zone, such as "Europe/Berlin"; this machine's if empty.
+
+    Times in messages use it, and so do people whose own time zone is unknown.
     """
 
     local_code: bool = False
-    """Teams that other people can reach may execute code on this machine, outside of a container.
+    """Allow local code execution by teams that other people can reach.
+
+    Such code runs on this machine, outside of a container.
     """
 
     live_links: list[str] = Field(default_factory=list)
-    """Hosts, such as "docs.example.com", whose links stay links while an answer is being written.
+    """Hosts whose links work while an answer is being written.
+
+    Such as "docs.example.com".
     """
 
     tools: ToolPolicies = ToolPolicies()
-    """What may happen with tools."""
+    """Rules for tools."""
 
     @model_validator(mode="after")
     def _enough_people(self) -> Self:

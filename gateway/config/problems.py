@@ -16,14 +16,14 @@ _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """One mistake: the keys that lead to it, and what was found and what is expected there."""
+    """One mistake: its keys and its text."""
 
     path: KeyPath
     text: str
 
 
 class ConfigError(GatewayError):
-    """A config that can't be used. `str()` is the report of all its mistakes."""
+    """A config that can't be used; `str()` reports all its mistakes."""
 
     exit_code = ExitCode.USAGE
 
@@ -34,7 +34,7 @@ class ConfigError(GatewayError):
         super().__init__(self._report())
 
     def line(self, path: KeyPath) -> int:
-        """The line of the key, or of the nearest table around it that is written; 0 for none."""
+        """The line of the key or its nearest table; 0 for none."""
         while path and path not in self._lines:
             path = path[:-1]
         return self._lines.get(path, 0)
@@ -67,7 +67,7 @@ def toml_path(path: KeyPath) -> str:
 
 
 def value_at(data: object, path: KeyPath) -> object:
-    """What stands at the path. Raises LookupError where nothing does."""
+    """The value at the path. Raises LookupError if there is none."""
     for part in path:
         match data, part:
             case dict(), str():

@@ -33,7 +33,7 @@ def _built_in_teams() -> dict[str, TeamConfig]:
 
 
 class Config(Section):
-    """Everything that can be set. Without a config file, exactly what this class has as defaults.
+    """All settings; the defaults apply without a config file.
 
     A config with its own [models] or [teams] replaces the built-in ones.
     """
@@ -54,34 +54,34 @@ class Config(Section):
     """The chat platforms that `parley serve` connects to, each as [adapters.NAME]."""
 
     routes: list[Route] = Field(default_factory=list)
-    """Who may reach which team, and where, each as [[routes]]."""
+    """People, places and teams that answer there, each as [[routes]]."""
 
     policies: Policies = Policies()
-    """Who may do what."""
+    """Operators, approvals and tools."""
 
     limits: LimitsConfig = LimitsConfig()
-    """How much may happen at once."""
+    """Limits on work at the same time."""
 
     budgets: list[Budget] = Field(default_factory=list)
-    """How much may be used over time, each as [[budgets]]."""
+    """Limits on use over time, each as [[budgets]]."""
 
     prices: dict[str, Price] = Field(default_factory=dict)
-    """What models cost, by their names at the provider."""
+    """Prices of models, by their names at the provider."""
 
     attachments: Attachments = Attachments()
-    """Which files are taken."""
+    """Files that are taken."""
 
     store: StoreConfig = StoreConfig()
-    """Where threads are kept."""
+    """Place of the threads."""
 
     terminal: TerminalConfig = TerminalConfig()
-    """How the terminal looks."""
+    """Look of the terminal."""
 
     health: HealthConfig = HealthConfig()
-    """Where health and metrics are served."""
+    """Address of health and metrics."""
 
     logging: LoggingConfig = LoggingConfig()
-    """What is logged, and where."""
+    """Level and place of the log."""
 
     def team_name(self, name: str = "") -> str:
         """The name, or that of the default team."""

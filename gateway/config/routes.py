@@ -1,4 +1,4 @@
-"""`[[routes]]`: who may reach which team, and where. What no route matches is refused."""
+"""`[[routes]]`: people, places and teams; everything else is refused."""
 
 from __future__ import annotations
 
@@ -28,17 +28,20 @@ Names = Annotated[list[str], BeforeValidator(_listed)]
 
 
 class RouteLimits(Section):
-    """What each person may use at a time, operators excepted; [limits] says what is not given."""
+    """Limits for each person on this route.
+
+    Operators have none. If one is not given, [limits] applies.
+    """
 
     parallel_turns: int | None = Field(default=None, ge=1)
-    """How many of their turns may run side by side."""
+    """Turns of one person that may run at the same time."""
 
     turns: int | None = Field(default=None, ge=1)
-    """How many of their turns may begin within ten minutes."""
+    """Turns of one person that may begin within ten minutes."""
 
 
 class Route(Section):
-    """One way in: a place, the people who may write there, and the team that answers them.
+    """A place, the people who may write there, and their team.
 
     The first route that matches place and person holds.
     """
@@ -50,15 +53,16 @@ class Route(Section):
     """Id of the workspace or guild; any if not given. `guild` is another name for it."""
 
     channels: Names = Field(default_factory=list)
-    """Ids of channels, threads in them included; "*" is every channel that the bot is in."""
+    """Ids of channels, with their threads; "*" is all the bot's channels."""
 
     dm: bool = False
     """Direct messages to the bot."""
 
     users: Names = Field(default_factory=list)
-    """Ids of people, "U1" or "slack:T1:U1"; "members" is every full member of the workspace.
+    """Ids of people, "U1" or "slack:T1:U1", or "members".
 
-    Only somebody who is named may be a guest or from outside without `guests` or `external`.
+    "members" is every full member of the workspace. Guests and outsiders need their id here, or
+    `guests` or `external`.
     """
 
     roles: Names = Field(default_factory=list)
@@ -68,35 +72,45 @@ class Route(Section):
     """Ids of user groups whose members may write."""
 
     guests: bool = False
-    """Guests are let in by `users = "members"`, `roles` and `groups`, too."""
+    """Guests count for `users = "members"`, `roles` and `groups`, too."""
 
     external: bool = False
-    """So are people of other organisations, in shared channels."""
+    """People of other organisations in shared channels count, too."""
 
     bots: Names = Field(default_factory=list)
-    """Ids of other bots that may write; no more than 20 messages a minute are taken of them."""
+    """Ids of bots that may write, at most 20 messages a minute."""
 
     pairing: bool = False
-    """Unknown people get a code in direct messages, with which `parley pair CODE` lets them in."""
+    """Send unknown people a code for `parley pair CODE` in direct messages.
+
+    The operator lets them in with that command.
+    """
 
     team: str = ""
     """Name of the team in [teams]; default_team if not given."""
 
     mention: Mention = "thread"
-    """What is addressed to the team in a channel: "always" everything, "mention" what mentions the
-    bot, "thread" that and what follows in its thread. Direct messages always are.
+    """Messages in a channel that the team answers.
+
+    "always": all; "mention": those that mention the bot; "thread": these and what follows in their
+    thread. Direct messages are always answered.
     """
 
     mode: Mode = "queue"
-    """What a message during a turn does: wait for its own ("queue"), join it ("steer"), end it
-    ("interrupt"), or wait together with others ("collect").
+    """Effect of a message during a turn.
+
+    "queue": it waits for its own turn; "steer": it joins the turn; "interrupt": it ends the turn;
+    "collect": it waits together with others.
     """
 
     change_mode: bool = False
-    """Its people may give their thread another mode, with `/queue mode`; operators always may."""
+    """People may change their thread's mode with `/queue mode`.
+
+    Operators always may.
+    """
 
     limits: RouteLimits = RouteLimits()
-    """What each person may use at a time."""
+    """Limits for each person."""
 
     @model_validator(mode="before")
     @classmethod

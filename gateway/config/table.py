@@ -1,4 +1,4 @@
-"""What all tables of config.toml share: strict fields, secrets by reference, shorthands."""
+"""The base of all tables: strict fields, secrets and shorthands."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ from gateway.base.suggest import did_you_mean
 
 
 class Section(BaseModel):
-    """One table. Each of its secrets may be given as NAME, NAME_env (a variable) or NAME_file."""
+    """One table.
+
+    Each of its secrets may be given as NAME, NAME_env (a variable) or NAME_file.
+    """
 
     model_config = ConfigDict(
         extra="forbid", frozen=True, use_attribute_docstrings=True, validate_default=False
@@ -77,7 +80,7 @@ ConfigPath = Annotated[Path, AfterValidator(_based_on_folder)]
 
 
 def shorthand(field: str) -> BeforeValidator:
-    """Let a plain text stand for the table that has only this field."""
+    """Let a text stand for a table with only this field."""
 
     def expand(value: object) -> object:
         return {field: value} if isinstance(value, str) else value
@@ -100,7 +103,7 @@ def tag_of(key: str, default: str = "") -> Callable[[Any], str | None]:
 
 
 def tag_by(*keys: str, or_type: bool = False) -> Callable[[Any], str | None]:
-    """Tell the members of a tagged union by which of the keys is there, else by their `type`."""
+    """Tell members of a union by one of the keys, or `type`."""
     by_type = tag_of("type")
 
     def tag(value: object) -> str | None:

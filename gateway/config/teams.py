@@ -14,24 +14,28 @@ from gateway.config.table import ConfigPath, Section, setting_error, tag_by, tem
 
 
 class GroupTeam(Section):
-    """What the team types that are written in TOML have in common."""
+    """Settings that all team types in TOML share."""
 
     description: str = ""
-    """What the team is for, as lists and the team around it show it."""
+    """Purpose of the team, for lists and for a team around it."""
 
     agents: dict[str, AgentConfig] = Field(default_factory=dict)
-    """The agents, each as [teams.NAME.agents.AGENT]; names are letters, digits and underscores."""
+    """Agents, each as [teams.NAME.agents.AGENT].
+
+    Names are letters, digits and underscores.
+    """
 
     participants: list[str] = Field(default_factory=list)
-    """Who takes part, in this order: agents of this team, or names of other teams. If not given,
-    all agents in the order they are written, but those that others have as tools.
+    """Participants in order: agents of this team, or other teams.
+
+    If not given, all agents in their order in the file, except those that are tools of others.
     """
 
     termination: str | None = None
-    """When a run ends, such as "TextMention('DONE') | MaxMessage(30)"."""
+    """End of a run, such as "TextMention('DONE') | MaxMessage(30)"."""
 
     max_turns: int | None = Field(default=None, ge=1)
-    """How many agents' turns a run may take."""
+    """Agents' turns that a run may take."""
 
     custom_message_types: list[str] = Field(default_factory=list)
     """Import paths of message types of your own that participants produce."""
@@ -61,7 +65,7 @@ class GroupTeam(Section):
 
     @cached_property
     def members(self) -> list[str]:
-        """Who takes part, in order."""
+        """Names of the participants, in order."""
         tools = {name for agent in self.agents.values() for name in agents_as_tools(agent)}
         return self.participants or [name for name in self.agents if name not in tools]
 
@@ -79,7 +83,7 @@ class RoundRobinTeam(_AnnouncingTeam):
 
 
 class SwarmTeam(_AnnouncingTeam):
-    """Whoever has the work keeps it until handing it over; the first participant begins."""
+    """Agents hand the work over; the first participant begins."""
 
     type: Literal["swarm"]
     """Kind of team."""
@@ -92,35 +96,43 @@ class SelectorTeam(_AnnouncingTeam):
     """Kind of team."""
 
     model: str = ""
-    """Name of the model in [models] that chooses; default_model if not given."""
+    """Name of the choosing model in [models]; default_model if not given."""
 
     selector_prompt: Annotated[str, template("roles", "participants", "history")] | None = None
-    """What the model is asked, with the fields {roles}, {participants} and {history}."""
+    """Prompt for the model.
+
+    Its fields are {roles}, {participants} and {history}.
+    """
 
     allow_repeated_speaker: bool = False
-    """Whoever spoke last may speak again."""
+    """The last speaker may speak again."""
 
     max_selector_attempts: int = Field(default=3, ge=1)
-    """How often the model is asked until it names exactly one participant."""
+    """Times that the model is asked for exactly one participant."""
 
     selector_func: str | None = None
-    """Import path of a function that gets the messages and returns who speaks; where it returns
-    None, the model chooses. It may be async.
+    """Import path of a function that chooses the speaker.
+
+    It gets the messages; if it returns None, the model chooses. It may be async.
     """
 
     candidate_func: str | None = None
-    """Import path of a function that gets the messages and returns the names to choose from."""
+    """Import path of a function that returns the candidates.
+
+    It gets the messages.
+    """
 
     model_client_streaming: bool = False
     """Stream the choice; with `emit_team_events` people see it."""
 
     model_context: ModelContextConfig | None = None
-    """How much of the conversation the model sees; all of it if not given."""
+    """Part of the conversation that the model sees; all if not given."""
 
 
 class GraphEdge(Section):
-    """A way from one node to the next. Edges with the same target and `activation_group` belong
-    together.
+    """A way from one node to the next.
+
+    Edges with the same target and `activation_group` belong together.
     """
 
     source: str
@@ -130,16 +142,19 @@ class GraphEdge(Section):
     """The participant who may speak then."""
 
     condition: str | None = None
-    """It is taken only if the source's message contains this text."""
+    """Text that the source's message must contain."""
 
     condition_function: str | None = None
-    """Import path of a function that gets the message and says whether it is taken."""
+    """Import path of a function that decides.
+
+    It gets the message and returns true if the edge is taken.
+    """
 
     activation_group: str | None = None
     """Name of its group; the target's name if not given."""
 
     activation_condition: Literal["all", "any"] = "all"
-    """How many edges of the group must be taken before the target speaks."""
+    """Edges of the group that must be taken before the target speaks."""
 
     @model_validator(mode="after")
     def _one_condition(self) -> Self:
@@ -149,49 +164,51 @@ class GraphEdge(Section):
 
 
 class GraphNode(Section):
-    """What is special about a participant of a graph."""
+    """Settings of a participant of a graph."""
 
     activation: Literal["all", "any"] = "all"
-    """Whether all edges of each group that leads here must be taken, or any one of them ("any":
-    whatever the edges say).
+    """Edges that must be taken before it speaks.
+
+    "all" edges of each group that leads here, or "any" one of them, whatever the edges say.
     """
 
 
 class GraphTeam(GroupTeam):
-    """Agents speak along the edges of a graph, side by side where they can. Every participant is a
-    node.
+    """Agents speak along the edges of a graph, in parallel if possible.
+
+    Every participant is a node.
     """
 
     type: Literal["graph"]
     """Kind of team."""
 
     edges: list[GraphEdge] = Field(default_factory=list)
-    """Who may speak after whom, each as [[teams.NAME.edges]]."""
+    """Ways between participants, each as [[teams.NAME.edges]]."""
 
     nodes: dict[str, GraphNode] = Field(default_factory=dict)
-    """Participants with settings of their own, each as [teams.NAME.nodes.PARTICIPANT]."""
+    """Settings of participants, each as [teams.NAME.nodes.PARTICIPANT]."""
 
     default_start_node: str | None = None
-    """Where a run begins; wherever no edge leads if not given."""
+    """First participant; if not given, those that no edge leads to."""
 
 
 class MagenticOneTeam(_AnnouncingTeam):
-    """An orchestrator plans, keeps account of the progress, and tells the agents what to do."""
+    """An orchestrator plans, follows the progress, and directs the agents."""
 
     type: Literal["magentic_one"]
     """Kind of team."""
 
     max_turns: int | None = Field(default=20, ge=1)
-    """How many agents' turns a run may take."""
+    """Agents' turns that a run may take."""
 
     model: str = ""
     """Name of the orchestrator's model in [models]; default_model if not given."""
 
     max_stalls: int = Field(default=3, ge=1)
-    """After how many turns without progress it plans anew."""
+    """Turns without progress after which it makes a new plan."""
 
     final_answer_prompt: Annotated[str, template("task")] | None = None
-    """What its model is asked for the final answer, with the field {task}."""
+    """Prompt for the final answer, with the field {task}."""
 
 
 class DemoTeam(Section):
@@ -205,23 +222,29 @@ class DemoTeam(Section):
 
 
 class ComponentTeam(Section):
-    """A team from a component file, as AutoGen Studio and `dump_component()` write them."""
+    """A team from a file of AutoGen Studio or `dump_component()`."""
 
     component: ConfigPath
     """The JSON file."""
 
     description: str = ""
-    """What the team is for; the component's own description if not given."""
+    """Purpose of the team; the component's own description if not given."""
 
     tool_overrides: dict[str, str] = Field(default_factory=dict)
-    """Tool name to import path, for tools that carry source code: that is never executed."""
+    """Import paths of functions for tools that carry source code.
+
+    Keys are the tools' names. Source code in the file is never executed.
+    """
 
     trusted_modules: list[str] = Field(default_factory=list)
-    """Module prefixes, such as "my_package", that the file may load components from."""
+    """Prefixes of modules that it may load, such as "my_package"."""
 
 
 class FactoryTeam(Section):
-    """A team from Python: the function is called for each thread and returns a new team."""
+    """A team from a Python function.
+
+    It is called for each thread and returns a new team.
+    """
 
     factory: str
     """Import path of the function; it may be async.
@@ -230,7 +253,7 @@ class FactoryTeam(Section):
     """
 
     description: str = ""
-    """What the team is for, as lists show it."""
+    """Purpose of the team, for lists."""
 
     model: str = ""
     """Name of the model for the function in [models]; default_model if not given."""

@@ -1,4 +1,4 @@
-"""Reading TOML with the line of every key, and `${VARIABLE}` in its texts."""
+"""A TOML reader with lines of keys and `${VARIABLE}` in texts."""
 
 from __future__ import annotations
 
@@ -25,7 +25,9 @@ _TOKEN = re.compile(
 
 
 def substitute(data: Any, missing: Callable[[KeyPath, str], None], path: KeyPath = ()) -> Any:
-    """The data with `${NAME}` in its texts replaced from the environment; `$${` stays as `${`.
+    """The data with `${NAME}` replaced from the environment.
+
+    `$${` becomes `${`.
 
     `missing` is told where a variable that is not set stands; its text is left as it is.
     """
@@ -52,7 +54,10 @@ def substitute(data: Any, missing: Callable[[KeyPath, str], None], path: KeyPath
 
 
 def locate(text: str) -> dict[KeyPath, int]:
-    """The line of every key and list item of a valid TOML text; tables are at their first line."""
+    """The line of each key and list item of valid TOML.
+
+    Tables are at their first line.
+    """
     return _Locator(text).locate()
 
 
@@ -64,7 +69,7 @@ class _Token:
 
 
 class _Locator:
-    """Walks the tokens; since the text is known to be valid, it need not check anything."""
+    """A walk over the tokens of a valid text, without checks."""
 
     def __init__(self, text: str) -> None:
         self._tokens = list(_tokens(text))

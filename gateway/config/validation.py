@@ -1,4 +1,4 @@
-"""The config's tables checked against their types, with every mistake in words for people."""
+"""A check of the tables against their types, with readable mistakes."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _EXPECTED = {
 def validate(
     kind: type[S], data: dict[str, Any], *, written: dict[str, Any], folder: Path
 ) -> tuple[S, list[Problem]]:
-    """The data as its type, without the parts that are wrong, and what is wrong with those.
+    """The data as its type without wrong parts, and the mistakes.
 
     `written` is the data as it stands in the file, so that no value of a variable is ever shown.
     """
@@ -73,11 +73,11 @@ class _Mistake:
 
     @property
     def unusable(self) -> KeyPath:
-        """What has to go for the rest to be valid."""
+        """Parts to remove so that the rest is valid."""
         return self.path[:-1] if self._details["type"] == "missing" else self.path
 
     def follows_from(self, removed: set[KeyPath]) -> bool:
-        """Whether something is empty only because of what was taken out of it."""
+        """True if the table is empty only because parts were removed."""
         within = (gone[: len(self.path)] == self.path for gone in removed)
         return self._details["type"] == "too_short" and any(within)
 
@@ -128,7 +128,7 @@ class _Mistake:
 
 
 def _walk(kind: Any, location: KeyPath) -> tuple[KeyPath, Any]:
-    """Pydantic's location without the tags of unions, and the type expected at its end."""
+    """Pydantic's location without unions' tags, and the expected type."""
     path: KeyPath = ()
     for part in location:
         members = _members(kind)
@@ -141,7 +141,7 @@ def _walk(kind: Any, location: KeyPath) -> tuple[KeyPath, Any]:
 
 
 def _members(kind: Any) -> dict[str | int, Any]:
-    """The types that a union is made of, by tag; any other type under the empty tag."""
+    """The types of a union by tag; others under ""."""
     if get_origin(kind) is Annotated:
         base, *metadata = get_args(kind)
         tags = [each.tag for each in metadata if isinstance(each, Tag)]
@@ -155,13 +155,13 @@ def _members(kind: Any) -> dict[str | int, Any]:
 
 
 def _single(kind: Any) -> Any:
-    """The type without what surrounds it, unless it is a union of several."""
+    """The type without wrappers, unless it is a union of several."""
     members = list(_members(kind).values())
     return members[0] if len(members) == 1 else kind
 
 
 def _child(kind: Any, part: str | int) -> Any:
-    """The type of what stands under a key of a table, or in a list."""
+    """The type of a table's key or of a list's items."""
     if isinstance(kind, type) and issubclass(kind, Section):
         field = kind.model_fields.get(str(part))
         return field.annotation if field else object
@@ -169,7 +169,7 @@ def _child(kind: Any, part: str | int) -> Any:
 
 
 def _kinds(union: Any) -> str:
-    """How a table says which of the union's members it is."""
+    """The ways in which a table names its union's member."""
     members = _members(union)
     types = [repr(tag) for tag, kind in members.items() if "type" in kind.model_fields]
     keys = [repr(tag) for tag, kind in members.items() if "type" not in kind.model_fields]
@@ -184,7 +184,7 @@ def _any_of(names: list[str]) -> str:
 
 
 def _as_written(path: KeyPath, written: dict[str, Any]) -> KeyPath:
-    """The path up to where the file has a plain value that stands for a table."""
+    """The path up to a plain value that stands for a table."""
     for length in range(1, len(path)):
         try:
             if not isinstance(value_at(written, path[:length]), dict | list):
@@ -195,7 +195,7 @@ def _as_written(path: KeyPath, written: dict[str, Any]) -> KeyPath:
 
 
 def _shown(expected: Any, written: dict[str, Any], path: KeyPath) -> str:
-    """What stands in the file, shortened, and never a secret."""
+    """The file's value, shortened, and never a secret."""
     try:
         value = value_at(written, path)
     except LookupError:
@@ -215,7 +215,7 @@ def _shown(expected: Any, written: dict[str, Any], path: KeyPath) -> str:
 
 
 def _remove(data: dict[str, Any], path: KeyPath) -> KeyPath:
-    """Take what stands at the path out of the data, or else what stands nearest to it.
+    """Remove the value at the path, or the nearest one.
 
     Of a list's item the whole list goes, so that the others keep their numbers. Answers what is
     gone; since there always is something, validation comes to an end.

@@ -56,7 +56,7 @@ def _hidden(place: Path, root: Path) -> bool:
 
 
 def _same(place: Path, other: Path) -> bool:
-    """True for the same file under another name, as by a hard link."""
+    """True for the same file under another name (a hard link)."""
     return place.exists() and other.exists() and place.samefile(other)
 
 

@@ -56,7 +56,9 @@ _CODE_EXECUTOR = (
 
 
 class AgentFactory:
-    """Makes the agents of one team; each call makes everything anew but the model clients.
+    """Maker of the agents of one team.
+
+    Each call makes everything anew but the model clients.
 
     `agents` are the tables of the team's agents, and `team` makes another team by its name.
     """

@@ -45,7 +45,10 @@ class GroupFactory:
         self._parts = parts
 
     def team(self, name: str, config: AnyGroup, participants: Sequence[ChatAgent | Team]) -> Team:
-        """A new team of the participants. Raises ImportPathError, and what the class raises."""
+        """A new team of the participants.
+
+        Raises ImportPathError, and what the class raises.
+        """
         given = self._common(name, config)
         # What the type takes is checked by its class, too.
         agents = cast("list[ChatAgent]", list(participants))

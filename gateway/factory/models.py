@@ -1,4 +1,4 @@
-"""The model clients of a config: made when first needed, shared, and closed together."""
+"""Model clients of a config: shared, and closed together."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class ModelClients:
         return self._clients[name]
 
     def label(self, name: str = "") -> str:
-        """What people call the model: its name at the provider, or that it is the demo model."""
+        """The model's name for people: at the provider, or "demo"."""
         model = resolve(self._config.models[name or self._default])
         return DEMO_MODEL if model.provider == "demo" else model.model or model.provider
 
@@ -88,7 +88,7 @@ def _openai(arguments: dict[str, Any]) -> ChatCompletionClient:
 
 
 def _arguments(model: ModelConfig) -> dict[str, Any]:
-    """The client's arguments; what is not set is left to its own defaults."""
+    """The client's arguments, without those that are not set."""
     given = {
         "model": model.model or None,
         "base_url": model.base_url,

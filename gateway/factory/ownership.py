@@ -1,4 +1,4 @@
-"""What belongs to one thread alone: found in a team, refused where two threads would share it."""
+"""Parts that belong to one thread alone, and may not be shared."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class OwnedParts:
         self._seen: dict[int, weakref.ref[Any]] = {}
 
     def refuse_shared(self, factory: str, team: Team) -> None:
-        """Remember what is the team's own. Raises ValueError if another team has some of it."""
+        """Record the team's own parts. Raises ValueError for shared ones."""
         own = list(owned(team))
         for part in own:
             if (known := self._seen.get(id(part))) is not None and known() is part:
@@ -52,7 +52,7 @@ class OwnedParts:
 
 
 def owned(team: Team) -> Iterator[object]:
-    """Everything in a team, at any depth, that must be a thread's own; the team itself first."""
+    """A thread's own parts of a team, at any depth; team first."""
     return (part for part in _everything(team) if _is_own(type(part)))
 
 
@@ -62,7 +62,7 @@ def model_clients(team: Team) -> Iterator[ChatCompletionClient]:
 
 
 def held_by(team: object) -> Holdings:
-    """What a team holds at any depth: executors, workbenches, tools, agents of somebody's own."""
+    """Executors, workbenches, tools and own agents in a team, at any depth."""
     closes: list[Closer] = []
     acts = False
     for part in _everything(team):
@@ -74,7 +74,7 @@ def held_by(team: object) -> Holdings:
 
 
 def local_executors(team: Team) -> list[str]:
-    """The executors of a team that run code on this machine itself, by their classes."""
+    """Classes of a team's executors that run code on this machine."""
     from teams.code_executors.local import LocalCommandLineCodeExecutor
 
     found = (part for part in owned(team) if isinstance(part, LocalCommandLineCodeExecutor))
@@ -104,8 +104,9 @@ def _everything(team: object) -> Iterator[object]:
 
 @lru_cache(maxsize=1024)
 def _shape(kind: type[object]) -> Literal["items", "values", "parts", "closed", "dull"]:
-    """How what such a part holds is come by; most there is in a team is dull: it holds nothing and
-    nobody looks for it.
+    """The way to the contents of such a part.
+
+    Most parts of a team are "dull": they hold nothing and nobody looks for them.
     """
     if issubclass(kind, list | tuple | set | frozenset):
         return "items"
@@ -123,7 +124,7 @@ def _is_own(kind: type) -> bool:
 
 @lru_cache(maxsize=1024)
 def _closed_by(kind: type) -> str:
-    """The method that releases what such a part holds; "" if it holds nothing."""
+    """The method that releases such a part; "" if there is none."""
     if issubclass(kind, CodeExecutor | Workbench) and not issubclass(kind, StaticWorkbench):
         return "stop"
     own_agent = issubclass(kind, ChatAgent) and not kind.__module__.startswith("teams.")
@@ -136,7 +137,10 @@ def _can_act(kind: type) -> bool:
 
 
 def _may_hold(kind: type[object]) -> bool:
-    """Of the engine's own, also its helper objects; not its messages and settings."""
+    """True for parts with contents, and the engine's helper objects.
+
+    The engine's messages and settings hold none.
+    """
     if issubclass(kind, ChatCompletionClient):
         return False
     ours = kind.__module__.startswith(("teams.agents", "teams.tools", "teams._"))

@@ -1,4 +1,4 @@
-"""What agents have, made from its tables in config.toml: tools, memories, contexts, executors."""
+"""Parts of agents from config.toml: tools, memories, contexts, executors."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class PartFactory:
         self._folder = folder
 
     def own(self, path: str, kind: type[T], options: Mapping[str, Any]) -> T:
-        """What a class or function of somebody's returns."""
+        """The result of a user's class or function."""
         made = self._imports.load_callable(path)(**options)
         if inspect.isawaitable(made) or not isinstance(made, kind):
             found = type(made).__name__
@@ -132,7 +132,7 @@ class PartFactory:
                 assert_never(config)
 
     def mcp(self, config: McpConfig) -> Workbench:
-        """The tools of a server, which is reached when they are first needed."""
+        """Tools of a server, which is reached at their first use."""
         from teams.tools.mcp import (  # few need it
             McpWorkbench,
             SseServerParams,
@@ -162,7 +162,7 @@ class PartFactory:
 
 
 def make_tool(config: ToolConfig, imports: Imports) -> BaseTool[Any, Any]:
-    """A new tool. Raises ImportPathError, also for what is no tool and can't be made one."""
+    """A new tool. Raises ImportPathError, also for anything else."""
     found = imports.load(config.path)
     if isinstance(found, type) and issubclass(found, BaseTool):
         found = cast("Callable[[], BaseTool[Any, Any]]", found)()

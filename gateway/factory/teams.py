@@ -1,4 +1,4 @@
-"""Teams made from config.toml: a fresh one for each thread, with the rules for its tools."""
+"""Teams from config.toml, one for each thread, with their tools' rules."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 
 class TeamBuildError(TeamUnusable):
-    """A team of the config can't be built; the text says which one and why."""
+    """A team of the config that can't be built."""
 
     @property
     def for_people(self) -> str:
@@ -95,7 +95,9 @@ class TeamFactory:
         return list(self._config.teams)
 
     def info(self, name: str) -> TeamInfo:
-        """Agents, models and definition of a team. Raises KeyError for an unknown name.
+        """Agents, models and definition of a team.
+
+        Raises KeyError for an unknown name.
 
         The agents of a team from Python are known once it was built.
         """
@@ -118,7 +120,9 @@ class TeamFactory:
         )
 
     async def build(self, name: str, *, workdir: Path, portable: bool = False) -> BuiltTeam:
-        """A fresh team for a thread whose own folder is `workdir`. Reaches no network.
+        """A fresh team for a thread with the folder `workdir`.
+
+        Reaches no network.
 
         A `portable` one runs its code elsewhere, so that another program can have the same team.
         Raises KeyError for an unknown name, and TeamBuildError.
@@ -132,7 +136,7 @@ class TeamFactory:
         return BuiltTeam(team=team, holds=held_by(team))
 
     def rule(self, team: str, call: ToolCall, asker: Author) -> ToolRule:
-        """What may happen with the call: its tool's policy, or the default one."""
+        """The rule for the call: its tool's policy, or the default."""
         usual: ToolRule | None = None
         if isinstance(self._config.teams.get(team), DemoTeam):
             from gateway.demo import demo_rule
@@ -205,7 +209,7 @@ class TeamFactory:
         return team
 
     def _labels(self, name: str, config: TeamConfig) -> dict[str, str]:
-        """Each agent's model as people call it, in the order of the team."""
+        """Agents' models by their names for people, in order."""
         match config:
             case GroupTeam():
                 return self._group_labels(config)
@@ -266,7 +270,10 @@ class TeamFactory:
 
 @dataclass(frozen=True, slots=True)
 class _Folders:
-    """The folder of a thread, and where its code runs: None for a temporary place."""
+    """The folder of a thread, and the folder for its code.
+
+    `code` is None for a temporary place.
+    """
 
     thread: Path
     code: Path | None
@@ -299,6 +306,6 @@ def _models_of(team: Team) -> Iterator[tuple[str, str]]:
 
 
 def _sentence(error: Exception) -> str:
-    """The error for people: texts that are sentences already, others with their type."""
+    """The error's text for people, with its type where unclear."""
     clear = isinstance(error, GatewayError | ModelError | ValueError)
     return str(error) if clear else f"{type(error).__name__}: {error}"

@@ -1,4 +1,4 @@
-"""What an agent of a config names: models, teams, other agents, and things in Python."""
+"""Names in agents' tables: models, teams, other agents, Python."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Roster:
-    """The agents of a team, who takes part, and who outside ends a run by a hand-off."""
+    """A team's agents, its participants, and outside targets of hand-offs."""
 
     agents: Sequence[str]
     members: Sequence[str]
@@ -72,7 +72,7 @@ class AgentChecker:
         self._roster = roster
 
     def check(self, path: KeyPath, name: str, agent: AgentConfig) -> Iterator[Problem]:
-        """What is wrong with the agent whose table stands at the path."""
+        """Mistakes of the agent whose table is at the path."""
         lookup = self._lookup
         match agent:
             case AssistantConfig():
@@ -94,7 +94,7 @@ class AgentChecker:
                 assert_never(agent)
 
     def context(self, path: KeyPath, context: ModelContextConfig | None) -> Iterator[Problem]:
-        """What is wrong with a model context."""
+        """Mistakes of a model context."""
         match context:
             case TokenLimitedContextConfig():
                 yield from self._lookup.model((*path, "model"), context.model)

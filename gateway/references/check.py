@@ -1,4 +1,4 @@
-"""What the parts of a config say about each other and about Python: names, hand-offs, imports."""
+"""A check of a config's names, hand-offs and imports."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PROVIDERS = ("openai", "demo", "auto")
 
 
 def check_references(config: Config, written: Mapping[str, Any], imports: Imports) -> list[Problem]:
-    """Every name and import path that leads nowhere, and every hand-off to nobody.
+    """Names and import paths that lead nowhere, and hand-offs to nobody.
 
     A name counts as known if `written`, the data as it stands in the file, has it: what is wrong
     with the thing itself is reported where it is written.
@@ -69,7 +69,7 @@ class _Checker:
         yield from cycles(config.teams)
 
     def _routes(self) -> Iterator[Problem]:
-        """Whether the routes and the cases of the tools lead to platforms and teams that exist."""
+        """Routes and tools' cases with unknown platforms or teams."""
         adapters = self._lookup.names("adapters") or list(self._config.adapters)
         for at, route in enumerate(self._config.routes):
             path: KeyPath = ("routes", at)
@@ -85,7 +85,7 @@ class _Checker:
                     yield from self._lookup.team(path, team)
 
     def _budgets(self) -> Iterator[Problem]:
-        """Whether the budgets are for teams that exist, and every cost is known."""
+        """Budgets with unknown teams or without prices."""
         config = self._config
         for at, budget in enumerate(config.budgets):
             for n, name in enumerate(budget.only if budget.per == "team" else ()):
@@ -111,7 +111,10 @@ class _Checker:
 
 
 def _options(path: KeyPath, options: dict[str, Any]) -> Iterator[Problem]:
-    """What the OpenAI client would not take; the demo model takes and ignores the same."""
+    """Settings that the OpenAI client refuses.
+
+    The demo model takes and ignores the same.
+    """
     known = OpenAIClientConfigurationConfigModel.model_fields
     try:
         OpenAIClientConfigurationConfigModel.model_validate({"model": "any", **options})

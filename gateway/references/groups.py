@@ -1,4 +1,4 @@
-"""What a team written in TOML says about its participants: names, hand-offs, graphs."""
+"""A check of teams in TOML: names, hand-offs and graphs."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class GroupChecker:
                 yield from known(place, name, self._agents, "an agent of this team")
 
     def _termination(self) -> tuple[set[str], list[Problem]]:
-        """Who outside of the team may be handed to, and what is wrong with the condition."""
+        """Outside targets of hand-offs, and mistakes of the condition."""
         team, place = self._team, (*self._path, "termination")
         if team.termination is None:
             if isinstance(team, GraphTeam) or self._ends():
@@ -100,13 +100,13 @@ class GroupChecker:
         return set(_handoff_targets(parse(team.termination))), []
 
     def _ends(self) -> bool:
-        """Whether the file says when a run ends, rightly or wrongly."""
+        """True if the file sets an end of the run, however wrong."""
         keys = ("max_turns", "termination")
         written = (self._lookup.written(*self._path, key) for key in keys)
         return bool(self._team.max_turns) or any(each is not None for each in written)
 
     def _first(self, team: SwarmTeam) -> Iterator[Problem]:
-        """Whether the first participant of a swarm can hand over."""
+        """A mistake if the first participant of a swarm can't hand over."""
         name = next(iter(team.members), "")
         if name not in team.agents:
             return
@@ -157,7 +157,7 @@ class GroupChecker:
             yield from self._walk(team)
 
     def _walk(self, team: GraphTeam) -> Iterator[Problem]:
-        """Whether the graph can be executed, gets everywhere, and ends."""
+        """Mistakes of a graph: impossible, unreachable, or endless."""
         place = (*self._path, "edges")
         graph = make_graph(team, lambda _: _always)
         if not graph.get_start_nodes():
@@ -181,7 +181,7 @@ def _always(_: object) -> bool:
 
 
 def _handoff_targets(tree: Expression) -> Iterator[str]:
-    """Whom the condition ends a run for when the work is handed to them."""
+    """Targets of hand-offs at which the condition ends a run."""
     match tree:
         case AllOf(conditions) | AnyOf(conditions):
             for condition in conditions:

@@ -1,4 +1,4 @@
-"""What a config's names and import paths lead to, and the words for those that lead nowhere."""
+"""A look-up of a config's names and import paths."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from gateway.config.toml import KeyPath
 
 
 class Lookup:
-    """The names of a config. One counts as known if `written`, the data as it stands in the file,
+    """The names of a config.
+
+    One counts as known if `written`, the data as it stands in the file,
     has it: what is wrong with the thing itself is reported where it is written.
     """
 
@@ -30,22 +32,22 @@ class Lookup:
         return list(cast("dict[str, Any]", table)) if isinstance(table, dict) else []
 
     def written(self, *path: str | int) -> object:
-        """What the file has there, right or wrong; None for nothing."""
+        """The file's value there, right or wrong; None for nothing."""
         try:
             return value_at(self._written, path)
         except LookupError:
             return None
 
     def model(self, path: KeyPath, name: str) -> Iterator[Problem]:
-        """Whether the name is a model's, or none is given."""
+        """Check that the name is a model's, or empty."""
         return known(path, name, self.models, "the name of a model")
 
     def team(self, path: KeyPath, name: str) -> Iterator[Problem]:
-        """Whether the name is a team's, or none is given."""
+        """Check that the name is a team's, or empty."""
         return known(path, name, self.teams, "a team")
 
     def function(self, path: KeyPath, target: str | None) -> Iterator[Problem]:
-        """Whether the import path, if there is one, leads to something that can be called."""
+        """Check that the import path, if any, leads to a callable."""
         try:
             if target:
                 self.imports.load_callable(target)
@@ -54,7 +56,7 @@ class Lookup:
 
 
 def known(path: KeyPath, name: str, names: Iterable[str], what: str) -> Iterator[Problem]:
-    """Whether the name is one of those, or empty."""
+    """Check that the name is known, or empty."""
     names = list(names)
     if name and name not in names:
         hint = did_you_mean(name, names) or f"there is {', '.join(names) or 'none'}"

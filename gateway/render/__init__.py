@@ -1,1 +1,1 @@
-"""From session events to what people see: pure decisions, no platform by name."""
+"""Safe text and its splitting: pure, and without platforms."""

@@ -1,4 +1,4 @@
-"""What a line of Markdown stands in: a fence, or a table. As far as needed to cut a text there."""
+"""Blocks of Markdown around a line: fences and tables."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _FENCE = re.compile(
 )
 _RULE = re.compile(r"[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*")
 _NO_ROW = frozenset(">#-*+`~")
-"""What begins another block than a row."""
+"""Beginnings of blocks other than rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,14 +38,20 @@ class Fence:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What the next line stands in. `above` is the line before it."""
+    """The block of the next line.
+
+    `above` is the line before it.
+    """
 
     fence: Fence | None = None
     table: tuple[str, str] | None = None
     above: str = ""
 
     def after(self, line: str) -> Context:
-        """What the line after this one stands in; `line` is without its end."""
+        """The block of the line after this one.
+
+        `line` is without its end.
+        """
         if self.fence is not None:
             return self._in_fence(self.fence, line)
         if (fence := opened_by(line)) is not None:
@@ -68,7 +74,7 @@ class Context:
         return Context() if ends else self
 
     def repeated(self, line: str) -> str:
-        """What a message begins with whose first line this is, to go on where the last one ended.
+        """The beginning of a message that continues here.
 
         "" for a line that needs nothing.
         """
@@ -92,7 +98,7 @@ def opened_by(line: str) -> Fence | None:
 
 
 def _leaves_quotation(fence: Fence, line: str) -> bool:
-    """Whether the fence ends because the quotation that it stands in does."""
+    """True if the fence ends together with its quotation."""
     return ">" in fence.prefix and not line.lstrip().startswith(">")
 
 

@@ -1,4 +1,4 @@
-"""Where a text may be cut without breaking what people see as one character."""
+"""Boundaries between characters as people see them."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ _VIRAMA = 9
 
 
 def may_cut(text: str, at: int) -> bool:
-    """Whether one character ends at `at` and another begins, as Unicode's rules for extended
-    grapheme clusters have it; where in doubt, not.
+    """True if one character ends at `at` and another begins.
+
+    Unicode's rules for extended grapheme clusters decide; where in doubt, it is false.
     """
     if at <= 0 or at >= len(text):
         return True
@@ -24,7 +25,7 @@ def may_cut(text: str, at: int) -> bool:
 
 
 def _extends(after: str) -> bool:
-    """A mark, a joiner, a skin tone, a tag, or the rest of a Korean syllable."""
+    """True for marks, joiners, skin tones, tags and Korean syllables' rests."""
     return (
         unicodedata.category(after)[0] == "M"
         or after in _JOINERS

@@ -1,5 +1,6 @@
-"""What agents write, made harmless for each kind of surface: it mentions nobody, hides no address
-behind other words, and steers nothing.
+"""Agents' texts made harmless for each kind of surface.
+
+They mention nobody, hide no address behind other words, and steer nothing.
 
 Pure functions, safe to call on any prefix of a text that still grows. `hosts` are those whose links
 may stay links; None lets all of them. Adapters also tell their platform not to unfurl and not to
@@ -18,7 +19,7 @@ AT = "\uff20"
 """Looks like the at sign, and is none to a platform."""
 
 NESTED = 4
-"""How deep masked links may stand in each other and still be written out."""
+"""Depth of nested masked links that are still written out."""
 
 _ALL = re.compile(r"@(?=everyone|here|channel)", re.IGNORECASE)
 _TOKEN = re.compile(r"<(?=[@#!:/]|id:|t:|a:|sound:)", re.IGNORECASE)
@@ -36,24 +37,33 @@ _TRAILING = ".,;:!?)]}*_~"
 
 
 def plain(text: str) -> str:
-    """For surfaces that show text as it is: a terminal, a file."""
+    """Text for surfaces that show it as it is: terminals, files."""
     return sanitize(text)
 
 
 def markdown(text: str, *, hosts: Collection[str] | None = None) -> str:
-    """For surfaces that read Markdown. Code stays as it is, but for what pings even there."""
+    """Text for surfaces that read Markdown.
+
+    Code stays as it is, but for what pings even there.
+    """
     return _outside_code(_no_mentions(sanitize(text)), lambda part: _open_links(part, hosts))
 
 
 def mrkdwn(text: str, *, hosts: Collection[str] | None = None) -> str:
-    """For surfaces that read mrkdwn, whose own marks are `<...>`: all of them are text."""
+    """Text for surfaces that read mrkdwn.
+
+    Its own marks are `<...>`: all of them become text.
+    """
     text = _outside_code(_unmasked(sanitize(text)), lambda part: _open_links(part, hosts))
     text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return _ALL.sub(AT, text)
 
 
 def label(text: str, longest: int) -> str:
-    """For a title, a button or a name: one line of plain text, at most `longest` characters."""
+    """One line of plain text, for a title, button or name.
+
+    It has at most `longest` characters.
+    """
     line = " ".join(_no_mentions(sanitize(text)).split())
     return line if len(line) <= longest else line[: longest - 1].rstrip() + "\u2026"
 
@@ -63,12 +73,18 @@ def _no_mentions(text: str) -> str:
 
 
 def _unmasked(text: str) -> str:
-    """The address beside its words, also in code: there are surfaces that look for it there."""
+    """The address beside its words, also in code.
+
+    There are surfaces that look for it there.
+    """
     return _SLACK_MASK.sub(lambda found: _beside(found["text"], found["url"]), text)
 
 
 def _open_links(text: str, hosts: Collection[str] | None) -> str:
-    """Text without code: every address stands for itself, and is a link only if it may be one."""
+    """Text without code, with open addresses.
+
+    Each is a link only if it may be one.
+    """
     for _ in range(NESTED):  # a mask may stand in the words of another
         text, count = _MASK.subn(lambda found: _beside(found["text"], found["url"]), text)
         if not count:

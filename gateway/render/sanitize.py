@@ -1,4 +1,4 @@
-"""Foreign text made safe to show: it may neither steer the terminal nor hide from the reader.
+"""Foreign text made safe to show: no control, nothing hidden.
 
 `sanitize` is for everything that is shown, `visible` for what somebody decides on by its exact
 characters, such as the arguments on an approval card.
@@ -38,7 +38,7 @@ _BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 
 
 def sanitize(text: str) -> str:
-    """The text without terminal sequences, control characters and tricks of direction or width.
+    """The text without terminal sequences, controls and hidden characters.
 
     Newline and tab stay, other line ends become newlines, and joiners stay where scripts and emoji
     need them. Pieces of a text may be sanitised one by one: nothing that is left steers a terminal.
@@ -51,7 +51,7 @@ def sanitize(text: str) -> str:
 
 
 def visible(text: str) -> str:
-    """The text with each character that can't be seen written as its number, such as ⟨U+202E⟩.
+    """The text with invisible characters as numbers, such as ⟨U+202E⟩.
 
     Newline, tab and the plain space stay as they are.
     """
@@ -61,7 +61,10 @@ def visible(text: str) -> str:
 
 
 def _needed_joiner(run: re.Match[str]) -> str:
-    """One joiner of the run between characters that may join; a piece may begin or end with one."""
+    """One joiner between characters that may join.
+
+    A piece may begin or end with one.
+    """
     text, start, end = run.string, run.start(), run.end()
     if (start and text[start - 1].isascii()) or (end < len(text) and text[end].isascii()):
         return ""

@@ -1,4 +1,4 @@
-"""A text in pieces that each fit one message and can be read alone.
+"""A text in pieces, each one readable message.
 
 Cut between paragraphs, lines, sentences or words, in this order, and hard only where there is
 nothing else; never within a character, a link, code in a line, or the line that begins a fence. A
@@ -40,8 +40,9 @@ _ATOMS = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Piece:
-    """The text from `first` to `last`, with what was put `before` and `after` it so that it can be
-    read alone.
+    """A part of a text that can be read alone.
+
+    It is the text from `first` to `last`, with additions `before` and `after` it.
     """
 
     first: int
@@ -52,7 +53,7 @@ class Piece:
 
     @property
     def text(self) -> str:
-        """What the message shows."""
+        """The text of the message."""
         return f"{self.before}{self.body}{self.after}"
 
 
@@ -65,7 +66,9 @@ def split(
     growing: bool = False,
     most: int | None = None,
 ) -> list[Piece]:
-    """The pieces of a text, at most `limit` long as `length` counts; none for an empty text.
+    """The pieces of a text; none for an empty one.
+
+    Each is at most `limit` long as `length` counts.
 
     No character may count for less than one, nor a longer text for less than a shorter one.
 
@@ -98,13 +101,13 @@ def _closer(context: Context, text: str) -> str:
 
 
 def _mid_word(text: str, at: int) -> bool:
-    """Whether a word goes on there, in a script that has spaces between them."""
+    """True inside a word, in a script with spaces between words."""
     before, after = text[at - 1 : at], text[at : at + 1]
     return before.isalnum() and after.isalnum() and max(before, after) < "\u2e80"
 
 
 class _Cursor:
-    """How far a text is cut, and what the rest stands in."""
+    """The place of a cut, and the block of the rest."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -112,11 +115,11 @@ class _Cursor:
         self.line = 0
         """Where the line begins that `at` is in."""
         self.context = Context()
-        """What that line stands in."""
+        """The block of that line."""
 
     @property
     def before(self) -> str:
-        """What the next piece has to begin with."""
+        """The beginning of the next piece."""
         if self.at == 0:
             return ""
         if self.at > self.line and self.context.fence is None:
@@ -125,7 +128,7 @@ class _Cursor:
         return self.context.repeated(self.text[self.at : end if end >= 0 else None])
 
     def lines(self, end: int) -> Iterator[tuple[int, Context]]:
-        """Where each line from here to `end` begins, and what it stands in."""
+        """Starts of the lines from here to `end`, with their blocks."""
         start, context = self.line, self.context
         yield start, context
         while (stop := self.text.find("\n", start, end)) >= 0:
@@ -144,14 +147,14 @@ class _Cursor:
         return Piece(first=first, last=end, body=body, before=before, after=after)
 
     def standing(self) -> Context:
-        """What a line would stand in that came after the text up to here."""
+        """The block of a line after the text up to here."""
         if self.at == self.line:
             return self.context
         return self.context.after(self.text[self.line : self.at])
 
 
 class _Window:
-    """As much of the text as fits the next piece, and the best place to end it."""
+    """The text that fits the next piece, and its best end."""
 
     def __init__(self, cursor: _Cursor, limit: int, length: Length) -> None:
         self._cursor = cursor
@@ -196,7 +199,7 @@ class _Window:
         return self._length(text + _closer(context, text)) <= self._limit
 
     def _context(self, end: int) -> tuple[int, Context]:
-        """The beginning of the line that `end` is in, and what it stands in."""
+        """The start of the line with `end`, and its block."""
         return self._lines[bisect_right(self._lines, end, key=_line) - 1]
 
     def _farthest(self) -> int:
@@ -211,7 +214,7 @@ class _Window:
         return low
 
     def _hold(self, far: int) -> bytearray:
-        """Marks the places up to `far` where nothing is cut because of what reaches over them."""
+        """Mark places up to `far` that must not be cut."""
         held = bytearray(far + 2 - self._at)
         seen = self._text[self._at : far + 1]
         for found in _ADDRESS.finditer(seen):
@@ -224,7 +227,7 @@ class _Window:
         return held
 
     def _last(self, mark: re.Pattern[str], low: int, high: int) -> int | None:
-        """The end of the last such mark after `low` and up to `high`, where the text may be cut."""
+        """The last mark's end between `low` and `high` with a possible cut."""
         ends = [found.end() for found in mark.finditer(self._text, low, high)]
         return next((end for end in reversed(ends) if end > low and self._allows(end)), None)
 
@@ -234,8 +237,10 @@ class _Window:
         return self._parses(end) and self._fits(end)
 
     def _parses(self, end: int) -> bool:
-        """Neither the line that begins a fence is cut, nor the fence right behind it, nor a table's
-        header from its rule; and nothing becomes a fence that is none.
+        """True if fences and tables survive a cut at `end`.
+
+        The line that begins a fence stays whole and keeps its next line, a table's header keeps its
+        rule, and nothing else becomes a fence.
         """
         text = self._text
         line, context = self._context(end)
@@ -251,7 +256,7 @@ class _Window:
         return not ("|" in last and text[end : end + 1] in ("|", "-", ":", " "))
 
     def _hard(self, far: int) -> int:
-        """The last place where the text may be cut at all, whatever else is cut with it."""
+        """The last place where the text may be cut at all."""
         for allows in (self._allows, self._parses_there, self._is_between):
             for end in range(far, self._ink, -1):
                 if allows(end):
