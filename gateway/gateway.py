@@ -138,18 +138,12 @@ class Gateway:
 
     @property
     def groups(self) -> frozenset[str]:
-        """The groups and roles that anything depends on.
-
-        An adapter need not know of others.
-        """
+        """The groups and roles that anything depends on."""
         return self._using.access.groups
 
     @property
     def tokens(self) -> Tokens:
-        """The tokens that platforms gave to Parley.
-
-        Raises GatewayError where none are kept.
-        """
+        """The tokens that platforms gave to Parley."""
         if self._tokens is None:
             raise GatewayError("This gateway does not keep tokens of platforms.")
         return self._tokens
@@ -163,21 +157,13 @@ class Gateway:
         mentioned: bool,
         in_thread: bool,
     ) -> bool:
-        """True if something said there is meant for the team.
-
-        An adapter ignores everything else: it is neither accepted nor stored.
-
-        `mentioned`: it mentions the bot; `in_thread`: it stands in a thread that the bot is in.
-        """
+        """True if something said there is meant for the team."""
         return self._using.access.addressed(
             key, author, direct=direct, mentioned=mentioned, in_thread=in_thread
         )
 
     def allows(self, message: InboundMessage) -> bool:
-        """True if its author may write there, before it is accepted.
-
-        Those who were let in by a code are not known here: `accept` has the last word.
-        """
+        """True if its author may write there, before it is accepted."""
         return judge(message, self._using.access).may_write
 
     async def judge(self, message: InboundMessage) -> InboundMessage:
@@ -194,18 +180,12 @@ class Gateway:
         return message if message.ruling is judged else replace(message, ruling=judged)
 
     async def may(self, message: InboundMessage) -> bool:
-        """True if its author may write there, for what needs no `accept`.
-
-        People who were let in by a code are included.
-        """
+        """True if its author may write there, for what needs no `accept`."""
         return (await self.judge(message)).may_write
 
     @property
     def largest_file(self) -> int:
-        """Size limit of a file, in bytes.
-
-        What is larger need not be fetched.
-        """
+        """Size limit of a file, in bytes."""
         return int(self._using.limits.attachments.file_mb * MB)
 
     @property
@@ -277,10 +257,7 @@ class Gateway:
     async def bring_files(
         self, inbox: int, files: Sequence[Attachment], missing: Sequence[MissingFile]
     ) -> None:
-        """Give an accepted message its files, so that its turn may begin.
-
-        Its author and its team are told what is missing. Does nothing if it no longer waits.
-        """
+        """Give an accepted message its files, so that its turn may begin."""
         self.check_open()
         await self._intake.bring_files(inbox, files, missing)
 
@@ -348,18 +325,12 @@ class Gateway:
         return text
 
     async def pair(self, code: str) -> PairedPerson | None:
-        """Let in the person who was told this code.
-
-        None if it is wrong, used or expired.
-        """
+        """Let in the person who was told this code."""
         self.check_open()
         return await self._store.redeem(TypedCode(code=code))
 
     async def unpair(self, person: str) -> bool:
-        """Shut out again somebody who was let in with a code.
-
-        False if they were not let in.
-        """
+        """Shut out again somebody who was let in with a code."""
         self.check_open()
         return await self._store.unpair(person)
 
@@ -409,10 +380,7 @@ class Gateway:
         self._bus.publish(thread, await self._store.rename_thread(thread, title))
 
     async def rate(self, thread: str, part: str, person: str, *, good: bool) -> None:
-        """Keep a person's rating of a part of a thread's answer.
-
-        It replaces an earlier one. Raises NotFound.
-        """
+        """Keep a person's rating of a part of a thread's answer."""
         await self._store.rate(thread, part, person, good=good)
 
     async def marks(self, platform: str) -> Mapping[str, str]:
@@ -422,11 +390,7 @@ class Gateway:
     async def mark(
         self, platform: str, name: str, value: str, *, of: ConversationKey | None = None
     ) -> None:
-        """Keep a text for a platform's adapter; it replaces an earlier one.
-
-        What is known `of` a conversation is deleted with its last thread, and not kept if it has
-        none.
-        """
+        """Keep a text for a platform's adapter; it replaces an earlier one."""
         await self._store.mark(platform, name, value, of=of)
 
     async def probe(self) -> None:
@@ -446,10 +410,7 @@ class Gateway:
         self.vitals.parts[result] += 1
 
     def remark(self, adapter: str, text: str) -> None:
-        """Tell the operator what a platform did not permit.
-
-        `text` has nothing of people's.
-        """
+        """Tell the operator what a platform did not permit."""
         self.vitals.remark(adapter, text)
 
     async def delete_thread(self, thread: str) -> None:
@@ -459,12 +420,7 @@ class Gateway:
         self._life.gone(thread)
 
     async def delete_person(self, person: str) -> list[str]:
-        """Remove everything about a person, their threads included.
-
-        The ids of these threads.
-
-        The ids of these threads.
-        """
+        """Remove everything about a person, their threads included."""
         self.check_open()
         threads = await self._store.delete_person(person)
         self._ledger.forget_person(person)
@@ -495,10 +451,7 @@ class Gateway:
         await self._store.backup(path)
 
     def events(self, thread: str, *, after: int = 0) -> AsyncGenerator[SessionEvent]:
-        """Events of a thread after a seq, then new ones.
-
-        No seq comes twice; the text of open messages is given from its beginning. Raises NotFound.
-        """
+        """Events of a thread after a seq, then new ones."""
         return watch(self._store, self._bus, thread, after)
 
     def activity(self) -> AbstractContextManager[ThreadActivity]:
@@ -514,10 +467,7 @@ class Gateway:
         )
 
     async def may_answer(self, author: Author, request: str) -> bool:
-        """True if a person may answer a request, before `accept`.
-
-        Raises NotFound.
-        """
+        """True if a person may answer a request, before `accept`."""
         found = await self._store.request(request)
         return self._using.access.operators.may_answer(author, found)
 

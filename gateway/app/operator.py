@@ -19,12 +19,7 @@ from gateway.store.sqlite.store import SqliteStore
 
 
 async def delete_person(store: SqliteStore, person: str) -> list[str]:
-    """Remove everything about a person, their threads included.
-
-    The ids of these threads.
-
-    The ids of these threads.
-    """
+    """Remove everything about a person, their threads included."""
     try:
         owner = await SocketClient.connect(store.folder)
     except GatewayClosed:
@@ -92,10 +87,7 @@ async def _begun_anew(store: SqliteStore, boot: str) -> None:
 
 
 async def pair(store: SqliteStore, code: str) -> PairedPerson | None:
-    """Let in the person who was told this code.
-
-    None if it is wrong, used or expired.
-    """
+    """Let in the person who was told this code."""
     try:
         owner = await SocketClient.connect(store.folder)
     except GatewayClosed:
@@ -105,10 +97,7 @@ async def pair(store: SqliteStore, code: str) -> PairedPerson | None:
 
 
 async def unpair(store: SqliteStore, person: str) -> bool:
-    """Shut out again somebody who was let in with a code.
-
-    False if they were not let in.
-    """
+    """Shut out again somebody who was let in with a code."""
     try:
         owner = await SocketClient.connect(store.folder)
     except GatewayClosed:
