@@ -50,7 +50,7 @@ from gateway.surface import (
     Speech,
     TextSurface,
 )
-from tests.gateway.delivered import Story, served
+from tests.gateway.delivery.delivered import Story, served
 
 PATIENCE = 8.0
 """Seconds of real time within which something has to be seen."""

@@ -13,7 +13,7 @@ from gateway.app.load import load_config
 from gateway.config.problems import ConfigError
 from gateway.factory.teams import TeamFactory
 from teams.base import Team
-from tests.gateway.test_config import as_toml
+from tests.gateway.config.test_config import as_toml
 
 MODEL = """\
 [models.m]

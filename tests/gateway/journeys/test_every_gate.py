@@ -46,7 +46,7 @@ from tests.gateway.scripted import ScriptedTeams, calls, ends, model, of, opened
 
 pytestmark = pytest.mark.usefixtures("fresh_imports")
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 RAN: list[str] = []
 """What a tool did in spite of all."""
@@ -139,7 +139,7 @@ async def from_json(folder: Path) -> Team:
     team = group(agent(tools=[FunctionTool(wipe, description="Wipe the disk.")]))
     component = team.dump_component().model_dump()
     (folder / "team.json").write_text(json.dumps(component))
-    (folder / "mine.py").write_text("from tests.gateway.test_every_gate import wipe\n")
+    (folder / "mine.py").write_text("from tests.gateway.journeys.test_every_gate import wipe\n")
     return await built(folder, 'component = "team.json"\ntool_overrides = { wipe = "mine:wipe" }')
 
 

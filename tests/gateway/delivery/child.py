@@ -1,6 +1,6 @@
 """A process that writes to a platform kept in a file, and kills itself where it is told to.
 
-    python -m tests.gateway.delivery_child FOLDER FILE CALL WHEN
+    python -m tests.gateway.delivery.child FOLDER FILE CALL WHEN
 
 It asks its team unless it did so before, and ends once all is told. CALL and WHEN say at which of
 its calls it dies, before or after it took effect; "never" lets it live.
@@ -18,7 +18,7 @@ from pathlib import Path
 from gateway.surface import Line, Part, Place, Speech
 from tests.fakes.scripted_model import ScriptedModel
 from tests.fakes.scripted_surface import Board, Surface
-from tests.gateway.delivered import all_told, say, served
+from tests.gateway.delivery.delivered import all_told, say, served
 from tests.gateway.scripted import solo
 
 WORDS = [f"word{n} " for n in range(12)]

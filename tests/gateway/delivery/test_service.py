@@ -34,7 +34,7 @@ from gateway.store.sqlite.store import SqliteStore
 from gateway.surface import Card, Document, Line, Speech, TextLimits
 from tests.fakes.scripted_model import ScriptedModel
 from tests.fakes.scripted_surface import Board, EditingSurface, PlainSurface, Surface
-from tests.gateway.delivered import ANN, HERE, Story, all_told, say, served
+from tests.gateway.delivery.delivered import ANN, HERE, Story, all_told, say, served
 from tests.gateway.scripted import ScriptedTeams, calls, solo
 
 BEGIN = TurnStarted(thread="", asker=ANN.id, asked_at=2_000_000.0)

@@ -23,7 +23,7 @@ from tests.fakes.openai_server import FakeOpenAI
 
 pytestmark = pytest.mark.usefixtures("fresh_imports")
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "teams.md"
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "teams.md"
 TEXT = PAGE.read_text()
 FUNCTIONS = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)[0]
 EXAMPLE = re.compile(

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.gateway.delivery_child import WORDS
+from tests.gateway.delivery.child import WORDS
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 pytestmark = [pytest.mark.chaos, pytest.mark.timeout(60)]
 
@@ -20,7 +20,7 @@ async def run(folder: Path, file: Path, call: str, when: str) -> int:
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         "-m",
-        "tests.gateway.delivery_child",
+        "tests.gateway.delivery.child",
         str(folder),
         str(file),
         call,

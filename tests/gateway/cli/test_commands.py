@@ -225,7 +225,7 @@ def test_init_writes_where_it_is_told_to(folder):
 
 
 def test_the_starter_config_is_that_of_the_project():
-    root = Path(__file__).resolve().parents[2]
+    root = Path(__file__).resolve().parents[3]
     assert (root / "gateway/starter.toml").read_text() == (root / "config.toml").read_text()
 
 

@@ -12,7 +12,7 @@ from gateway.base.exit_codes import ExitCode
 
 pytestmark = pytest.mark.usefixtures("fresh_imports")
 
-DOCS = Path(__file__).resolve().parents[2] / "docs"
+DOCS = Path(__file__).resolve().parents[3] / "docs"
 EXAMPLES = re.findall(r"```toml\n(.*?)```", (DOCS / "configuration.md").read_text(), re.DOTALL)
 
 

@@ -21,8 +21,8 @@ from gateway.events import Notice, TurnStarted
 from gateway.gateway import Gateway, Limits
 from gateway.store.sqlite.store import SqliteStore
 from gateway.store.turn_records import ClaimedTurn, TurnDelay
+from tests.gateway.content.test_attachments import png
 from tests.gateway.scripted import ScriptedTeams, calls, ends, model, solo, until
-from tests.gateway.test_attachments import png
 
 ANN = Author(id="slack:T1:ANN", name="Ann")
 KEY = ConversationKey(platform="slack", workspace="T1", channel="C", root="1")

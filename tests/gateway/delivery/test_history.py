@@ -19,8 +19,8 @@ from gateway.surface import (
     TextLimits,
 )
 from tests.fakes.scripted_surface import Board, Call, SteppedClock, Surface, When
-from tests.gateway.delivered import Story, all_told, served
-from tests.gateway.test_delivery import (
+from tests.gateway.delivery.delivered import Story, all_told, served
+from tests.gateway.delivery.test_service import (
     BEGIN,
     DONE,
     called,

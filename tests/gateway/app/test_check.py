@@ -46,7 +46,7 @@ async def test_the_demo_team_runs_on_the_server_that_the_environment_names(tmp_p
             cwd=tmp_path,
             env={
                 "HOME": str(tmp_path),
-                "PYTHONPATH": str(Path(__file__).parents[2]),
+                "PYTHONPATH": str(Path(__file__).parents[3]),
                 "OPENAI_BASE_URL": server.url,
                 "OPENAI_MODEL": "gpt-4o",
             },

@@ -20,7 +20,7 @@ from tests.gateway.scripted import of, turn
 
 pytestmark = pytest.mark.timeout(40)  # a server is started
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 CONFIG = """
 [models.m]

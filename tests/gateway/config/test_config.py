@@ -18,7 +18,7 @@ from gateway.config.teams import ComponentTeam, RoundRobinTeam, SwarmTeam
 
 pytestmark = pytest.mark.usefixtures("fresh_imports")
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 MINIMAL = """
 [teams.one]
 type = "round_robin"

@@ -21,8 +21,8 @@ from teams.conditions import (
     MaxMessageTermination,
     TextMessageTermination,
 )
+from tests.gateway.journeys.test_stopped import Held
 from tests.gateway.scripted import ScriptedTeams, calls, ends, model, of, opened, solo, turn, until
-from tests.gateway.test_stopped import Held
 
 
 @dataclass

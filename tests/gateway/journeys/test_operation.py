@@ -38,7 +38,7 @@ from teams.base import Response
 from teams.core import EVENT_LOGGER_NAME, TRACE_LOGGER_NAME
 from teams.messages import TextMessage
 from tests.fakes.scripted_surface import Board, Surface
-from tests.gateway.delivered import all_told
+from tests.gateway.delivery.delivered import all_told
 from tests.gateway.scripted import ScriptedTeams, calls, ends, model, of, opened, solo, turn, until
 
 DAY = 86400.0

@@ -29,7 +29,7 @@ from teams.models import (
 )
 from teams.tools import FunctionTool, ToolTraits
 from tests.fakes.scripted_surface import Board, SteppedClock, Surface
-from tests.gateway.delivered import all_told, say, served
+from tests.gateway.delivery.delivered import all_told, say, served
 from tests.gateway.scripted import ScriptedTeams, calls, ends, model, of, solo, turn, until
 
 SECRET = "canary-s3cret-0123456789"

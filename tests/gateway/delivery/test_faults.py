@@ -25,9 +25,17 @@ from gateway.surface import (
     TextLimits,
 )
 from tests.fakes.scripted_surface import Board, PlainSurface, SteppedClock, Surface
-from tests.gateway.delivered import ANN, Story, all_told, say, served
+from tests.gateway.delivery.delivered import ANN, Story, all_told, say, served
+from tests.gateway.delivery.test_service import (
+    BEGIN,
+    DONE,
+    WithApprovals,
+    asked,
+    delta,
+    said,
+    started,
+)
 from tests.gateway.scripted import ScriptedTeams, solo
-from tests.gateway.test_delivery import BEGIN, DONE, WithApprovals, asked, delta, said, started
 
 FILE = FileMade(thread="", path="report.csv", size=3)
 HELLO = (BEGIN, said("a", "m", "Hello."), DONE)
