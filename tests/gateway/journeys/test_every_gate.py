@@ -129,7 +129,7 @@ def code_agent() -> CodeExecutorAgent:
 
 async def from_python(folder: Path) -> Team:
     (folder / "mine.py").write_text(
-        "from tests.gateway import test_every_gate as gate\n"
+        "from tests.gateway.journeys import test_every_gate as gate\n"
         "def build():\n    return gate.group(gate.agent())\n"
     )
     return await built(folder, 'factory = "mine:build"')
