@@ -21,7 +21,7 @@ class Console(ABC):
     """Takes lines, and does what they say as one of the people."""
 
     HELP: ClassVar[str]
-    UNKNOWN: ClassVar[str] = "there is no /{name}; /help says what there is"
+    UNKNOWN: ClassVar[str] = "there is no command /{name}; /help lists the commands"
     refusals: ClassVar[tuple[type[Exception], ...]] = (LookupError, OSError, ValueError)
     """Errors that are printed, not raised."""
 
@@ -81,5 +81,5 @@ def person_name(written: str) -> str:
     """A person's name, as typed; raises ValueError if it is invalid."""
     name = written.removeprefix("@")
     if not name.replace("-", "").isalnum():
-        raise ValueError("a name is made of letters, digits and -")
+        raise ValueError("a name may contain only letters, digits and -")
     return name

@@ -37,7 +37,7 @@ class Screen(ABC, Generic[Message]):
     def message(self, number: str) -> Message:
         """The message with a number. Raises LookupError."""
         if not number.isdigit() or not 1 <= int(number) <= len(self._numbered):
-            raise LookupError(f"there is no message {number!r}; messages are named by number")
+            raise LookupError(f"there is no message {number!r}; use a message's number")
         return self._numbered[int(number) - 1]
 
     def refresh(self) -> bool:

@@ -148,11 +148,11 @@ class ChatApp(App[int]):
             self.copy_to_clipboard(selected)
             self.notify("Copied.", markup=False)
         elif isinstance(self.screen, ChatScreen) and self.screen.put_draft_aside():
-            self.notify("The draft is cleared; up brings it back.", markup=False)
+            self.notify("Draft cleared; up restores it.", markup=False)
         elif self._leave_key.press():
             self.exit(0)
         else:
-            self.notify("ctrl+c again to leave", timeout=SECOND_PRESS, markup=False)
+            self.notify("Press ctrl+c again to leave.", timeout=SECOND_PRESS, markup=False)
 
     def toggle_mouse(self) -> None:
         """Give the mouse to the terminal for selecting text, or back."""
@@ -164,8 +164,12 @@ class ChatApp(App[int]):
             name = "_enable_mouse_support" if self._mouse else "_disable_mouse_support"
             driver._mouse = True  # pyright: ignore[reportPrivateUsage]
             getattr(driver, name, do_nothing)()
-        whose = "Parley's again" if self._mouse else "the terminal's: select text with it"
-        self.notify(f"The mouse is {whose}.", markup=False)
+        shown = (
+            "Parley uses the mouse again."
+            if self._mouse
+            else "The terminal uses the mouse: select text with it."
+        )
+        self.notify(shown, markup=False)
 
     def on_markdown_link_clicked(self, event: events.Event) -> None:
         """Copy a link's address; no link opens by itself."""

@@ -18,17 +18,17 @@ class Command:
 
 # What the terminal does itself; whatever else the gateway offers is sent to it as a message.
 LOCAL = (
-    Command("new", "Begin an empty thread", "[team]"),
+    Command("new", "Start an empty thread", "[team]"),
     Command("sessions", "List, open, rename and delete threads", keys="ctrl+s"),
     Command("rename", "Give this thread a title", "[title]"),
     Command("delete", "Delete this thread"),
     Command("stop", "Stop the team", keys="esc esc"),
-    Command("only", "Show one agent alone; without a name, all again", "[agent]"),
-    Command("editor", "Write the draft in your editor", keys="ctrl+g"),
+    Command("only", "Show one agent; without a name, all agents", "[agent]"),
+    Command("editor", "Edit the draft in your editor", keys="ctrl+g"),
     Command("copy", "Copy the last reply", keys="ctrl+o"),
-    Command("mouse", "Let the terminal select text, or this program", keys="F9"),
-    Command("help", "Keys and commands", keys="F1"),
-    Command("quit", "Leave; the team's work is kept", keys="ctrl+c ctrl+c"),
+    Command("mouse", "Give the mouse to the terminal or to Parley", keys="F9"),
+    Command("help", "Show keys and commands", keys="F1"),
+    Command("quit", "Leave; the team's work is saved", keys="ctrl+c ctrl+c"),
 )
 
 

@@ -62,7 +62,7 @@ class Conversation:
     def attached(self) -> str:
         """A sentence naming the gateway's process; empty if it is ours."""
         owner = self.client.owner()
-        return f"Process {owner} has the threads; this chat works through it." if owner else ""
+        return f"Process {owner} owns the threads. This chat works through it." if owner else ""
 
     async def start(self, *, thread: str | None = None, new: bool = False) -> None:
         """Open the thread asked for, or the one used last. Raises GatewayError."""
@@ -107,7 +107,7 @@ class Conversation:
                 self.trouble = sanitize(str(error))
             except Exception:
                 LOGGER.exception("events could not be read")
-                self.trouble = "Something went wrong on our side; trying again."
+                self.trouble = "Something went wrong in Parley. Trying again."
             self._changed()
             await asyncio.sleep(pause)
             pause = min(LONGEST_RETRY, 2 * pause)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from textual.widget import Widget
 
 LOGGER = logging.getLogger(__name__)
-OUR_FAULT = "Something went wrong on our side; the log has the details."
+OUR_FAULT = "Something went wrong in Parley. The log has the details."
 
 
 @contextmanager

@@ -108,13 +108,13 @@ def request_lines(request: RequestItem) -> list[str]:
         case "approval":
             asked = f"{name} asks to run {request.tool}"
             details = [f"  {line}" for line in (request.prompt, *request.arguments.splitlines())]
-            how = "Type: approve, approve always, deny, or deny and a reason."
+            how = "Type approve, approve always, deny, or deny and a reason."
             return [asked, *(line for line in details if line.strip()), how]
         case "choice":
             options = [f"  {number}. {text}" for number, text in enumerate(request.options, 1)]
             return [f"{name} asks: {request.prompt}", *options, "Type a number, or an answer."]
         case "text":
-            return [f"{name} asks: {request.prompt}", "Your next line is the answer."]
+            return [f"{name} asks: {request.prompt}", "Type your answer on the next line."]
 
 
 def _tool_lines(item: ToolItem, before: ToolItem | None) -> list[str]:

@@ -176,7 +176,7 @@ class ThreadModel:
             case ThreadRenamed(title=title):
                 self.title = one_line(sanitize(title))
             case FileMade(path=path, size=size):
-                text = sanitize(f"A file was made: {path} ({size:,} bytes)")
+                text = sanitize(f"New file: {path} ({size:,} bytes)")
                 self._seal(NoticeItem(key=f"file-{event.seq}", text=text, level="info"))
             case Notice(text=text, level=level, incident=incident, command=command):
                 what_to_do = f" ({event.label or 'type'}: {command})" if command else ""

@@ -91,7 +91,7 @@ class PlainChat:
             self.leave()
         else:
             self._interrupted = True
-            self._print_error("ctrl+c again leaves")
+            self._print_error("Press ctrl+c again to leave.")
 
     async def _chat(self, client: Client) -> int:
         from adapters.terminal.conversation import Conversation
@@ -105,7 +105,7 @@ class PlainChat:
         if self._interactive:
             await conversation.load_agents()
             on = f", on {', '.join(models)}" if (models := conversation.models) else ""
-            self._print_line(f"Parley, by lines{on}. /help lists commands, /quit leaves.")
+            self._print_line(f"Parley in line mode{on}. /help lists commands, /quit leaves.")
             if conversation.attached:
                 self._print_error(conversation.attached)
         loop = asyncio.get_running_loop()
@@ -118,7 +118,7 @@ class PlainChat:
             if not self._interactive:
                 await self._wait_until(lambda: conversation.model.settled)
         if conversation.model.requests and not self._interactive and not self._left:
-            self._print_error("The team waits for an answer; the same thread takes it later.")
+            self._print_error("The team waits for your answer. Answer later in the same thread.")
             return ExitCode.WAITING
         gave_up = self._sent and conversation.model.failed and not self._interactive
         return ExitCode.FAILED if self._failed or gave_up else ExitCode.DONE
@@ -220,7 +220,9 @@ class PlainChat:
             case "help":
                 self._print_help(commands)
             case name:
-                self._print_line(f"/{name} needs more, or a screen. /help lists commands.")
+                self._print_line(
+                    f"/{name} needs an argument or the full screen. /help lists commands."
+                )
         return True
 
     async def _list_threads(self, conversation: Conversation, rest: str) -> bool:
@@ -236,7 +238,7 @@ class PlainChat:
         for number, thread in enumerate(self._listed, 1):
             ago = format_age(time.time() - thread.updated_at)
             self._print_line(f"{number}. {thread_title(thread)}, {thread.state}, {ago}")
-        self._print_line("/sessions and a number opens one.")
+        self._print_line("Type /sessions and a number to open one.")
         return True
 
     async def _attempt(self, doing: Awaitable[object]) -> bool:
@@ -291,7 +293,7 @@ class PlainChat:
                 self._print_line(
                     f"/{command.name} {command.argument}".strip() + f": {command.description}"
                 )
-        self._print_line("A line that ends in a backslash goes on in the next one.")
+        self._print_line("End a line with a backslash to continue on the next line.")
 
     def _prompt(self) -> None:
         if not self._input and not self._left:

@@ -87,7 +87,7 @@ async def test_killed_between_parallel_calls_the_finished_ones_are_not_run_again
     calls = [Call(name=name, id=f"call-{name}") for name in ("alpha", "beta", "gamma")]
     model.script(Reply(calls=calls))
     async with Parley(tmp_path, "chat", "--plain", "--new", steps=steps) as first:
-        await first.shows("Parley, by lines")
+        await first.shows("Parley in line mode")
         first.types("do all three\r")
         for name in ("alpha", "beta", "gamma"):
             await steps.reached(name)
@@ -162,7 +162,7 @@ async def test_killed_right_after_a_hand_off_the_next_agent_speaks(
         Reply(text="never seen", gate=gate, hold=True),
     )
     async with Parley(tmp_path, "chat", "--plain", "--new", steps=steps) as first:
-        await first.shows("Parley, by lines")
+        await first.shows("Parley in line mode")
         first.types("an expert please\r")
         await gate.reached()
         first.kill()

@@ -15,17 +15,17 @@ from adapters.discord.testing.simulator import DiscordSimulator
 from adapters.simulation import console as simulation
 
 HELP = """\
-What you type is written by whoever you are, where you are. @parley mentions the application.
+Type a message to post it as the current person. @parley mentions the application.
 
-  /as NAME             be somebody else
+  /as NAME             act as somebody else
   /in CHANNEL          go to a channel; /in dm is the conversation with the application
-  /thread N, /thread   go into the thread of message N; back to the channel
+  /thread N, /thread   open the thread of message N; return to the channel
   /reply N TEXT        answer message N
   /click N BUTTON      press a button of message N; /select N CHOICE chooses from its list
   /fill FIELD = TEXT   fill in a field of the form; /submit sends it
   /menu N COMMAND      use a command from the menu of message N
   /edit N TEXT, /delete N, /react N EMOJI, /upload PATH
-  /quit                end
+  /quit                quit
   //COMMAND TEXT       a slash command of the application; options as name:value"""
 
 NAME = re.compile(r"@([\w-]+)")
@@ -141,7 +141,7 @@ class Console(simulation.Console):
         name, equals, text = rest.partition("=")
         known = components.field_ids(self._form().modal or {"components": []})
         if not equals or name.strip() not in known:
-            raise ValueError(f"write it as /fill FIELD = TEXT, with one of: {', '.join(known)}")
+            raise ValueError(f"type /fill FIELD = TEXT, with one of: {', '.join(known)}")
         self._filled[known[name.strip()]] = text.strip()
 
     async def _submit(self, _: str) -> None:

@@ -12,16 +12,16 @@ from adapters.slack.simulator.state import Message
 from adapters.slack.testing.simulator import SlackSimulator
 
 HELP = """\
-What you type is written by whoever you are, where you are. @parley mentions the app.
+Type a message to post it as the current person. @parley mentions the app.
 
-  /as NAME             be somebody else
+  /as NAME             act as somebody else
   /in CHANNEL          go to a channel; /in dm is the direct messages with the app
-  /thread N, /thread   answer in the thread of message N; write to the channel again
+  /thread N, /thread   open the thread of message N; return to the channel
   /click N BUTTON      press a button of message N
-  /fill FIELD = TEXT   fill in a field of the modal; /submit and /close end it
+  /fill FIELD = TEXT   fill in a field of the modal; then /submit or /close
   /stop                press Stop in the thread where you are
   /edit N TEXT, /delete N, /react N EMOJI, /upload PATH
-  /quit                end
+  /quit                quit
   //command TEXT       a slash command of the app, such as //parley help"""
 
 
@@ -29,7 +29,7 @@ class Console(simulation.Console):
     """Takes lines, and does what they say as one of the people."""
 
     HELP = HELP
-    UNKNOWN = "there is no such command; /help says what there is"
+    UNKNOWN = "there is no such command; /help lists the commands"
 
     def __init__(self, slack: SlackSimulator, write: Callable[[str], None]) -> None:
         self._slack = slack
@@ -97,7 +97,7 @@ class Console(simulation.Console):
     async def _fill(self, rest: str) -> None:
         name, equals, text = rest.partition("=")
         if not equals:
-            raise ValueError("write it as /fill FIELD = TEXT")
+            raise ValueError("type /fill FIELD = TEXT")
         self._filled[name.strip()] = text.strip()
 
     async def _submit(self, _: str) -> None:
@@ -109,7 +109,7 @@ class Console(simulation.Console):
 
     async def _stop(self, _: str) -> None:
         if self._thread is None:
-            raise LookupError("go into a thread first: /thread N")
+            raise LookupError("open a thread first: /thread N")
         await self._who.stops(self._where, self._thread)
 
     async def _edit(self, rest: str) -> None:

@@ -68,10 +68,10 @@ class Screen(simulation.Screen[Message]):
         working = {(each.channel, each.thread_ts) for each in self._slack.busy}
         for _, root in sorted(working - self._working):
             if root in self._printed:
-                self._line(f"  (the app works in {self._printed[root].number})")
+                self._line(f"  (the app is working in {self._printed[root].number})")
         for _, root in sorted(self._working - working):
             if root in self._printed:
-                self._line(f"  (it has stopped working in {self._printed[root].number})")
+                self._line(f"  (the app has stopped working in {self._printed[root].number})")
         self._working = working
 
     def _show_modal(self, person: Person) -> None:

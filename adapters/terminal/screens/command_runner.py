@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from adapters.terminal.settings import Settings
     from adapters.terminal.widgets.composer import Composer
 
-EMPTY = "There is nothing in this thread yet."
+EMPTY = "This thread is still empty."
 
 
 class ChatActions(Protocol):
@@ -95,7 +95,7 @@ class CommandRunner:
 
         command, trouble = editor.find_editor(), ""
         if not command:
-            self._screen.notify("There is no editor here; EDITOR names one.", markup=False)
+            self._screen.notify("No editor was found. Set EDITOR to one.", markup=False)
             return
         with self._screen.app.suspend():
             try:
@@ -103,7 +103,7 @@ class CommandRunner:
             except OSError as error:
                 trouble = sanitize(f"{command[0]} did not start ({error.strerror}).")
         if trouble:
-            self._screen.notify(f"{trouble} EDITOR names another.", markup=False)
+            self._screen.notify(f"{trouble} Set EDITOR to another editor.", markup=False)
 
     def help(self, commands: Commands) -> None:
         """Show keys and commands."""

@@ -14,7 +14,7 @@ from adapters.terminal.history import History
 from adapters.terminal.widgets.palette import Palette
 
 PLACEHOLDER = "Message the team…   / commands  @ agents"
-TAKES_BACK = "Message the team…   up edits what waits, backspace drops it"
+TAKES_BACK = "Message the team…   up edits a queued message, backspace drops it"
 SCROLLING = {"pageup": -1, "pagedown": 1}
 
 

@@ -16,17 +16,17 @@ from adapters.terminal.commands import Commands
 KEYS = (
     ("enter", "send"),
     ("ctrl+j", "new line"),
-    ("up, down", "earlier prompts; first of all, a message that waits"),
+    ("up, down", "earlier prompts, or the newest queued message"),
     ("esc esc", "stop the team"),
-    ("ctrl+t", "answer what the team asks"),
+    ("ctrl+t", "answer the team"),
     ("ctrl+s", "threads"),
     ("ctrl+o", "copy the last reply"),
-    ("ctrl+g", "write the draft in your editor"),
+    ("ctrl+g", "edit the draft in your editor"),
     ("pgup, pgdn", "scroll; end follows again"),
-    ("tab, shift+tab", "walk tool cards, enter opens one"),
-    ("F9", "mouse: this program's, or the terminal's"),
+    ("tab, shift+tab", "move between tool cards; enter opens one"),
+    ("F9", "give the mouse to Parley or to the terminal"),
     ("ctrl+p", "all commands"),
-    ("ctrl+c", "clear the draft; in an empty one, twice: leave"),
+    ("ctrl+c", "clear the draft; twice in an empty draft: leave"),
 )
 
 
@@ -68,7 +68,7 @@ class InputDialog(ModalScreen[str | None]):
         with Vertical(classes="box"):
             yield Static(self._label, markup=False)
             yield Input(self._text)
-            keys = Content.styled("enter keeps it   esc goes back", "$muted")
+            keys = Content.styled("enter saves   esc goes back", "$muted")
             yield Static(keys, classes="keys")
 
     def on_input_submitted(self, event: Input.Submitted) -> None:

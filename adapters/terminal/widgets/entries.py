@@ -116,7 +116,7 @@ class AgentEntry(Vertical):
         self._tail.display = bool(text)
         if text:
             lines = text.splitlines()
-            count = f"… {len(lines)} more lines so far, drawn when the block is closed\n"
+            count = f"… {len(lines)} more lines, formatted once the block is complete\n"
             last = "\n".join(lines[-TAIL_LINES:])
             self._tail.update(Content.assemble((count, MUTED), last))
 

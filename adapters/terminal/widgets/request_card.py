@@ -221,7 +221,7 @@ class RequestCard(Vertical, can_focus=True):
         if self._sending:
             hint = "  sending…"
         elif self._listens:
-            hint = "  esc to the draft"
+            hint = "  esc returns to the draft"
         elif item.kind == "text" and self._count == 1:
             hint = ""  # the next message answers, as is said below
         else:
@@ -254,6 +254,6 @@ def _buttons(item: RequestItem) -> list[Static]:
                 KeyButton("n", "deny with a note"),
             ]
         case "choice":
-            return [Static(Content.styled("a digit chooses; or write an answer", MUTED))]
+            return [Static(Content.styled("type a digit, or write an answer", MUTED))]
         case "text":
             return [Static(Content.styled("your next message answers", MUTED))]

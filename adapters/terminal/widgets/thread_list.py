@@ -102,7 +102,7 @@ class ThreadList(Vertical):
         self.post_message(self.Chosen())
 
     def action_new(self) -> None:
-        """Begin an empty thread."""
+        """Start an empty thread."""
         self._conversation.open(None)
         self.post_message(self.Chosen())
 

@@ -163,12 +163,12 @@ async def test_messages_are_changed_deleted_and_answered(
 
 async def test_what_does_not_work_is_said(discord: DiscordSimulator, terminal: Terminal) -> None:
     for line, said in {
-        "/dance": "there is no /dance",
+        "/dance": "there is no command /dance",
         "/in nowhere": "there is no channel",
         "/click 9 Yes": "there is no message",
         "//ask why": "takes no text",
         "/submit": "there is no form",
-        "/as b@b": "a name is made of",
+        "/as b@b": "a name may contain only",
     }.items():
         (written,) = await terminal.types(line)
         assert said in written

@@ -58,12 +58,12 @@ async def test_a_stream_is_written_by_whole_lines_as_it_grows(
         recipient_user_id=asked.user,
         markdown_text="Roses",
     )
-    assert "  (the app works in 1)" in terminal.sees()
+    assert "  (the app is working in 1)" in terminal.sees()
     where: Any = {"channel": "C0GENERAL", "ts": stream["ts"]}
     await client.chat_appendStream(markdown_text=" are red\nViolets", **where)
     assert terminal.sees() == ["#general [2] in 1 parley", "      Roses are red"]
     await client.chat_stopStream(markdown_text=" are blue", **where)
-    assert terminal.sees() == ["      Violets are blue", "  (it has stopped working in 1)"]
+    assert terminal.sees() == ["      Violets are blue", "  (the app has stopped working in 1)"]
 
 
 async def test_a_card_is_clicked_and_a_modal_is_filled_in(
@@ -116,8 +116,8 @@ async def test_files_reactions_commands_and_stop_reach_the_app(
         thread_ts=terminal.console.screen.message("1").ts,
     )
     assert await terminal.types("/stop") == [
-        "  (go into a thread first: /thread N)",
-        "  (the app works in 1)",
+        "  (open a thread first: /thread N)",
+        "  (the app is working in 1)",
     ]
     await terminal.types("/thread 1", "/stop")
     assert slack.deliveries[-1].event["type"] == "agent_session_stopped"
@@ -129,7 +129,7 @@ async def test_files_reactions_commands_and_stop_reach_the_app(
         ("/nonsense", "there is no such command"),
         ("/thread 7", "there is no message '7'"),
         ("/in nowhere", "there is no channel 'nowhere'"),
-        ("/as <b>", "a name is made of"),
+        ("/as <b>", "a name may contain only"),
         ("/upload /no/such/file", "No such file"),
         ("/fill x", "/fill FIELD = TEXT"),
         ("/submit", "alice has no modal open"),

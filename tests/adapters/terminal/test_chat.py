@@ -91,7 +91,7 @@ async def test_messages_to_a_busy_team_wait_visibly_and_can_be_taken_back(tmp_pa
         await chat.until_shown("working")
         await chat.type("also this")
         await chat.type("and that")
-        await chat.until_shown("queued: also this", "queued: and that", "up edits what waits")
+        await chat.until_shown("queued: also this", "queued: and that", "up edits a queued message")
         await chat.press("up")
         await chat.until(lambda: chat.composer.text == "and that")
         await chat.until(lambda: "queued: and that" not in chat.text())
@@ -141,7 +141,7 @@ async def test_a_mistake_in_the_gateway_does_not_end_the_chat(tmp_path: Path):
     async with chatting(client, tmp_path) as chat:
         client.fail = ZeroDivisionError("secret")
         await chat.type("precious words")
-        await chat.until_shown("Something went wrong on our side")
+        await chat.until_shown("Something went wrong in Parley")
         assert chat.composer.text == "precious words"
         client.fail = None
         await chat.press("enter")
@@ -175,7 +175,7 @@ async def test_the_slash_palette_describes_completes_and_runs(tmp_path: Path):
     client = ScriptedClient()
     async with chatting(client, tmp_path, new=True) as chat:
         await chat.press("/")
-        await chat.until_shown("/new [team]", "Begin an empty thread")
+        await chat.until_shown("/new [team]", "Start an empty thread")
         await chat.press("s", "t")
         await chat.until_shown("/stop", "/status")
         await chat.press("down", "tab")
@@ -225,12 +225,12 @@ async def test_a_command_typed_faster_than_the_screen_follows_is_the_one_that_ru
 async def test_esc_closes_the_palette_first(tmp_path: Path):
     async with chatting(ScriptedClient(), tmp_path, new=True) as chat:
         await chat.press("/")
-        await chat.until_shown("Begin an empty thread")
+        await chat.until_shown("Start an empty thread")
         await chat.press("escape")
-        await chat.until(lambda: "Begin an empty thread" not in chat.text())
+        await chat.until(lambda: "Start an empty thread" not in chat.text())
         assert chat.composer.text == "/"
         await chat.press("n")
-        await chat.until_shown("Begin an empty thread")
+        await chat.until_shown("Start an empty thread")
 
 
 async def test_the_last_thread_reopens_with_its_transcript(tmp_path: Path):
@@ -485,7 +485,7 @@ async def test_ctrl_c_twice_leaves_and_the_client_is_closed(tmp_path: Path):
     client = ScriptedClient()
     async with chatting(client, tmp_path, new=True) as chat:
         await chat.press("ctrl+c")
-        await chat.until_shown("ctrl+c again to leave")
+        await chat.until_shown("Press ctrl+c again to leave.")
         assert not chat.app._exit
         await chat.press("ctrl+c")
         await chat.until(lambda: chat.app._exit)
@@ -514,7 +514,7 @@ async def test_ctrl_c_clears_the_draft_first_and_up_brings_it_back(tmp_path: Pat
     async with chatting(ScriptedClient(), tmp_path, new=True) as chat:
         chat.composer.insert("a long\nthought")
         await chat.press("ctrl+c")
-        await chat.until_shown("The draft is cleared")
+        await chat.until_shown("Draft cleared")
         assert chat.composer.text == ""
         await chat.press("up")
         assert chat.composer.text == "a long\nthought"
@@ -534,7 +534,7 @@ async def test_one_agent_can_be_shown_alone(tmp_path: Path):
         await chat.until_shown("only coder, /only shows all", "go", "some code")
         await chat.until(lambda: "a plan" not in chat.text())
         await chat.type("/only somebody")
-        await chat.until_shown("In this team: planner, coder.")
+        await chat.until_shown("The team: planner, coder.")
         await chat.type("/only")
         await chat.until_shown("a plan", "some code")
         assert "shows all" not in chat.text()
@@ -604,7 +604,7 @@ async def test_a_link_is_copied_not_opened(tmp_path: Path, monkeypatch: pytest.M
 async def test_the_mouse_is_handed_over_and_taken_back(tmp_path: Path):
     async with chatting(ScriptedClient(), tmp_path, new=True) as chat:
         await chat.press("f9")
-        await chat.until_shown("the terminal's")
+        await chat.until_shown("The terminal uses the mouse")
         await chat.press("f9")
         await chat.until_shown("Parley's")
 
@@ -626,4 +626,4 @@ async def test_a_second_chat_says_which_process_it_works_through(tmp_path: Path)
     client = ScriptedClient()
     client.pid = 4711
     async with chatting(client, tmp_path, new=True) as chat:
-        await chat.until_shown("Process 4711 has the threads")
+        await chat.until_shown("Process 4711 owns the threads")

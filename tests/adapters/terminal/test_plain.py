@@ -133,7 +133,7 @@ async def test_other_words_are_no_approval():
     assert client.answers == []
     assert [text for _, text in client.sent] == ["go", "yes please"]
     assert code == 3
-    assert "waits for an answer" in err
+    assert "waits for your answer" in err
 
 
 async def test_words_that_wait_behind_an_approval_hold_up_no_line_that_gives_it():
@@ -232,7 +232,7 @@ async def test_a_mistake_in_the_gateway_is_a_complaint_without_a_traceback():
     client.fail = ZeroDivisionError("secret")
     code, out, err = await chat(client, "hello")
     assert (code, out) == (1, "")
-    assert err == "Something went wrong on our side; the log has the details.\n"
+    assert err == "Something went wrong in Parley. The log has the details.\n"
 
 
 async def test_a_thread_that_is_not_there_is_a_complaint():

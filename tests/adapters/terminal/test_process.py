@@ -40,7 +40,7 @@ def test_a_person_chats_with_the_demo_team_and_comes_back_to_it(tmp_path: Path):
         terminal.type("what is 6*7?\r")
         terminal.until("42")
         terminal.type("\x03")
-        terminal.until("ctrl+c again to leave")
+        terminal.until("Press ctrl+c again to leave.")
         terminal.type("\x03")
         assert terminal.ended() == 0
         assert is_sane(terminal)
@@ -130,7 +130,7 @@ def test_the_draft_is_written_in_the_persons_editor(
         terminal.until("and more")
         terminal.until("ready")
         terminal.type("\x03")
-        terminal.until("The draft is cleared")
+        terminal.until("Draft cleared")
         terminal.type("\x03\x03")
         assert terminal.ended() == 0
         assert is_sane(terminal)
@@ -214,7 +214,7 @@ def test_a_mistake_of_our_own_leaves_a_sane_terminal_and_shows_no_variables(tmp_
         assert terminal.ended() == 1
         assert is_sane(terminal)
         said = terminal.output.rpartition(ALT_SCREEN_OFF)[2]
-        assert b"Something went wrong on our side" in said
+        assert b"Something went wrong in Parley" in said
         assert b"sk-value" not in terminal.output
 
 
@@ -245,13 +245,13 @@ def test_a_pipe_gets_the_line_mode(tmp_path: Path):
 
 def test_a_dumb_terminal_gets_the_line_mode_and_ctrl_c_twice_leaves(tmp_path: Path):
     with PtyProcess(*PARLEY, "chat", folder=tmp_path, term="dumb") as terminal:
-        terminal.until("by lines")
+        terminal.until("in line mode")
         terminal.type("what is 6*7?\n")
         terminal.until("reviewer: `6*7` = **42**")
         terminal.forget()
         terminal.until("> ")
         terminal.type("\x03")
-        terminal.until("ctrl+c again leaves")
+        terminal.until("Press ctrl+c again to leave.")
         terminal.type("\x03")
         assert terminal.ended() == 0
         assert b"\x1b" not in terminal.output
