@@ -361,7 +361,7 @@ class ChatScreen(Screen[None]):
         if agent and agent not in known:
             names = ", ".join(known) or "nobody yet"
             self.notify(
-                f"No agent has this name. The team: {names}.", severity="warning", markup=False
+                f"No such agent. Team: {names}.", severity="warning", markup=False
             )
             return
         self._view.only = agent

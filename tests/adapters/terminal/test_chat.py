@@ -534,7 +534,7 @@ async def test_one_agent_can_be_shown_alone(tmp_path: Path):
         await chat.until_shown("only coder, /only shows all", "go", "some code")
         await chat.until(lambda: "a plan" not in chat.text())
         await chat.type("/only somebody")
-        await chat.until_shown("The team: planner, coder.")
+        await chat.until_shown("Team: planner, coder.")
         await chat.type("/only")
         await chat.until_shown("a plan", "some code")
         assert "shows all" not in chat.text()
@@ -606,7 +606,7 @@ async def test_the_mouse_is_handed_over_and_taken_back(tmp_path: Path):
         await chat.press("f9")
         await chat.until_shown("The terminal uses the mouse")
         await chat.press("f9")
-        await chat.until_shown("Parley's")
+        await chat.until_shown("Parley uses the mouse")
 
 
 async def test_the_model_is_on_screen_before_and_after_anybody_spoke(tmp_path: Path):
