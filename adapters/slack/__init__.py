@@ -1,4 +1,4 @@
-"""Slack, as `[adapters.slack]`: people write in its threads, and the team answers there."""
+"""Slack, as `[adapters.slack]`: teams answer in its threads."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def build(config: Config) -> Adapter:
 
 
 async def check(config: Config, routes: Sequence[Route]) -> CheckResult:
-    """What `parley check` has to say about these settings."""
+    """Check these settings for `parley check`."""
     from adapters.slack.settings_check import check  # it loads the SDK
 
     return await check(config, routes)

@@ -1,4 +1,4 @@
-"""Buttons and menus: the opaque ids that Slack gives back for a click, and what they mean.
+"""Ids of buttons and menus, and parsing a click on one.
 
 `action_id` is `g:KIND:NUMBER`, unique in its message; what the click is about stands in the value,
 and is looked up: neither carries anything that would have to be believed.
@@ -13,8 +13,10 @@ from typing import Any, Literal, TypeAlias, cast, get_args
 ActionKind: TypeAlias = Literal[
     "approve", "always", "deny", "note", "choice", "text", "command", "feedback", "missed"
 ]
-"""What a click does: answers an approval (`note`: asks for one in a modal first), chooses, asks for
-text in a modal, says a command, praises or blames a message, or wants an answer to what was missed.
+"""Effect of a click.
+
+`note` asks for a reason in a modal before it denies, `text` for an answer; `command` runs a
+command; `feedback` rates a message; `missed` has missed messages answered.
 """
 
 PREFIX = "g"
@@ -45,12 +47,15 @@ def action_id(kind: ActionKind, number: int = 0) -> str:
 
 
 def numbered(value: str, number: int) -> str:
-    """The value of one of several things that share an `action_id`: a menu's option, a thumb."""
+    """The value of one element among several with the same `action_id`."""
     return f"{value}:{number}"
 
 
 def parse_action(payload: Mapping[str, Any]) -> Action | None:
-    """What an entry of `actions` in a block_actions payload means; None if it is none of ours."""
+    """Parse an entry of `actions` in a block_actions payload.
+
+    None if it is not an element of ours.
+    """
     prefix, kind, number = [*str(payload.get("action_id", "")).split(":"), "", ""][:3]
     if prefix != PREFIX or kind not in _KINDS:
         return None

@@ -1,4 +1,4 @@
-"""The connection to Slack: everything with a life, entered in one place and left in reverse."""
+"""The Slack adapter: its resources are opened and closed in one place."""
 
 from __future__ import annotations
 
@@ -47,7 +47,10 @@ FIRST_WAIT, LONGEST_WAIT = 1.0, 60.0
 
 
 class SlackAdapter:
-    """One Slack app, in all its workspaces. `clock` is in seconds since the epoch."""
+    """One Slack app, in all its workspaces.
+
+    `clock` is in seconds since the epoch.
+    """
 
     def __init__(self, config: Config, *, clock: Callable[[], float] = time.time) -> None:
         self._config = config
@@ -59,8 +62,10 @@ class SlackAdapter:
         return PLATFORM
 
     async def run(self, host: AdapterHost) -> None:
-        """Serve until cancelled. Raises AuthError for credentials that no further try would help,
-        and GatewayError if the address to listen at can't be had.
+        """Serve until cancelled.
+
+        Raises AuthError for credentials that no retry can help, and GatewayError if the address to
+        listen at is taken.
         """
         try:
             async with AsyncExitStack() as stack:
@@ -98,7 +103,7 @@ class SlackAdapter:
 
 
 class _Service:
-    """What runs while the app is connected. Its tasks are of `group`."""
+    """The running app. Its tasks belong to `group`."""
 
     def __init__(
         self,
@@ -118,7 +123,7 @@ class _Service:
         self._fatal: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._catch_up_lock = asyncio.Lock()
         self._store_failed = False
-        """Whether the store did not take something since the last mark."""
+        """True if the store refused something since the last mark."""
         self._open_gaps = 0
         """Minutes that are under way of which Slack leaves events out."""
         calls = Calls(clients)
@@ -155,8 +160,9 @@ class _Service:
                     group.create_task(self._sockets.run(), name="slack sockets")
 
     async def _load(self, installs: Installs) -> None:
-        """Know the workspaces that are installed; one whose token can't be renewed is tried again
-        when it is needed.
+        """Load the installed workspaces.
+
+        A workspace whose token can't be renewed is tried again when it is needed.
         """
         for team in await installs.load():
             try:
@@ -221,7 +227,7 @@ class _Service:
         self.start_task(self._catch_up_now(), "slack catch-up")
 
     async def _catch_up_now(self) -> None:
-        """Look for what was said since the app was last connected; never at the first start."""
+        """Catch up since the last mark; never at the first start."""
         async with self._catch_up_lock:
             self._store_failed, began = False, self._clock()
             try:
@@ -234,8 +240,10 @@ class _Service:
                 raise
 
     async def _mark(self) -> None:
-        """Note now and then that the app is connected. If anything was not stored meanwhile, look
-        for it instead: Slack may have given up delivering it.
+        """Set the mark now and then while the app is connected.
+
+        If something was not stored meanwhile, catch up instead: Slack may have given up delivering
+        it.
         """
         while True:
             await asyncio.sleep(MARK_EVERY)
@@ -257,7 +265,7 @@ class _Service:
         await self._host.mark(PLATFORM, ALIVE, f"{at:.3f}")
 
     async def note_gap(self, team: str, since: float) -> None:
-        """Look for what Slack does not deliver for a minute from then on, once that is over."""
+        """Catch up after the minute for which Slack drops events."""
         LOG.warning("more happens in %s than Slack delivers: it leaves out a minute", team)
         self._host.remark(PLATFORM, f"more happens in {team} than it delivers")
         await self._move_mark_back(since)
@@ -295,7 +303,7 @@ async def _fail_with(fatal: asyncio.Future[None]) -> None:
 
 
 async def _log_errors(work: Coroutine[Any, Any, None]) -> None:
-    """Run what nobody waits for; what goes wrong with it ends nothing else."""
+    """Run a task to its end and log its errors."""
     try:
         await work
     except (GatewayError, TimeoutError) as error:

@@ -1,4 +1,4 @@
-"""`[adapters.slack]`: how the bot reaches Slack, for whom, and what may trigger it."""
+"""The settings of `[adapters.slack]`."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ class Config(Section):
     """One Slack app, in one workspace or in several."""
 
     mode: Literal["socket", "http"] = "socket"
-    """How events arrive: over connections that Parley opens ("socket"), or by requests that Slack
-    makes to an address of yours ("http").
+    """Transport of events: "socket" for connections that Parley opens, "http" for requests by Slack
+    to an address of yours.
     """
 
     bot_token: SecretStr | None = None
@@ -104,12 +104,12 @@ class Config(Section):
 
     @property
     def listens(self) -> bool:
-        """Whether requests come in at host and port."""
+        """True if Parley listens for requests at host and port."""
         return self.mode == "http" or bool(self.client_id)
 
     @property
     def real(self) -> bool:
-        """Whether it is Slack itself that is served, and no simulator."""
+        """True for Slack itself, false for a simulator."""
         return self.api_url == SLACK_API
 
     @field_validator("bot_token")
@@ -180,7 +180,7 @@ class Config(Section):
 
 
 def without_tokens(table: Mapping[str, Any]) -> Config:
-    """The settings of a table whose tokens need not be there yet. Raises ValueError."""
+    """The settings of a table, without its tokens. Raises ValueError."""
     secrets = {f"{name}{end}" for name in Config.secrets() for end in ("", "_env", "_file")}
     given = {name: value for name, value in table.items() if name not in secrets}
     unset = {"app_token": "xapp-unset", "signing_secret": "unset"}

@@ -1,5 +1,6 @@
-"""What the app has to be allowed and subscribed to, for exactly what the config uses: as a manifest
-to paste into Slack, and as what `parley check` compares with.
+"""Scopes and events that the config needs, and the app's manifest.
+
+`parley check` compares the scopes with those of the token.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ REASONS: dict[str, str] = {
     "usergroups:read": "to know who is in the user groups of the routes",
     "users:read": "to know people's names and time zones, and who is a guest",
 }
-"""What each scope is for."""
+"""The purpose of each scope."""
 
 _ALWAYS = tuple(scope for scope in REASONS if scope not in ("reactions:read", "usergroups:read"))
 

@@ -1,4 +1,4 @@
-"""What `parley check` finds out about the Slack app: whose its tokens are, and what they lack."""
+"""Checks of the Slack app for `parley check`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SECONDS = 15.0
 
 
 async def check(config: Config, routes: Sequence[Route]) -> CheckResult:
-    """Sign in with every token and compare what it may do with what the config uses."""
+    """Sign in with every token and compare its scopes."""
     mine = [route for route in routes if route.adapter == PLATFORM]
     problems: list[str] = []
     about: list[str] = []
@@ -43,7 +43,7 @@ async def check(config: Config, routes: Sequence[Route]) -> CheckResult:
 
 
 def missing_scopes(config: Config, workspace: Workspace, routes: Sequence[Route]) -> list[str]:
-    """What the app lacks in a workspace, in words."""
+    """The scopes that a workspace's token lacks, in words."""
     groups = any(route.groups for route in routes)
     wanted = [scope for scope in scopes_of(config, groups=groups) if scope not in workspace.scopes]
     return [

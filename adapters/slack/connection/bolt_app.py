@@ -1,4 +1,4 @@
-"""The Bolt app: one middleware through which everything goes, and which answers everything.
+"""The Bolt app: one middleware receives and answers everything.
 
 It returns once what arrived is safely stored, and only then does Slack get its acknowledgement.
 Nothing is left over for which nobody listens, so nothing is delivered again in vain.
@@ -29,7 +29,9 @@ PayloadHandler = Callable[[Payload, Workspace], Awaitable[dict[str, Any] | None]
 
 
 def bolt_app(clients: SlackClients, handle: PayloadHandler) -> AsyncApp:
-    """The app that hands everything to `take`; what that raises is no acknowledgement.
+    """The app that hands every payload to `handle`.
+
+    An error from `handle` is no acknowledgement.
 
     Requests are verified before they get here, from their raw bytes.
     """
@@ -80,7 +82,10 @@ def bolt_app(clients: SlackClients, handle: PayloadHandler) -> AsyncApp:
 
 
 async def _me(body: Mapping[str, Any], clients: SlackClients) -> Workspace:
-    """The bot in the workspace that a payload is from, which an organisation's token may serve."""
+    """The bot in the workspace of a payload.
+
+    The token may be that of the workspace's organisation.
+    """
     team = (
         text_at(body, "view", "app_installed_team_id")
         or team_of(body)

@@ -1,4 +1,4 @@
-"""HTTP mode: the requests that Slack makes, let in by their signature alone.
+"""HTTP mode: requests by Slack, authenticated by their signature.
 
 The signature is that of the raw bytes, and is looked at before anything of them is read.
 """
@@ -38,8 +38,9 @@ class _Clock(Clock):
 
 
 class RequestServer:
-    """Takes Slack's requests for a Bolt app. `heard` is called at each that is Slack's; `clock` is
-    in seconds since the epoch.
+    """Server of Slack's requests for a Bolt app.
+
+    `heard` is called at each request that Slack signed; `clock` is in seconds since the epoch.
     """
 
     def __init__(
@@ -55,8 +56,10 @@ class RequestServer:
         self._heartbeat = heard
 
     async def serve(self, request: web.Request) -> web.StreamResponse:
-        """Answer one request: 401 for a signature that is wrong or more than five minutes old, 413
-        for more than a megabyte, and 500 for what Slack is to deliver again.
+        """Answer one request.
+
+        401 for a signature that is wrong or more than five minutes old, 413 for more than a
+        megabyte, 500 where Slack is to deliver again.
         """
         try:
             async with asyncio.timeout(READ_SECONDS):

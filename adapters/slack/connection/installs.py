@@ -1,4 +1,4 @@
-"""Installations by others: their tokens, encrypted in the store, renewed before they expire.
+"""Installations by others: encrypted tokens, renewed before they expire.
 
 An organisation may install the app for all its workspaces at once; then one token serves them all.
 """
@@ -38,8 +38,9 @@ _DEAD = frozenset({"invalid_refresh_token", "token_expired", "token_revoked", "i
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Install:
-    """An installation; `id` is that of its workspace or organisation. `expires_at`: seconds since
-    the epoch, 0 for never.
+    """An installation in a workspace or organisation, named by `id`.
+
+    `expires_at` is in seconds since the epoch, 0 for never.
     """
 
     id: str
@@ -55,7 +56,7 @@ class Install:
     scopes: str = ""
 
     def workspace(self, team: str) -> Workspace:
-        """What is known of one of its workspaces."""
+        """One of its workspaces."""
         return Workspace(
             id=team,
             name=self.name,
@@ -93,8 +94,7 @@ class Installs:
     async def current(
         self, team: str, clients: SlackClients, *, enterprise: str = ""
     ) -> tuple[Workspace, str]:
-        """A workspace and the token that serves it now; `enterprise` is the organisation that it
-        is known to be of.
+        """A workspace, as in `enterprise` if given, and its current token.
 
         Raises CallRejected with `gone` where the bot is not installed (any more),
         PlatformUnreachable if the token has to be renewed and can't be.
@@ -107,8 +107,9 @@ class Installs:
         return install.workspace(team), install.token
 
     async def add(self, answer: Payload, clients: SlackClients) -> Install:
-        """Keep what oauth.v2.access has answered. Raises CallRejected for a workspace that may not
-        install; its token is given back.
+        """Store the answer of oauth.v2.access.
+
+        Raises CallRejected for a workspace that may not install, and revokes its token.
         """
         install = self._install_of(answer)
         allowed = set(self._config.allowed_workspaces)
@@ -176,7 +177,10 @@ class Installs:
         return bool(install.refresh) and install.expires_at - self._clock() < RENEW_BEFORE
 
     async def _renewed(self, ident: str, clients: SlackClients) -> Install:
-        """With a new token, which is kept before it is used: the old refresh token is void then."""
+        """Renew a token; the new one is stored before it is used.
+
+        The old refresh token is void then.
+        """
         async with self._renewing:
             install = self._known[ident]
             if not self._is_due(install):

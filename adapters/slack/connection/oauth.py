@@ -1,4 +1,4 @@
-"""The two pages of an installation: one leads to Slack, the other takes who comes back."""
+"""The two pages of an installation: its start and its end."""
 
 from __future__ import annotations
 
@@ -34,7 +34,10 @@ _HEADERS = {
 
 
 class States:
-    """Random texts that are good once, for ten minutes. `clock` is in seconds."""
+    """Random states, each valid once and for ten minutes.
+
+    `clock` is in seconds.
+    """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -49,14 +52,15 @@ class States:
         return state
 
     def consume(self, state: str) -> bool:
-        """Whether it is good; it no longer is after that."""
+        """Use a state up; True if it was valid."""
         made = self._made.pop(state, None)
         return made is not None and self._clock() - made <= STATE_SECONDS
 
 
 class OAuth:
-    """Lets people install the app into the workspaces that may. `groups` says whether routes name
-    user groups: nothing is asked for that the app's manifest does not have.
+    """The pages that install the app into allowed workspaces.
+
+    `groups` is true if routes name user groups: only scopes of the app's manifest are asked for.
     """
 
     def __init__(

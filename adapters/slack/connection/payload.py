@@ -56,14 +56,14 @@ def ts_at(data: Payload, *path: str) -> str:
 
 
 def team_of(payload: Payload) -> str:
-    """The workspace by whose installation an event arrived; "" if it does not say."""
+    """The workspace whose installation received an event, or ""."""
     grants = tables_at(payload, "authorizations")
     granted = text_at(grants[0], "team_id") if grants else ""
     return granted or text_at(payload, "context_team_id") or text_at(payload, "team_id")
 
 
 def enterprise_of(payload: Payload) -> str:
-    """The organisation that a payload is from; "" if it does not say."""
+    """The organisation that a payload is from, or ""."""
     grants = tables_at(payload, "authorizations")
     granted = text_at(grants[0], "enterprise_id") if grants else ""
     named = text_at(payload, "enterprise_id") or text_at(payload, "enterprise", "id")
@@ -71,13 +71,16 @@ def enterprise_of(payload: Payload) -> str:
 
 
 def bot_user_of(payload: Payload) -> str:
-    """The bot's own user where an event arrived; "" if it does not say."""
+    """The bot's own user where an event arrived, or ""."""
     grants = tables_at(payload, "authorizations")
     return text_at(grants[0], "user_id") if grants and grants[0].get("is_bot") is True else ""
 
 
 def key_of(team: str, channel: str, root: str) -> ConversationKey:
-    """The conversation that hangs on a message: every top-level message roots its own."""
+    """The conversation rooted in a message.
+
+    Every top-level message roots one.
+    """
     return ConversationKey(platform=PLATFORM, workspace=team, channel=channel, root=root)
 
 
@@ -87,8 +90,9 @@ def author_id(team: str, user: str) -> str:
 
 
 def slack_ids(author: str) -> tuple[str, str] | None:
-    """The workspace and id of somebody whom the gateway knows as this; None if they are not of
-    Slack.
+    """The workspace and user id in an author's id.
+
+    None for an author of another platform.
     """
     platform, _, rest = author.partition(":")
     team, _, user = rest.partition(":")
@@ -96,12 +100,12 @@ def slack_ids(author: str) -> tuple[str, str] | None:
 
 
 def is_direct(channel: str) -> bool:
-    """Whether a channel is the conversation of one person with the bot."""
+    """True for a direct conversation of one person with the bot."""
     return channel.startswith("D")
 
 
 def mentioned(text: str) -> list[str]:
-    """The ids of the people that a text mentions, each once, in order."""
+    """The user ids that a text mentions, each once, in order."""
     return list(dict.fromkeys(_USER.findall(text)))
 
 
@@ -126,23 +130,25 @@ def unescaped(text: str) -> str:
 
 
 def escaped(text: str) -> str:
-    """The text as Slack takes it where nothing of it shall be a mention or a link."""
+    """The text escaped for Slack: no mention and no link."""
     for escape, character in reversed(_ESCAPES):
         text = text.replace(character, escape)
     return text
 
 
 def as_command(text: str, commands: Collection[str]) -> str:
-    """`!stop` as the command `/stop`: Slack keeps slashes for itself. Only commands that there are
-    change; `!important` is a text.
+    """`!stop` as the command `/stop`: Slack keeps slashes for itself.
+
+    Only the gateway's commands change; `!important` is a text.
     """
     found = _BANG.match(text)
     return f"/{text[1:]}" if found and found[1].lower() in commands else text
 
 
 def asks_for_help(text: str, *, alone: bool) -> bool:
-    """Whether somebody wants to know what can be typed: they said `help`, or, if nothing came
-    along (`alone`), nothing but the bot's name.
+    """True for a request for help.
+
+    Somebody wrote `help`, or, if nothing else was sent (`alone`), only mentioned the bot.
     """
     return text.rstrip(" .!?").lower() == "help" or (alone and not text)
 

@@ -60,7 +60,7 @@ Handler = Callable[[AsyncBaseSocketModeClient, SocketModeRequest], Awaitable[Non
 
 
 class _Socket(SocketModeClient):
-    """One connection, from its hello to the first sign that it is over."""
+    """One connection, from its hello to its end."""
 
     def __init__(
         self, app_token: str, web: AsyncWebClient, handle: Handler, heard: Callable[[], None]
@@ -90,12 +90,12 @@ class _Socket(SocketModeClient):
         self.lost.set()
 
     async def enqueue_message(self, message: str) -> None:
-        """Take a frame."""
+        """Receive a frame."""
         self._note()
         await super().enqueue_message(message)
 
     async def process_message(self) -> None:
-        """Work on the next frame beside the others, in a task that this connection owns."""
+        """Handle the next frame in a task of this connection."""
         raw = str(await self.message_queue.get())
         message: Any = json.loads(raw) if raw.startswith("{") else {}
         await self._places.acquire()
@@ -105,7 +105,7 @@ class _Socket(SocketModeClient):
         task.add_done_callback(self._done)
 
     async def run_message_listeners(self, message: dict[str, Any], raw_message: str) -> None:
-        """Greetings and farewells are for the connection; the rest is for the app."""
+        """Handle hello and disconnect; the app handles the rest."""
         match message.get("type"):
             case "hello":
                 self.greeted.set()
@@ -116,7 +116,7 @@ class _Socket(SocketModeClient):
                 await super().run_message_listeners(message, raw_message)
 
     async def finish(self) -> None:
-        """Close it: what is being worked on gets a moment, an unwilling peer gets no more."""
+        """Close the connection; running work gets a moment to end."""
         self.auto_reconnect_enabled = False
         try:
             if self._working:
@@ -145,8 +145,10 @@ class _Socket(SocketModeClient):
 
 
 class Sockets:
-    """The connections of one app. `heard` is called at each frame; `connected` each time a
-    connection stands while there was none.
+    """The connections of one app.
+
+    `heard` is called at each frame; `connected` when the first connection is up after there was
+    none.
     """
 
     def __init__(
@@ -173,7 +175,7 @@ class Sockets:
 
     @property
     def standing(self) -> int:
-        """How many stand."""
+        """Number of open connections."""
         return sum(not socket.lost.is_set() for socket in self._live.values())
 
     async def _keep(self, number: int) -> None:

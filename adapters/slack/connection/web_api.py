@@ -1,4 +1,4 @@
-"""Slack's Web API: a client of each workspace, calls, and the meaning of errors.
+"""Slack's Web API: clients, calls, and the meaning of errors.
 
 A call is made once: whoever made it decides whether it may be made again. Error codes are those of
 the methods' pages under https://docs.slack.dev/reference/methods.
@@ -62,7 +62,10 @@ class InstallLookup(Protocol):
     async def current(
         self, team: str, clients: SlackClients, *, enterprise: str = ""
     ) -> tuple[Workspace, str]:
-        """The workspace and the token that serves it now. Raises CallRejected and Unreachable."""
+        """The workspace and its current token.
+
+        Raises CallRejected and PlatformUnreachable.
+        """
         ...
 
 
@@ -114,11 +117,14 @@ class SlackClients:
         return self._workspaces.values()
 
     def workspace(self, team: str) -> Workspace | None:
-        """What is known of a workspace, None if the bot is not in it."""
+        """The known workspace; None if the bot is not in it."""
         return self._workspaces.get(team)
 
     def new_client(self, token: str = "", *, team: str = "") -> AsyncWebClient:
-        """A client for this token; it tries again only what Slack has refused for its rate."""
+        """A new client for this token.
+
+        It retries only calls that Slack refused for their rate.
+        """
         return AsyncWebClient(
             token=token or None,
             base_url=self._config.api_url,
@@ -130,7 +136,7 @@ class SlackClients:
         )
 
     async def client_of(self, team: str, *, enterprise: str = "") -> AsyncWebClient:
-        """The client of a workspace; `enterprise` is the organisation that it is known to be of.
+        """The client of a workspace, in `enterprise` if given.
 
         Raises CallRejected, with `gone`, for one that the bot is not in (any more), and
         PlatformUnreachable if its token can't be renewed just now.
@@ -145,8 +151,9 @@ class SlackClients:
         return client
 
     def mark_lost(self, team: str, why: str) -> AuthError | CallRejected:
-        """Note that a workspace's token is worth nothing any more, and what to raise for that: an
-        AuthError when there is no workspace left and none can be added.
+        """Mark a workspace's token as revoked; the error to raise.
+
+        That is an AuthError when no workspace is left and none can be added.
         """
         if team in self._clients and not self._is_lost(team):
             LOG.error("workspace %s: its token is worth nothing any more (%s)", team, why)
@@ -160,7 +167,7 @@ class SlackClients:
         return team in self._lost and self._lost[team] == self._clients[team].token
 
     def add(self, workspace: Workspace, token: str) -> None:
-        """Take a workspace and its token into use."""
+        """Start to serve a workspace with this token."""
         self._workspaces[workspace.id] = workspace
         self._clients[workspace.id] = self.new_client(token, team=workspace.id * workspace.shared)
 
@@ -184,7 +191,7 @@ class SlackClients:
 
 
 class Refusal(CallRejected):
-    """Slack refused with a code that the caller may know what to do about."""
+    """Slack's refusal, with a code that callers may handle."""
 
     def __init__(self, code: str, why: str) -> None:
         super().__init__(why)
@@ -221,7 +228,7 @@ class Calls:
         return await self._call(team, method, {"params": _given(arguments)}, write=False)
 
     async def send(self, url: str, data: bytes) -> None:
-        """Hand in a file's bytes at the address that Slack gave for them.
+        """Upload a file's bytes to the address that Slack gave.
 
         Raises CallRejected or PlatformUnreachable: nobody sees the file yet.
         """
@@ -258,7 +265,10 @@ class Calls:
         return cast("dict[str, Any]", answer.data)
 
     async def _client(self, team: str) -> AsyncWebClient:
-        """A client that never tries again: the SDK's own tries may show something twice."""
+        """A client without retries.
+
+        The SDK's own retries may show something twice.
+        """
         known = await self._clients.client_of(team)
         made = self._made.get(team)
         if made is None or made.token != known.token:

@@ -1,4 +1,4 @@
-"""A workspace that the bot is in, and whose a token is."""
+"""A workspace that the bot is in, and the workspace of a token."""
 
 from __future__ import annotations
 
@@ -31,8 +31,10 @@ REVOKED = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workspace:
-    """A workspace that the bot is in. `user` and `bot` are its own ids there, `handle` what people
-    call it; `scopes` what its token may do. `shared`: one token serves its whole organisation.
+    """A workspace that the bot is in.
+
+    `user` and `bot` are the bot's own ids, `handle` is its name there; `scopes` are those of its
+    token. `shared`: one token serves the whole organisation.
     """
 
     id: str
@@ -47,7 +49,7 @@ class Workspace:
 
 
 def code_of(error: SlackApiError) -> str:
-    """What Slack calls the error; "unknown" where it answered with something else than its JSON."""
+    """Slack's code of an error, "unknown" where its answer has none."""
     response: Any = error.response
     data: Any = getattr(response, "data", response)
     found = cast("dict[str, Any]", data).get("error") if isinstance(data, dict) else None

@@ -1,1 +1,1 @@
-"""Slack's way in: payloads to values, values to messages, messages to the gateway."""
+"""Slack's inbound side: payloads are parsed, completed and handed in."""

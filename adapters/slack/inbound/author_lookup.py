@@ -1,4 +1,6 @@
-"""Who people are: their names, time zones and groups, and whether they are guests or from outside.
+"""Authors: names, time zones, groups, and membership.
+
+Slack is asked when somebody writes, and again after a while: a guest may have become a member.
 
 Asked of Slack when somebody writes, and again after a while: a guest may have become a member.
 """
@@ -32,7 +34,7 @@ NAMES_SECONDS = 0.6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
-    """What Slack says of somebody. `home` is the workspace that they belong to."""
+    """A person in Slack. `home` is their own workspace."""
 
     name: str
     timezone: str
@@ -41,8 +43,9 @@ class Profile:
 
 
 class AuthorLookup:
-    """The people of all workspaces. `groups` are the ids of the user groups that matter just now,
-    `clock` is in seconds and never goes back.
+    """The people of all workspaces, looked up and remembered.
+
+    `groups` are the ids of the user groups in use, `clock` is in seconds and never goes back.
     """
 
     def __init__(
@@ -59,8 +62,9 @@ class AuthorLookup:
         self._members: dict[tuple[str, str], tuple[float, frozenset[str]]] = {}
 
     async def author(self, draft: Draft) -> Author:
-        """Who a draft's author is. Raises GatewayError if Slack can't be asked: then nobody may
-        guess what they may do.
+        """The author of a draft.
+
+        Raises GatewayError if Slack can't be asked: nobody's permissions are guessed.
         """
         team, user = draft.key.workspace, draft.user
         if not user:
@@ -88,7 +92,7 @@ class AuthorLookup:
         )
 
     async def names(self, team: str, users: Iterable[str]) -> dict[str, str]:
-        """The names of these people, as far as Slack tells them at once."""
+        """The names of these people, as far as Slack answers."""
         found: dict[str, str] = {}
 
         async def look_up(user: str) -> None:
@@ -149,7 +153,7 @@ class AuthorLookup:
 
 
 def profile_of(user: Payload, team: str, enterprise: str = "") -> Profile:
-    """What users.info says of somebody, as a workspace sees them."""
+    """The profile in an answer of users.info, for one workspace."""
     profile = table_at(user, "profile")
     names = (
         text_at(profile, "display_name"),

@@ -1,7 +1,7 @@
-"""What was said while nobody listened, found out afterwards as far as Slack lets it be read.
+"""Backfill of messages that were sent while Parley was away.
 
-Slack itself delivers again what arrived within the last minutes. What is older than that becomes
-one message of each author where it is recent, and a card that offers an answer where it is not.
+Slack itself delivers again what arrived within the last minutes. Older messages are handed in, as
+one of each author, where they are recent; else the thread gets a card that offers an answer.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ UNREAD = (
 )
 
 UNSTORED = (StoreError, StoreFull)
-"""What a disk that takes nothing comes to."""
+"""Errors of a disk that stores nothing."""
 
 MISSED = "I was away when {count} written here. Shall I answer now?"
 CANT_READ = "Slack does not let me read the thread just now. Try again in a minute."
@@ -82,7 +82,7 @@ class CatchUp:
         self._clock = clock
 
     async def run(self, since: float) -> None:
-        """Hand in what was missed since then, and offer an answer where it is long ago.
+        """Hand in recent missed messages; offer an answer to older ones.
 
         Raises StoreError and StoreFull if that can't be stored: then it is still missed.
         """
@@ -102,7 +102,7 @@ class CatchUp:
             await self._offer(key, drafts, whole=key not in partly)
 
     async def answer(self, draft: Draft, after: str) -> str:
-        """Hand in what was missed in a thread after a ts; what to tell whoever wants that."""
+        """Hand in the missed messages of a thread; a reply if any."""
         key = draft.key
         said = await self._history.read(key, after=after)
         if said is None:
@@ -122,7 +122,7 @@ class CatchUp:
         return ""
 
     async def _missed(self, since: float) -> tuple[list[_MissedMessage], set[ConversationKey]]:
-        """In order, each once, as far as they can be read; and the threads with more than that."""
+        """Missed messages in order, and places that were not fully read."""
         found: dict[tuple[str, str], _MissedMessage] = {}
         partly: set[ConversationKey] = set()
         for place in await self._places():
@@ -162,7 +162,10 @@ class CatchUp:
         ]
 
     async def _collect(self, drafts: Sequence[Draft]) -> int:
-        """Hand them in, those of one author in one thread as one message; how many were taken."""
+        """Hand in drafts, one message for each author and thread.
+
+        Returns the number of drafts that were taken.
+        """
         taken = 0
         for _, group in groupby(sorted(drafts, key=_thread), key=_thread_and_author):
             try:
@@ -236,7 +239,7 @@ def _were(count: int, *, whole: bool = True) -> str:
 
 
 def _card(text: str, after: str) -> list[dict[str, Any]]:
-    """A text with a button that has what was said after a ts answered."""
+    """A text with a button that has missed messages answered."""
     button = {
         "type": "button",
         "action_id": action_id("missed"),

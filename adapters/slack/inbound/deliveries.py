@@ -1,4 +1,4 @@
-"""Payloads as Slack delivers them: parsed by their kind, each mention taken once.
+"""Payloads as Slack delivers them: parsed, each mention handled once.
 
 Slack delivers a mention of the bot twice, as a message and as an app_mention.
 """
@@ -24,7 +24,7 @@ _WRITTEN = frozenset({"", "file_share", "me_message", "thread_broadcast"})
 
 
 def parse_payload(body: Payload, config: Config, me: Workspace) -> Inbound:
-    """What a payload means to the bot `me`, whatever it is."""
+    """Parse a payload for the bot `me`, whatever its kind."""
     if text_at(body, "type") in ("event_callback", RATE_LIMITED):
         return parse_event(body, me, reactions=config.reactions)
     if text_at(body, "command"):
@@ -33,7 +33,7 @@ def parse_payload(body: Payload, config: Config, me: Workspace) -> Inbound:
 
 
 class KeyedLocks:
-    """Locks by name, each there only as long as somebody has it or waits for it."""
+    """Locks by name, each kept only while it is in use."""
 
     def __init__(self) -> None:
         self._locks: dict[str, asyncio.Lock] = {}
@@ -53,7 +53,7 @@ class KeyedLocks:
 
 
 def mention_in(payload: Payload, me: Workspace) -> str:
-    """A name for the mention of the bot that a payload delivers, "" for one that delivers none."""
+    """The id of the bot's mention in a payload, or ""."""
     event = table_at(payload, "event")
     if text_at(event, "type") not in ("message", "app_mention"):
         return ""
@@ -74,7 +74,7 @@ class Mentions:
 
     @asynccontextmanager
     async def claim(self, mention: str) -> AsyncGenerator[bool]:
-        """Wait for the other delivery of a mention; False if that was taken.
+        """Wait for the other delivery of a mention; False if it succeeded.
 
         A mention counts as taken once the context ends without an error. Whatever has no name is
         always to be taken, and waits for nothing.

@@ -1,4 +1,4 @@
-"""Modals: opened for a button whose answer takes words, and taken when they are filled in."""
+"""Modals: opened by a button, and handled when submitted."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ EMPTY = "Write an answer first."
 
 
 class Dialogs:
-    """Opens modals and takes what is filled in."""
+    """Opens modals and handles their submissions."""
 
     def __init__(self, host: AdapterHost, calls: Calls, drafts: Drafts) -> None:
         self._host = host
@@ -30,7 +30,7 @@ class Dialogs:
         self._drafts = drafts
 
     async def open(self, wanted: ModalOpening) -> str:
-        """Open a modal at once, then fill it; what to tell whoever pressed if that failed."""
+        """Open a modal at once, then fill it; a reply on failure."""
         team, kind = wanted.draft.key.workspace, wanted.place.kind
         try:
             opened = await self._calls.write(
@@ -59,8 +59,9 @@ class Dialogs:
         return modals.asking(place, escaped(request.card.prompt))
 
     async def submit(self, draft: Draft) -> dict[str, Any] | None:
-        """Take what was filled in; what keeps the modal open instead, if it does. Raises
-        GatewayError.
+        """Handle a submission; the errors to show if it stays open.
+
+        Raises GatewayError.
         """
         click = draft.message.click
         assert click is not None  # the parser made it of the modal

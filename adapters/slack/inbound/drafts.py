@@ -1,6 +1,4 @@
-"""Drafts made into messages: with who their authors are, what they attached, and the foreign text
-that came along.
-"""
+"""Drafts completed to messages: authors, files and quoted text."""
 
 from __future__ import annotations
 
@@ -26,7 +24,7 @@ from gateway.adapter import AdapterHost
 from gateway.conversation import Author, ConversationKey, InboundMessage, Quote
 
 HISTORY_SECONDS = 1.0
-"""What may go into reading what was said in a thread before the team was called."""
+"""Seconds for reading a thread that began without the team."""
 MOST_EARLIER = 50
 """Messages of it that the team is given: the thread's first, and the newest."""
 
@@ -35,8 +33,10 @@ UNREAD = "(What was written in the thread {since} could not be read.)"
 
 
 class Drafts:
-    """Completes drafts. What is asked of Slack for that is bounded in time, and all but who the
-    author is may fail.
+    """Completes drafts.
+
+    Calls of Slack for that are bounded in time. All of them may fail, except the one for the
+    author.
     """
 
     def __init__(self, host: AdapterHost, calls: Calls, history: History) -> None:
@@ -52,16 +52,20 @@ class Drafts:
         return self._calls.clients.workspace(team) or Workspace(id=team)
 
     async def author(self, draft: Draft) -> Author:
-        """Who a draft is from. Raises GatewayError if Slack can't be asked."""
+        """The author of a draft.
+
+        Raises GatewayError if Slack can't be asked.
+        """
         return await self._people.author(draft)
 
     async def with_author(self, draft: Draft) -> InboundMessage:
-        """The draft's message with its author, and otherwise as it is. Raises GatewayError."""
+        """The draft's message with its author. Raises GatewayError."""
         return replace(draft.message, author=await self.author(draft))
 
     async def is_meant(self, draft: Draft) -> bool:
-        """Whether a draft is for the team. Asks neither Slack nor, where it can be told without,
-        the store: most of what is said in a channel is not.
+        """True if a draft is for the team.
+
+        Asks neither Slack nor, where possible, the store: most messages in a channel are not.
         """
         message, host = draft.message, self._host
         if draft.meant:
@@ -85,7 +89,10 @@ class Drafts:
         return await host.thread_at(message.key) is not None
 
     async def as_new(self, draft: Draft) -> Draft:
-        """An edit that has made a message one for the team as that message; others as they are."""
+        """An edit that first mentions the bot, as a new message.
+
+        Other drafts are returned as they are.
+        """
         message = draft.message
         created = message.key.dedupe("create", message.message_id)
         if not draft.called or await self._host.known_keys([created]):
@@ -114,8 +121,10 @@ class Drafts:
     async def quotes(
         self, key: ConversationKey, foreign: Sequence[ForeignMessage]
     ) -> tuple[Quote, ...]:
-        """Foreign text with the names of its authors and of those whom it mentions. It is verified
-        where Slack says who wrote it, and they may write to the team there themselves.
+        """Quotes with the names of authors and of mentioned people.
+
+        A quote is verified where Slack vouches for its author, and the author may write to the team
+        there.
         """
         unknown = [each.user for each in foreign if each.user and not each.author]
         names = await self._names(key.workspace, [each.text for each in foreign], unknown)
@@ -123,7 +132,7 @@ class Drafts:
         return tuple(_quote(each, names, trusted) for each in foreign)
 
     async def _trusted(self, key: ConversationKey, users: Iterable[str]) -> frozenset[str]:
-        """Those of these people who may write there, as far as they are known by now."""
+        """Those who may write there, as far as is known."""
         found: set[str] = set()
         for user in users:
             author = await self._people.known(key.workspace, user)
@@ -163,8 +172,9 @@ class Drafts:
         return {**names, me.user: me.handle}
 
     async def _earlier(self, draft: Draft) -> tuple[ForeignMessage, ...]:
-        """What was said in a thread before the team was first called there, as far as it can be
-        read now.
+        """Earlier messages of a thread that the team now joins.
+
+        As far as they can be read now.
         """
         message, key = draft.message, draft.key
         called = message.event in ("message", "file") and draft.in_thread
@@ -181,7 +191,7 @@ class Drafts:
 def earlier_messages(
     messages: Iterable[Payload], key: ConversationKey, ts: str, me: Workspace
 ) -> tuple[ForeignMessage, ...]:
-    """What people said in a thread before the message `ts`; the bot's own words are left out."""
+    """People's messages in a thread before `ts`, without the bot's own."""
     found: list[ForeignMessage] = []
     for each in messages:
         said = parse_history_message(each, key.workspace, key.channel, me)
@@ -194,8 +204,9 @@ def earlier_messages(
 
 
 def newest(said: Sequence[ForeignMessage], *, between: int = 0) -> tuple[ForeignMessage, ...]:
-    """What a thread begins with and the newest of the rest; what is between is counted, with about
-    so many that were not read.
+    """A thread's first message and the newest of the rest.
+
+    A remark counts those between, with about `between` that were not read.
     """
     left = max(0, len(said) - MOST_EARLIER)
     if left + between == 0:

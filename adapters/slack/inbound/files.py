@@ -1,5 +1,7 @@
-"""Files that people attach, fetched with the bot's token from Slack's own file host and from
-nowhere else: never from where a redirect leads, nor from where a file of another service lies.
+"""Attached files, downloaded from Slack's own file host alone.
+
+The bot's token is sent nowhere else: not to the target of a redirect, nor to the host of another
+service.
 
 They are fetched once their message is stored, and Slack has its acknowledgement.
 """
@@ -47,8 +49,10 @@ class _FileRefusal(Exception):
 
 
 class Files:
-    """Fetches files. `largest` is that of one in bytes: larger ones are left to the gateway, which
-    says what is wrong with them. At most `seconds` pass for those of one message.
+    """Downloads files.
+
+    Files above `largest` bytes are left to the gateway, which says so. The files of one message
+    take at most `seconds`.
     """
 
     def __init__(
@@ -130,15 +134,15 @@ class Files:
 
 
 class TaskStarter(Protocol):
-    """Runs what need not be done before Slack is told that something has arrived."""
+    """Starts tasks that outlive a delivery."""
 
     def __call__(self, work: Coroutine[Any, Any, None], name: str) -> None:
-        """Begin it, and own it until its end."""
+        """Start a task and own it until its end."""
         ...
 
 
 class AwaitedFiles:
-    """Fetches what is waited for, whichever process has accepted it."""
+    """Fetches awaited files, whichever process accepted the message."""
 
     def __init__(self, host: AdapterHost, files: Files, start_task: TaskStarter) -> None:
         self._host = host
@@ -172,7 +176,7 @@ class AwaitedFiles:
 
 
 async def _read(answer: aiohttp.ClientResponse, most: int) -> bytes | None:
-    """The body, None for more than that; what it says of its own length is not believed."""
+    """The body; None if it is larger, whatever its declared length."""
     data = bytearray()
     async for chunk in answer.content.iter_chunked(65_536):
         data += chunk

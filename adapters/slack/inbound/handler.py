@@ -1,8 +1,6 @@
-"""What was parsed, handed to the gateway: whether it is meant for the team, and what is told to
-whom afterwards.
+"""Parsed payloads handed to the gateway, and replies to their authors.
 
-Slack is told that something has arrived once this has returned. If it raises, Slack delivers it
-again.
+Slack is acknowledged once `handle` has returned. If it raises, Slack delivers again.
 """
 
 from __future__ import annotations
@@ -61,22 +59,21 @@ _IN_ORDER = frozenset({"message", "file", "edit", "delete"})
 
 
 class Service(Protocol):
-    """What runs while the app is connected."""
+    """The running app."""
 
     def start_task(self, work: Coroutine[Any, Any, None], name: str) -> None:
-        """Begin what need not be done before Slack is told that something has arrived, and own it
-        until its end.
-        """
+        """Start a task that outlives a delivery, and own it."""
         ...
 
     async def forget_workspace(self, team: str, why: str) -> None:
-        """Forget a workspace that has thrown the bot out. Raises AuthError where nothing is left to
-        serve.
+        """Forget a workspace that removed the bot.
+
+        Raises AuthError where no workspace is left to serve.
         """
         ...
 
     async def note_gap(self, team: str, since: float) -> None:
-        """Look later for what Slack does not deliver for a minute from then on."""
+        """Catch up after the minute for which Slack drops events."""
         ...
 
 
@@ -107,7 +104,7 @@ class InboundHandler:
         self._locks = KeyedLocks()
 
     async def handle(self, found: Inbound) -> dict[str, Any] | None:
-        """Hand it in. What Slack is to be answered, None for a bare acknowledgement.
+        """Hand it in; Slack's answer, None for a bare acknowledgement.
 
         Raises GatewayError or TimeoutError if it was not taken.
         """
@@ -172,8 +169,9 @@ class InboundHandler:
             await self._accept_once(draft)
 
     async def _handle_shortcut(self, draft: Draft) -> None:
-        """Say first that the message was passed on: where that can't be said, no answer could be
-        given either.
+        """Confirm that a message was handed on, then hand it in.
+
+        Where the bot can't say so, it could give no answer either.
         """
         message = await self._host.judge(await self._drafts.with_author(draft))
         draft = replace(draft, message=message)
@@ -187,7 +185,7 @@ class InboundHandler:
         await self._handle_message(draft)
 
     async def _accept_once(self, draft: Draft) -> None:
-        """Hand it in, unless it was taken already: then only its new keys are noted."""
+        """Hand it in; of a known message, only new keys are noted."""
         if await self._host.known_keys(draft.message.dedupe):
             await self._host.accept(draft.message)
         else:
@@ -254,7 +252,10 @@ class InboundHandler:
         await self._hand_in(draft, message)
 
     async def _with_reacted_message(self, message: InboundMessage) -> InboundMessage:
-        """With the message that was reacted to, and in its thread. Raises GatewayError."""
+        """Quote the message with the reaction, in its thread.
+
+        Raises GatewayError.
+        """
         key = message.key
         answer = await self._calls.read(
             key.workspace, "reactions.get", channel=key.channel, timestamp=key.root, full=True

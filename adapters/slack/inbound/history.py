@@ -24,19 +24,19 @@ PER_MINUTE = 20
 PAGE = 200
 """Messages of one call; Slack gives 15 at most to apps that may read once a minute."""
 MOST_PAGES = 5
-"""Of one conversation: the others are to be read in the same minute."""
+"""Pages of one conversation: others are read in the same minute."""
 ENOUGH = 50
-"""Of a thread that is too long to be read: so many of its newest messages are worth another page.
-"""
+"""Newest messages of a long thread that are worth another page."""
 MINUTE = 60.0
 HISTORY, REPLIES = "conversations.history", "conversations.replies"
 
 
 @dataclass(frozen=True, slots=True)
 class HistoryExcerpt:
-    """Messages in their order, each once. Unless `whole`, there are others that could not be read:
-    later ones of a thread, earlier ones of a channel. `between`: about so many are left out behind
-    a thread's first.
+    """Messages in their order, each once.
+
+    Unless `whole`, others could not be read: later ones of a thread, earlier ones of a channel.
+    `between`: about so many are left out behind a thread's first.
     """
 
     messages: tuple[Payload, ...]
@@ -51,7 +51,10 @@ class _Budget:
 
 
 class _Pages:
-    """One reading, in Slack's order; each page of a thread may begin with its root."""
+    """The pages of one reading, in Slack's order.
+
+    Each page of a thread may begin with its root.
+    """
 
     def __init__(self, ask: Callable[[str], Awaitable[Payload | None]]) -> None:
         self._ask = ask
@@ -76,7 +79,7 @@ class _Pages:
                 break
 
     def excerpt(self) -> HistoryExcerpt | None:
-        """What was read; None if nothing was."""
+        """The messages that were read; None if there was no page."""
         if not self._pages:
             return None
         return HistoryExcerpt(tuple(self.found.values()), whole=not self.cursor)
@@ -93,12 +96,12 @@ class _Pages:
 
     @property
     def total(self) -> int:
-        """How many replies a thread has."""
+        """Number of replies in a thread."""
         return number_at(self.root, "reply_count")
 
     @property
     def left(self) -> int:
-        """How many of them were not read, at least one."""
+        """Number of replies that were not read, at least one."""
         return max(1, self.total - len(self.replies))
 
     @property
@@ -107,12 +110,15 @@ class _Pages:
         return float(next(reversed(self.found), "0"))
 
     def needs_more_than(self, pages: int) -> bool:
-        """Whether so many pages are not enough for all of a thread."""
+        """True if a thread has more than so many pages."""
         return bool(self.cursor) and self.total > pages * len(self.found)
 
 
 class History:
-    """Reads conversations while there is budget. `clock` is in seconds and never goes back."""
+    """Reads conversations within a budget of calls.
+
+    `clock` is in seconds and never goes back.
+    """
 
     def __init__(self, calls: Calls, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._calls = calls
@@ -120,8 +126,9 @@ class History:
         self._budgets: dict[str, _Budget] = {}
 
     async def read(self, place: ConversationKey, *, after: str) -> HistoryExcerpt | None:
-        """The messages after a ts of a thread or, without a root, a channel; None if they can't be
-        had just now.
+        """Read the messages of a thread or channel after `after`.
+
+        None if they can't be read now. A key without a root means its channel.
         """
         pages = self._replies(place, oldest=after) if place.root else self._channel(place, after)
         await pages.read()
@@ -133,8 +140,9 @@ class History:
     async def earlier(
         self, key: ConversationKey, *, before: str, seconds: float
     ) -> HistoryExcerpt | None:
-        """What a thread begins with and what was said last before a ts, as much as can be had in
-        some seconds; None if that is nothing.
+        """Read a thread's first messages and those just before `before`.
+
+        As much as can be read in so many seconds; None for nothing.
         """
         pages = self._replies(key, latest=before)
         try:
@@ -149,7 +157,7 @@ class History:
     async def _latest(
         self, key: ConversationKey, first: _Pages, before: str
     ) -> HistoryExcerpt | None:
-        """A thread that is too long to be read: its first message and the newest.
+        """Read the first message and the newest of a long thread.
 
         Slack tells a thread from its beginning. So it is looked for the time since when as many
         were written as a page holds: guessed, and guessed again by what was found.

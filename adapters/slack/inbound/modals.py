@@ -1,4 +1,4 @@
-"""The modals: what they ask for, and what they say about where they were opened."""
+"""Modals as Slack's views, and the place that each is about."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PROMPT = 2900
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModalPlace:
-    """What a modal is about: the request, and the card whose button has opened it."""
+    """The request of a modal, and the card that opened it."""
 
     kind: ModalKind
     request: str
@@ -46,7 +46,7 @@ class ModalPlace:
 
 
 def loading(kind: ModalKind) -> dict[str, Any]:
-    """What is shown at once, since Slack waits 3 seconds for a modal and no longer."""
+    """The view shown at once: Slack waits only 3 seconds."""
     return _view(kind, [_section("One moment\u2026")])
 
 
@@ -74,12 +74,12 @@ def asking(place: ModalPlace, prompt: str) -> dict[str, Any]:
 
 
 def closed(kind: ModalKind, why: str) -> dict[str, Any]:
-    """What is shown instead where there is nothing to answer (any more)."""
+    """The view for a request that can't be answered."""
     return _view(kind, [_section(why)])
 
 
 def errors(text: str) -> dict[str, Any]:
-    """The answer to a modal that keeps it open and says what is wrong."""
+    """The answer that keeps a modal open with an error."""
     return {"response_action": "errors", "errors": {BLOCK: text}}
 
 

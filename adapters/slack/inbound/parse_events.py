@@ -1,4 +1,4 @@
-"""Parsers of the Events API: pure functions from a payload to what it means."""
+"""Pure parsers of the Events API."""
 
 from __future__ import annotations
 
@@ -47,8 +47,9 @@ _SAID = frozenset({"", "file_share", "thread_broadcast", "bot_message", "me_mess
 
 
 def parse_event(payload: Payload, me: Workspace, *, reactions: Collection[str] = ()) -> Inbound:
-    """What a payload of the Events API means to the bot `me`; `reactions` are the emoji that are
-    triggers.
+    """Parse a payload of the Events API for the bot `me`.
+
+    `reactions` are the emoji that are triggers.
     """
     if text_at(payload, "type") == RATE_LIMITED:
         return _delivery_gap(payload)
@@ -86,13 +87,13 @@ def _delivery_gap(payload: Payload) -> Inbound:
 def parse_history_message(
     message: Payload, team: str, channel: str, me: Workspace
 ) -> Draft | IgnoredPayload:
-    """What a message means that was read from a conversation's history."""
+    """Parse a message of a conversation's history."""
     event = {**message, "channel": channel}
     return _posted({}, event, team, me)
 
 
 def quoted(message: Payload, kind: Literal["history", "forward"]) -> ForeignMessage | None:
-    """A message as text that came along with another one; None if it says nothing."""
+    """A message as foreign text; None if it has no text."""
     text = text_at(message, "text")
     if not text:
         return None
@@ -102,7 +103,7 @@ def quoted(message: Payload, kind: Literal["history", "forward"]) -> ForeignMess
 
 
 def reacted_message(answer: Payload) -> tuple[str, tuple[ForeignMessage, ...]]:
-    """The root and the text of the message in an answer of reactions.get."""
+    """The thread and text of the message in reactions.get's answer."""
     said = table_at(answer, "message")
     quote = quoted(said, "forward")
     return ts_at(said, "thread_ts"), (quote,) if quote else ()
@@ -147,7 +148,7 @@ def _draft(
     event_kind: EventKind,
     dedupe: tuple[str, ...],
 ) -> Draft:
-    """The draft of a message as it stands in an event, or in a changed message."""
+    """The draft of a new or changed message."""
     text, ts = text_at(said, "text"), ts_at(said, "ts")
     message = InboundMessage(
         key=key,
@@ -274,7 +275,7 @@ def _action(
     event_kind: EventKind,
     dedupe: tuple[str, ...],
 ) -> Draft:
-    """Something that somebody did, rather than said, about the message at the key's root."""
+    """The draft of an action on the message at the key's root."""
     message = InboundMessage(
         key=key,
         author=_author(key.workspace, user),
@@ -306,7 +307,7 @@ def _uninstalled(payload: Payload, event: Payload, kind: str) -> Inbound:
 
 
 def permalink(me: Workspace, channel: str, ts: str, root: str) -> str:
-    """Where a message can be read in a browser; "" while the workspace's address is not known."""
+    """A message's address, "" while the workspace's is unknown."""
     if not me.url or not ts:
         return ""
     thread = f"?thread_ts={root}&cid={channel}" if root and root != ts else ""

@@ -1,6 +1,4 @@
-"""Parsers of what people press, choose, fill in and call: pure functions from a payload to what it
-means.
-"""
+"""Pure parsers of clicks, modals, shortcuts and slash commands."""
 
 from __future__ import annotations
 
@@ -39,7 +37,7 @@ SHORTCUT_TEXT = "What do you say to the message that I have passed on to you?"
 
 
 def parse_interaction(payload: Payload, me: Workspace) -> Inbound:
-    """What an interactive payload means to the bot `me`."""
+    """Parse an interactive payload for the bot `me`."""
     match kind := text_at(payload, "type"):
         case "block_actions":
             return _pressed(payload, me)
@@ -52,7 +50,7 @@ def parse_interaction(payload: Payload, me: Workspace) -> Inbound:
 
 
 def parse_command(payload: Payload, me: Workspace, command: str) -> Inbound:
-    """What a slash command means; `command` is the one that is ours."""
+    """Parse a slash command; `command` is ours."""
     team, channel = text_at(payload, "team_id") or me.id, text_at(payload, "channel_id")
     user, trigger = text_at(payload, "user_id"), text_at(payload, "trigger_id")
     if text_at(payload, "command") != command:
@@ -195,7 +193,7 @@ def _action(
     place: tuple[str, str, str, str],
     dedupe: str,
 ) -> Draft:
-    """What somebody did at a place: workspace, channel, thread and message."""
+    """The draft of an action at workspace, channel, thread and message."""
     team, channel, root, message = place
     return Draft(
         message=InboundMessage(

@@ -1,6 +1,4 @@
-"""What Slack's payloads mean: a closed union of values, made by the pure parsers of
-adapters.slack.inbound.
-"""
+"""Values of parsed payloads: a closed union."""
 
 from __future__ import annotations
 
@@ -15,8 +13,10 @@ FileHost: TypeAlias = Literal["slack", "elsewhere", "ask"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RemoteFile:
-    """A file as a message names it. `host`: it is said to lie on Slack's own host, or elsewhere, or
-    only files.info can tell (files of another organisation). `size` is in bytes.
+    """A file as a message names it; `size` is in bytes.
+
+    `host`: Slack's own host, or elsewhere; for files of another organisation only files.info can
+    tell.
     """
 
     id: str
@@ -31,8 +31,9 @@ class RemoteFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForeignMessage:
-    """Text that somebody else wrote, in Slack's own form; `author` is a name, `user` an id. `sure`:
-    it is Slack's word that this user wrote it, and nobody else's.
+    """Text that somebody else wrote, in Slack's own form.
+
+    `author` is a name, `user` an id. `sure`: Slack vouches that this user wrote it.
     """
 
     kind: QuoteKind
@@ -44,12 +45,11 @@ class ForeignMessage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
-    """A message for the gateway, in which people and files are still ids.
+    """A message with ids for people and files.
 
-    `user` is its author ("" where Slack does not say), `home` the workspace that they belong to
-    (""), if Slack says so. One that is not `meant` was said in passing, and is for the team only if
-    it is addressed to it. `called`: an edit has made it mention the bot. `response_url` takes
-    answers for the author alone.
+    `user` is its author ("" where Slack does not say), `home` their workspace, if Slack says so. A
+    draft that is not `meant` is for the team only if it is addressed to it. `called`: an edit has
+    made it mention the bot. `response_url` takes answers for the author alone.
     """
 
     message: InboundMessage
@@ -65,18 +65,18 @@ class Draft:
 
     @property
     def key(self) -> ConversationKey:
-        """Where it was said."""
+        """The conversation."""
         return self.message.key
 
     @property
     def in_thread(self) -> bool:
-        """Whether it was said in a thread that had begun before."""
+        """True for a message in a thread that had begun before."""
         return self.key.root != self.message.message_id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OptionChoice:
-    """One of a request's options was chosen; its words are in the store."""
+    """The choice of one of a request's options, by its number."""
 
     draft: Draft
     request: str
@@ -85,7 +85,10 @@ class OptionChoice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModalOpening:
-    """A button whose answer takes words. `trigger` opens a modal within 3 seconds, once."""
+    """A click on a button that opens a modal.
+
+    `trigger` opens it within 3 seconds, once.
+    """
 
     place: ModalPlace
     trigger: str
@@ -94,14 +97,14 @@ class ModalOpening:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModalSubmit:
-    """A modal was filled in."""
+    """A submitted modal."""
 
     draft: Draft
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerRating:
-    """A thumb was given to the part with this key, in the message `message`."""
+    """A rating of the part with this key, in `message`."""
 
     draft: Draft
     part: str
@@ -110,7 +113,7 @@ class AnswerRating:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MissedRequest:
-    """Somebody wants an answer to what was said in a thread after this ts."""
+    """A request to answer a thread's messages after this ts."""
 
     draft: Draft
     after: str
@@ -118,7 +121,7 @@ class MissedRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SlashCommand:
-    """The slash command, with what stands behind it; its draft has no thread yet."""
+    """The slash command and its text; its draft has no thread yet."""
 
     draft: Draft
     text: str
@@ -126,7 +129,7 @@ class SlashCommand:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReactionTrigger:
-    """An emoji that is a trigger was put on a message, of which the draft knows only the ts."""
+    """A trigger emoji on a message that is known by its ts."""
 
     draft: Draft
     emoji: str
@@ -134,7 +137,7 @@ class ReactionTrigger:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HomeVisit:
-    """Somebody looks at their direct conversation with the bot."""
+    """A visit to one's direct conversation with the bot."""
 
     team: str
     channel: str
@@ -143,7 +146,7 @@ class HomeVisit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TitleChange:
-    """Somebody gave a conversation another title."""
+    """A conversation's new title."""
 
     draft: Draft
     title: str
@@ -151,7 +154,7 @@ class TitleChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Uninstall:
-    """A workspace has thrown the bot out, or taken its token back."""
+    """The removal of the app by a workspace, or of its token."""
 
     team: str
     why: str
@@ -159,9 +162,7 @@ class Uninstall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeliveryGap:
-    """There were more events than Slack delivers: from this time on (seconds since the epoch), for
-    a minute, it leaves those of a workspace out.
-    """
+    """A minute, from `since`, of which Slack drops a workspace's events."""
 
     team: str
     since: float

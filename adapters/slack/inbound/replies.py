@@ -1,4 +1,4 @@
-"""Answers for one person alone: what a command says, and why something was refused."""
+"""Replies to one person alone: command output and refusals."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ SECONDS = 10.0
 
 
 class Replies:
-    """Sends them, best effort. `commands` are those that people type here with a `!`."""
+    """Sends replies, best effort.
+
+    `commands` are those that people type here with a `!`.
+    """
 
     def __init__(
         self,
@@ -40,11 +43,11 @@ class Replies:
         self._live_links = live_links
 
     def to_mrkdwn(self, text: str) -> str:
-        """The gateway's words as Slack takes them; its commands begin with a `!` there."""
+        """The gateway's text as mrkdwn, with commands as `!stop`."""
         return mrkdwn(self._command.sub("!", text), hosts=self._live_links())
 
     async def send(self, draft: Draft, text: str) -> None:
-        """Tell a draft's author alone."""
+        """Send a text to a draft's author alone."""
         try:
             try:
                 await self._accept_once(draft, text)
@@ -74,7 +77,7 @@ class Replies:
                 LOG.warning("a private answer was not taken (HTTP %s)", response.status)
 
     async def post(self, draft: Draft, text: str) -> None:
-        """Tell them where it happened. Raises GatewayError."""
+        """Post a text where the draft was written. Raises GatewayError."""
         key = draft.key
         root = key.root or None
         if draft.message.direct:

@@ -1,4 +1,4 @@
-"""The slash command: begins a thread with what stands behind it."""
+"""The slash command: begins a thread with its text."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ NOT_NOW = "Slack did not take that just now. Try again in a moment."
 
 
 class SlashCommands:
-    """Takes what was typed behind the slash command."""
+    """Answers slash commands."""
 
     def __init__(self, host: AdapterHost, calls: Calls, drafts: Drafts, command: str) -> None:
         self._host = host
@@ -42,8 +42,10 @@ class SlashCommands:
         self._drafts = drafts
 
     async def answer(self, draft: Draft, text: str) -> str:
-        """What is answered to its author alone: Slack delivers no command again, so that nothing
-        could be stored is said, too. Raises GatewayError for what else went wrong.
+        """Answer a slash command, to its author alone.
+
+        Slack delivers no command again, so an error of the store is reported, too. Raises
+        GatewayError for other errors.
         """
         try:
             return await self._answer(draft, text)
@@ -69,7 +71,7 @@ class SlashCommands:
         return (await self._host.accept(message)).reply
 
     async def _ask(self, user: str, message: InboundMessage) -> str:
-        """Begin a thread with the question; there it stands as what its author has asked."""
+        """Begin a thread with the question, under its author's name."""
         key = message.key
         await self._host.probe()  # else it would stand there, and nobody would answer it
         try:

@@ -1,5 +1,6 @@
-"""What a part says, as Slack's blocks. Pure; the limits are those of
-https://docs.slack.dev/reference/block-kit.
+"""Parts as Slack's blocks.
+
+Pure; the limits are those of https://docs.slack.dev/reference/block-kit.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from gateway.surface import Activity, ActivityStatus, Card, Line, Part, Speech
 
 Block: TypeAlias = dict[str, Any]
 Own: TypeAlias = Callable[[str], str]
-"""A line of the gateway's own, made mrkdwn."""
+"""A gateway line as mrkdwn."""
 
 SECTION = 2900
 ARGUMENTS = 8_000
@@ -46,7 +47,7 @@ _STATUS: dict[ActivityStatus, str] = {
 
 
 def metadata(key: str) -> dict[str, Any]:
-    """What a message carries so that it can be found again."""
+    """The metadata by which a message is found again."""
     return {"event_type": EVENT_TYPE, "event_payload": {"key": key}}
 
 
@@ -122,7 +123,7 @@ def feedback_block(key: str) -> Block:
 
 
 def line_blocks(part: Part, line: Line, own: Own) -> list[Block]:
-    """A line of the gateway's own."""
+    """The blocks of a gateway line."""
     whom = mentions(_users(line.mentions))
     text = _LEVELS[line.level] + (f"{whom} " if whom else "") + own(line.text)
     blocks: list[Block] = [context(UNSURE)] if part.unsure else []
@@ -137,8 +138,9 @@ def line_blocks(part: Part, line: Line, own: Own) -> list[Block]:
 
 
 def card_blocks(part: Part, card: Card, own: Own, *, attached: str = "") -> list[Block]:
-    """A question to people: open with its buttons, or settled with its outcome. `attached` is the
-    name of the file that holds a tool's arguments.
+    """A request to people: open with buttons, or settled.
+
+    `attached` is the name of the file that holds a tool's arguments.
     """
     blocks: list[Block] = [context(UNSURE)] if part.unsure else []
     whom = mentions(_users(card.mentions)) if not card.outcome else ""
@@ -160,12 +162,12 @@ def card_blocks(part: Part, card: Card, own: Own, *, attached: str = "") -> list
 
 
 def arguments_shown(request: InputRequested) -> str:
-    """A tool's arguments to the letter, with everything that can't be seen written out."""
+    """A tool's arguments, with invisible characters written out."""
     return visible(request.arguments)
 
 
 def arguments_attached(request: InputRequested) -> bool:
-    """Whether the arguments are too long for the card."""
+    """True if the arguments are too long for the card."""
     return length(arguments_shown(request)) > ARGUMENTS
 
 
@@ -186,7 +188,7 @@ def summary(part: Part, own: Own) -> str:
 
 
 def pieces(text: str, longest: int) -> list[str]:
-    """A text in pieces of at most so many characters, parted at lines or words if there are any."""
+    """Split a text at lines or words, at most `longest` each."""
     found: list[str] = []
     while len(text) > longest:
         at = max(text.rfind("\n", 0, longest), text.rfind(" ", longest // 2, longest))
@@ -197,7 +199,7 @@ def pieces(text: str, longest: int) -> list[str]:
 
 
 def _call(request: InputRequested, attached: str) -> list[Block]:
-    """What tool is to be called, with its arguments whole."""
+    """A tool's name with all its arguments."""
     shown = arguments_shown(request)
     blocks: list[Block] = [section(f"Tool: `{_mrkdwn(label(request.tool or '?', 150))}`")]
     if attached:
@@ -216,7 +218,7 @@ def _call(request: InputRequested, attached: str) -> list[Block]:
 
 
 def _buttons(request: InputRequested) -> list[Block]:
-    """What may be answered."""
+    """The buttons of a request."""
     match request.request_kind:
         case "approval":
             return [_actions(*_verdicts(request))]
@@ -299,6 +301,6 @@ def _plain(text: str) -> dict[str, Any]:
 
 
 def _mrkdwn(text: str) -> str:
-    """A name or a title as mrkdwn: nothing in it is a mark."""
+    """A name or a title as mrkdwn, without marks."""
     text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return text.replace("*", "\u2217").replace("`", "\u02cb")

@@ -1,4 +1,4 @@
-"""Files in a thread: handed in, and shown once they are complete.
+"""Files in a thread: uploaded, then shown.
 
 Slack lets no mark be put on the message of a file, so the file's own name bears that of its part.
 """
@@ -29,12 +29,12 @@ def marked_name(name: str, key: str) -> str:
 
 
 def bears(name: str, key: str) -> bool:
-    """Whether a file's name has the mark of this part."""
+    """True if a file's name has the mark of this part."""
     return PurePosixPath(name).stem.endswith(f"-{key[:MARK]}")
 
 
 class Files:
-    """Shows files."""
+    """Uploads files."""
 
     def __init__(self, calls: PacedCalls) -> None:
         self._calls = calls
@@ -47,7 +47,10 @@ class Files:
         return await self.upload(place, part.key, document.name, document.data, said)
 
     async def upload(self, place: Place, key: str, name: str, data: bytes, said: str) -> str:
-        """Show a file with a line of mrkdwn about it. Raises CallRejected for an empty one."""
+        """Upload a file with a comment in mrkdwn.
+
+        Raises CallRejected for an empty file.
+        """
         if not data:
             raise CallRejected("Slack takes no empty file.")
         try:

@@ -1,8 +1,7 @@
-"""Whether something was posted: looked up in the thread, by the key that each message of ours
-bears.
+"""Lookup of a posted message in its thread, by its key.
 
-A message that streams bears none until it is stopped. One that nobody knows of, the only one since
-then, is taken for the one that is looked for; of several, none.
+A stream carries no key until it is stopped. A single unknown stream since then is taken for the
+message; several are not.
 """
 
 from __future__ import annotations
@@ -21,13 +20,13 @@ from gateway.surface import CallRejected, OutcomeUnknown, Place, RateLimited
 
 PAGE = 100
 PAGES = 3
-"""Of a thread, at most so many pages are read."""
+"""Pages read of a thread, at most."""
 SCARCE = 10.0
 """Seconds to wait from which on reading is scarce: some apps may read one page a minute."""
 
 
 class MessageLookup:
-    """Finds messages of ours."""
+    """Finds our own messages."""
 
     def __init__(self, calls: PacedCalls, messages: Messages, streams: MessageStreams) -> None:
         self._calls = calls
@@ -90,7 +89,7 @@ class MessageLookup:
             raise OutcomeUnknown("The thread can't be read.") from error
 
     def _has_turn(self, place: Place, part: str, seconds: float) -> bool:
-        """Whether it may wait for so long until it can be read: of several, one may."""
+        """True for the one caller that may wait to read."""
         if seconds < SCARCE:
             return True
         now = self._calls.clock.time()
@@ -115,7 +114,7 @@ class MessageLookup:
         return None
 
     def _is_unknown(self, place: Place, message: Mapping[str, Any]) -> bool:
-        """Whether it is a stream that bears no key and that this process has not made."""
+        """True for a keyless stream that this process has not made."""
         if "streaming_state" not in message or _key(message):
             return False
         ref = MessageRef(place.key.workspace, place.key.channel, str(message["ts"]))

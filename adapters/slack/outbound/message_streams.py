@@ -1,4 +1,4 @@
-"""An agent's messages, streamed where Slack lets them be, and else posted and updated.
+"""Agents' messages: streamed where possible, else posted and updated.
 
 A stream is appended to only while it is known what it shows. After anything else (no answer came,
 Slack has ended it, the text was changed) it is stopped, and one chat.update sets it right. So is a
@@ -37,7 +37,7 @@ from gateway.surface import (
 LOG = logging.getLogger("adapters.slack")
 
 ENOUGH = 0.25
-"""How full the bucket of chat.startStream must be for one more stream."""
+"""Level that chat.startStream's bucket needs for one more stream."""
 WORD = 1.0
 """Seconds until a text that has only begun is tried again."""
 LIFETIME = 600.0
@@ -65,7 +65,7 @@ _REFUSED_ALL_OVER = frozenset(
 
 
 class MessageStreams:
-    """The messages of agents."""
+    """The streams of agents' messages."""
 
     def __init__(self, calls: PacedCalls, messages: Messages, statuses: ThreadStatuses) -> None:
         self._calls = calls
@@ -81,22 +81,22 @@ class MessageStreams:
         return found[-1] if found else None
 
     def knows(self, ref: MessageRef) -> bool:
-        """Whether this process has made the message as a stream."""
+        """True if this process has made the message as a stream."""
         return ref in self._streams
 
     def count_open(self, team: str) -> int:
-        """How many messages grow in a workspace."""
+        """Number of open streams in a workspace."""
         return sum(each.team == team and each.phase == "open" for each in self._streams.values())
 
     def allowed(self, place: Place) -> bool:
-        """Whether the next message of this place may be a stream; then a token is taken for it."""
+        """Reserve a stream for the next message; False if not possible."""
         key = place.key
         if not key.root or {(key.workspace, ""), (key.workspace, key.channel)} & set(self._refused):
             return False
         return self._calls.try_reserve(place, START, above=ENOUGH)
 
     async def start(self, place: Place, part: Part, speech: Speech) -> str | None:
-        """Write a new message that grows; None where Slack refuses to stream it."""
+        """Start a stream; None where Slack refuses to stream it."""
         key, now = place.key, self._calls.clock.time()
         stream = Stream(
             team=key.workspace,
@@ -135,7 +135,7 @@ class MessageStreams:
         return self._messages.id_of(place, stream.channel, stream.ts)
 
     async def edit(self, place: Place, ref: MessageRef, part: Part, speech: Speech) -> None:
-        """Let an agent's message say this."""
+        """Change an agent's message."""
         stream = self._streams.get(ref)
         if stream is None:
             await self._edit_posted(place, ref, part, speech)
@@ -159,9 +159,7 @@ class MessageStreams:
                 await self._repair(place, stream, part, speech)
 
     async def stop_idle(self) -> None:
-        """Stop the streams that nothing was added to for long, and those that grow old; forget
-        those that nothing came of any more.
-        """
+        """Stop idle and old streams; forget dead ones."""
         now = self._calls.clock.time()
         for stream in [*self._streams.values()]:
             if stream.phase == "open" and (stream.is_idle(now) or stream.is_old(now)):
@@ -177,7 +175,7 @@ class MessageStreams:
                     group.create_task(self._close_idle(stream), name=f"stops {stream.ts}")
 
     async def _grow(self, place: Place, stream: Stream, part: Part, speech: Speech) -> None:
-        """Append what is new, or say that the text goes on elsewhere."""
+        """Append new text, or move on to a new message."""
         now = self._calls.clock.time()
         if stream.is_idle(now):
             await self._roll_over(place, stream, part, speech, text=stream.sent)
@@ -235,7 +233,7 @@ class MessageStreams:
     async def _finish(
         self, place: Place, stream: Stream, part: Part, speech: Speech, *, feedback: bool = True
     ) -> None:
-        """Stop the stream with all of the text; set it right where that is not what it shows."""
+        """Stop the stream with all of the text; repair it if needed."""
         chunks: list[Chunk] = []
         extended = stream.extended_by(speech.text)
         if extended:
@@ -265,7 +263,7 @@ class MessageStreams:
     async def _repair(
         self, place: Place, stream: Stream, part: Part, speech: Speech, *, feedback: bool = True
     ) -> None:
-        """Let a message whose stream is over, or is to be, say what it should.
+        """Update a stopped message to its text.
 
         Raises MessageFull where the text goes on: the next of it is a new stream.
         """
@@ -293,14 +291,14 @@ class MessageStreams:
             raise MessageFull(text)
 
     async def _edit_posted(self, place: Place, ref: MessageRef, part: Part, speech: Speech) -> None:
-        """Change a message that does not stream, as far as is known."""
+        """Change a message that is not known to stream."""
         if not self._messages.is_ours(ref):
             await self._stop_unknown(place, ref)
         await self._update(place, ref, part, speech, feedback=not speech.growing)
         self._messages.add(ref)
 
     async def _stop_unknown(self, place: Place, ref: MessageRef) -> None:
-        """End what an earlier run of the program may have left open."""
+        """Stop a stream that an earlier run may have left open."""
         try:
             age = self._calls.clock.time() - float(ref.ts)
         except ValueError:
@@ -326,7 +324,7 @@ class MessageStreams:
         stream.marked = True
 
     async def _stop_bare(self, place: Place, stream: Stream, **arguments: Any) -> bool:
-        """Stop the stream, whatever it shows; False if Slack does not let it be stopped (yet)."""
+        """Stop the stream as it is; False if Slack refuses."""
         try:
             await self._stop(place, stream, **arguments)
         except Refusal as error:
@@ -338,7 +336,7 @@ class MessageStreams:
         return True
 
     async def _close_idle(self, stream: Stream) -> None:
-        """Stop a stream to which nothing is added now; its next text is a new message."""
+        """Stop an idle stream; its next text is a new message."""
         async with stream.lock:
             if stream.phase != "open":
                 return
@@ -367,7 +365,7 @@ class MessageStreams:
         self._messages.add(stream.ref)
 
     def _remember(self, place: Place, error: Refusal) -> bool:
-        """Note where Slack does not stream; False if that is not what the error says."""
+        """Remember where Slack does not stream; False for other errors."""
         key = place.key
         where = "" if error.code in _REFUSED_ALL_OVER else key.channel
         if where and error.code not in _REFUSED_HERE:

@@ -16,7 +16,7 @@ REMEMBERED = 10_000
 
 
 class MessageRef(NamedTuple):
-    """Where a message stands."""
+    """The place of a message in Slack."""
 
     team: str
     channel: str
@@ -24,15 +24,20 @@ class MessageRef(NamedTuple):
 
 
 class Messages:
-    """Posts and updates. It remembers which messages are known not to be streams."""
+    """Posts and updates whole messages.
+
+    It remembers which messages are known not to be streams.
+    """
 
     def __init__(self, calls: PacedCalls) -> None:
         self._calls = calls
         self._ours: OrderedDict[MessageRef, None] = OrderedDict()
 
     def id_of(self, place: Place, channel: str, ts: str) -> str:
-        """A message's id for the gateway; it names the channel where that is not the place's own,
-        as when somebody is written to by their id.
+        """A message's id for the gateway.
+
+        It names the channel where that is not the place's own, as for a person who is written to by
+        their id.
         """
         return ts if channel == place.key.channel else f"{channel}:{ts}"
 
@@ -46,11 +51,11 @@ class Messages:
         return Place(key=ConversationKey.parse(thread), thread="")
 
     def is_ours(self, ref: MessageRef) -> bool:
-        """Whether this process has seen that the message is whole."""
+        """True if this process knows that the message is whole."""
         return ref in self._ours
 
     def add(self, ref: MessageRef) -> None:
-        """A message is whole, and does not stream."""
+        """Remember that a message is whole and does not stream."""
         self._ours[ref] = None
         self._ours.move_to_end(ref)
         while len(self._ours) > REMEMBERED:
@@ -66,7 +71,10 @@ class Messages:
         urgent: bool = False,
         looks: Mapping[str, str] | None = None,
     ) -> str:
-        """Write a new message; its id. `looks` are the arguments for its name and icon."""
+        """Post a new message; its id.
+
+        `looks` are the arguments for its name and icon.
+        """
         arguments: dict[str, Any] = {
             "channel": place.key.channel,
             "thread_ts": place.key.root or None,
@@ -88,7 +96,7 @@ class Messages:
     async def update(
         self, place: Place, ref: MessageRef, key: str, *, blocks: Sequence[Block], text: str
     ) -> None:
-        """Let a message say something else."""
+        """Change a message."""
         await self._calls.write(
             place,
             UPDATE,

@@ -1,4 +1,4 @@
-"""Calls made for a place at their pace: each takes a token of its method's bucket first."""
+"""Calls for a place, within the rate limits of their methods."""
 
 from __future__ import annotations
 
@@ -25,14 +25,17 @@ CUSTOMIZE = "chat:write.customize"
 
 @dataclass(frozen=True, slots=True)
 class _Permit:
-    """A token that was taken for a call which is still to be made."""
+    """A token reserved for the next call."""
 
     method: str
     caller: Caller
 
 
 class PacedCalls:
-    """Makes the calls of all places. `live_links` gives the hosts whose links stay links."""
+    """Makes the calls of all places.
+
+    `live_links` gives the hosts whose links stay links.
+    """
 
     def __init__(
         self, calls: Calls, pacer: Pacer, clock: Clock, live_links: Callable[[], Collection[str]]
@@ -48,21 +51,21 @@ class PacedCalls:
         return own(text, self.live_links())
 
     def workspace(self, place: Place) -> Workspace:
-        """What is known of the place's workspace."""
+        """The place's workspace."""
         team = place.key.workspace
         return self.calls.clients.workspace(team) or Workspace(id=team)
 
     def named(self, place: Place) -> bool:
-        """Whether a message may carry its agent's name and icon."""
+        """True if a message may carry its agent's name and icon."""
         return CUSTOMIZE in self.workspace(place).scopes
 
     def asker(self, place: Place) -> tuple[str, str]:
-        """Whom the team works for: their own workspace and id; the bot's own where nobody asked."""
+        """The asker's workspace and user id; the bot's own if none."""
         own = self.workspace(place)
         return slack_ids(place.asker) or (own.id, own.user)
 
     def caller(self, place: Place) -> Caller:
-        """Who shares the tokens of the place's calls with whom."""
+        """The caller that shares tokens with others."""
         key = place.key
         return Caller(
             team=key.workspace,
@@ -72,7 +75,7 @@ class PacedCalls:
         )
 
     async def reserve(self, place: Place, method: str, *, urgent: bool = False) -> None:
-        """Wait for a token for the next call at this place."""
+        """Reserve a token for the next call at this place."""
         held = self._permits.get(str(place.key))
         if held is not None and held.method == method:
             return
@@ -82,7 +85,7 @@ class PacedCalls:
         self._permits[str(place.key)] = _Permit(method, caller)
 
     def try_reserve(self, place: Place, method: str, *, above: float) -> bool:
-        """Take a token without waiting; False if the bucket is not fuller than `above`."""
+        """Reserve a token without waiting; False below the level `above`."""
         held = self._permits.get(str(place.key))
         if held is not None and held.method == method:
             return True

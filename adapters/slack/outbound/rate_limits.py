@@ -1,5 +1,6 @@
-"""How often Slack may be called: a bucket of tokens for each method, workspace and, for new
-messages, channel, whose tokens go round among people, and among a person's threads.
+"""Rate limits: a token bucket for each method and workspace.
+
+New messages have one for each channel. Tokens go round among people, then among a person's threads.
 
 The rates are those of https://docs.slack.dev/apis/web-api/rate-limits and of the methods' pages.
 """
@@ -21,7 +22,10 @@ FLUSH = 0.7
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rate:
-    """A method's rate. `reserve` are the tokens that only what is urgent may take."""
+    """A method's rate.
+
+    `reserve` are the tokens for urgent calls alone.
+    """
 
     per_minute: float
     burst: float
@@ -56,7 +60,7 @@ OTHERS = _tier(50)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
-    """For whom something is called: tokens go round among people, then among their threads."""
+    """A caller: tokens go round among people, then among their threads."""
 
     team: str
     channel: str
@@ -70,7 +74,7 @@ _Threads: TypeAlias = OrderedDict[str, deque[Waiter]]
 
 @dataclass(slots=True)
 class _FairQueue:
-    """Who waits, in the order in which they come on."""
+    """Waiting callers, in the order in which they are served."""
 
     people: OrderedDict[str, _Threads] = field(default_factory=OrderedDict[str, _Threads])
 
@@ -79,7 +83,7 @@ class _FairQueue:
         threads.setdefault(caller.thread, deque()).append(waiter)
 
     def next(self) -> Waiter | None:
-        """The one who comes on now; theirs come last after that."""
+        """Remove and return the next waiter."""
         while self.people:
             person, threads = next(iter(self.people.items()))
             thread, waiters = next(iter(threads.items()))
@@ -120,14 +124,14 @@ class Bucket:
 
     @property
     def level(self) -> float:
-        """How full it is, from 0 to 1; 0 while it is closed."""
+        """The fill level, from 0 to 1; 0 while it is closed."""
         self._count()
         if self._clock.time() < self._closed:
             return 0.0
         return max(0.0, self._tokens / self._rate.burst)
 
     def close(self, seconds: float) -> None:
-        """Slack has refused: nothing goes for that long, and then not at once in a heap."""
+        """Close the bucket after a refusal; it reopens without a burst."""
         self._count()
         self._closed = max(self._closed, self._clock.time() + seconds)
         self._tokens = min(self._tokens, 1.0)
@@ -139,7 +143,7 @@ class Bucket:
         return max(self._closed - now, (1.0 - self._tokens) * 60 / self._rate.per_minute, 0.0)
 
     def spend(self) -> None:
-        """Take a token in any case; later callers wait for it."""
+        """Use a token even if there is none; later callers wait."""
         self._count()
         self._tokens -= 1
 
@@ -174,7 +178,7 @@ class Bucket:
             self._timer = self._clock.call_later(self._next(), self._serve)
 
     def _first(self) -> Waiter | None:
-        """Who may have a token now: the urgent first, the others only above the reserve."""
+        """The next caller: urgent ones first, others above the reserve."""
         waiter = self._urgent.next() if self._tokens >= 1 else None
         if waiter is None and self._tokens >= 1 + self._rate.reserve:
             waiter = self._others.next()
@@ -235,8 +239,9 @@ class Pacer:
             raise RateLimited(max(1.0, bucket.reopens()))
 
     def gap(self, caller: Caller, streams: int) -> float:
-        """Seconds between two pieces of one message while so many grow in the workspace: short
-        while there is plenty, its fair share of the rate when there is not.
+        """Seconds between two pieces of one message.
+
+        Short while there are tokens, else a fair share of the rate among `streams` open ones.
         """
         bucket = self.bucket(APPEND, caller)
         share = streams * 60 / self._rates[APPEND].per_minute

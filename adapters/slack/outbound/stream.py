@@ -1,4 +1,4 @@
-"""A message that Slack streams: what it was given so far, and what it is to be given next.
+"""A streamed message: its sent text and its next chunks.
 
 Only its own state and pure decisions; `streaming` makes the calls. The rules are those of
 https://docs.slack.dev/reference/methods/chat.startStream and its siblings.
@@ -41,8 +41,10 @@ _STATUS = {"running": "in_progress", "done": "complete", "failed": "error", "unk
 
 @dataclass(slots=True, kw_only=True)
 class Stream:
-    """A growing message. `shown` is as much of the part's text as Slack was given, `thread` the
-    text of its conversation's key, `key` the part's; times are in seconds since the epoch.
+    """A growing message.
+
+    `sent` is as much of the part's text as Slack was given, `thread` the text of its conversation's
+    key, `key` the part's; times are in seconds since the epoch.
     """
 
     team: str
@@ -55,51 +57,55 @@ class Stream:
     phase: Phase = "open"
     sent: str = ""
     marked: bool = False
-    """Whether it carries the part's key."""
+    """True if it carries the part's key."""
     begun: bool = False
-    """Whether what stands before the text was given."""
+    """True once the heading was sent."""
     sent_activity: dict[str, Activity] = field(default_factory=dict[str, Activity])
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     @property
     def ref(self) -> MessageRef:
-        """Where it stands."""
+        """The message."""
         return MessageRef(self.team, self.channel, self.ts)
 
     def is_old(self, now: float) -> bool:
-        """Whether it is to be followed by a new one."""
+        """True if a new stream is to follow."""
         return now - self.opened > ROLLOVER
 
     def is_idle(self, now: float) -> bool:
-        """Whether nothing was added for long."""
+        """True if nothing was added for long."""
         return now - self.touched > IDLE
 
     def extended_by(self, text: str) -> bool:
-        """Whether a text begins with what is shown."""
+        """True if a text begins with the sent text."""
         return text.startswith(self.sent)
 
     def is_whole(self, text: str) -> bool:
-        """Whether it was stopped in time, and the text that it shows still holds."""
+        """True if it was stopped whole, and its text still holds."""
         return self.phase == "stopped" and self.marked and self.extended_by(text)
 
     def has_sent(self, speech: Speech) -> bool:
-        """Whether it shows all that the agent did."""
+        """True if all activity was sent."""
         return not [*self._tasks(speech, after=False), *self._tasks(speech, after=True)]
 
     def stable_text(self, text: str) -> str:
-        """The beginning of a growing text that may be shown now, and will stay."""
+        """The beginning of a growing text that will not change."""
         steady = settled(text)
         return steady if len(steady) > len(self.sent) else self.sent
 
     def final_text(self, text: str) -> str:
-        """The beginning of a growing text with which this message may end; never less than is
-        shown already, unless that is not what the text says any more.
+        """The text with which this message may end.
+
+        Never less than was sent, unless the text has changed.
         """
         end = cut(settled(text))
         return self.sent if self.extended_by(text) and len(end) < len(self.sent) else end
 
     def next_chunks(self, part: Part, speech: Speech, text: str, *, named: bool) -> list[Chunk]:
-        """What it takes to show this text, which `extended_by` allows, and the activity."""
+        """The chunks for this text and the activity.
+
+        The text must be `extended_by`.
+        """
         acts, leaves = self._tasks(speech, after=False), self._tasks(speech, after=True)
         said = text[len(self.sent) :]
         if not self.begun:
@@ -112,7 +118,7 @@ class Stream:
         return [*first, *begun, *leaves]
 
     def mark_sent(self, speech: Speech, text: str, now: float) -> None:
-        """Slack has taken them."""
+        """Note that Slack has taken the chunks."""
         self.sent = text
         self.begun = True
         self.touched = now
@@ -128,12 +134,12 @@ class Stream:
 
 
 def closing(part: Part, speech: Speech, *, feedback: bool) -> list[Block]:
-    """What stands under an agent's finished message."""
+    """The blocks under an agent's finished message."""
     return [feedback_block(part.key)] if feedback and speech.text and not speech.resuming else []
 
 
 def fence_chunks(text: str) -> list[Chunk]:
-    """What a message adds to a text that ends within a block of code."""
+    """The chunks that close a message's open block of code."""
     end = fence_end(text)
     return [{"type": "markdown_text", "text": end}] if end else []
 

@@ -1,8 +1,7 @@
-"""Slack as the gateway writes to it: agents' messages, cards, lines and files in threads.
+"""Slack as a surface: messages, cards, lines and files.
 
 surface = SlackSurface(clients, live_links=lambda: host.live_links)
-async with delivering(host, surface): ...
-await surface.tend()  # beside it, for as long as it is written to
+async with surface.maintained(), delivering(host, surface): ...
 """
 
 from __future__ import annotations
@@ -68,8 +67,9 @@ looked for, and so far back from there.
 
 
 class SlackSurface:
-    """The TextSurface of all workspaces of one app; it edits, finds, paces, shows when the team is
-    busy, and renames. `live_links` gives the hosts whose links stay links.
+    """The surface of all workspaces of one app.
+
+    `live_links` gives the hosts whose links stay links.
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class SlackSurface:
         self._lookup = MessageLookup(self._calls, self._messages, self._streams)
         self._flushed: OrderedDict[str, float] = OrderedDict()
         self._posting: set[str] = set()
-        """Places whose next message could not be posted for want of a token."""
+        """Places whose next message lacked a token."""
         self._attached: OrderedDict[str, None] = OrderedDict()
         self._started = self._clock.time()
 
@@ -103,19 +103,19 @@ class SlackSurface:
 
     @property
     def limits(self) -> TextLimits:
-        """What one message holds."""
+        """The size of one message."""
         return TextLimits(message=MESSAGE)
 
     def neutral(self, text: str) -> str:
-        """An agent's text as Slack's Markdown that pings nobody and hides no link."""
+        """An agent's text as neutral Markdown: no mention, no hidden link."""
         return neutral(text, self._live_links())
 
     def length(self, text: str) -> int:
-        """How long Slack takes it to be."""
+        """The length of a text as Slack counts it."""
         return length(text)
 
     async def ready(self, place: Place, use: Use) -> None:
-        """Wait for a token for the next call, in fairness to other people and threads."""
+        """Reserve a token for the next call, fairly among callers."""
         match use:
             case "post":
                 if str(place.key) in self._posting or not self._streams.allowed(place):
@@ -156,7 +156,7 @@ class SlackSurface:
         return await self._messages.post(place, part.key, blocks=blocks, text=text, urgent=urgent)
 
     async def edit(self, place: Place, message: str, part: Part) -> None:
-        """Let a message that `post` made say this instead."""
+        """Change a message that `post` made."""
         if message.startswith(PREFIX):
             raise CallRejected("A file in Slack can't be changed.")
         ref = self._messages.ref(place, message)
@@ -176,7 +176,7 @@ class SlackSurface:
         await self._messages.update(place, ref, part.key, blocks=blocks, text=text)
 
     async def find(self, place: Place, key: str, since: float) -> str | None:
-        """The id of the message that was posted with this key; None if there is none."""
+        """The id of the message with this key, None without one."""
         return await self._lookup.find(place, key, since)
 
     async def busy(self, place: Place, state: BusyState) -> None:
@@ -189,8 +189,9 @@ class SlackSurface:
 
     @asynccontextmanager
     async def maintained(self) -> AsyncGenerator[None]:
-        """Stop the streams that rest, set titles, and take away what statuses are left, for as long
-        as it is written to; stop at its end what still grows. Raises AuthError.
+        """Maintain streams, titles and statuses in the background.
+
+        Open streams are stopped at the end. Raises AuthError.
         """
         try:
             async with asyncio.TaskGroup() as group:
@@ -248,7 +249,7 @@ class SlackSurface:
         )
 
     async def _attach(self, place: Place, part: Part, card: Card) -> str:
-        """Show arguments that are too long for the card in a file before it; its name."""
+        """Upload long arguments before their card; the file's name."""
         request = card.request
         if not arguments_attached(request):
             return ""
@@ -263,8 +264,9 @@ class SlackSurface:
         return name
 
     async def _stands(self, place: Place, request: str) -> bool:
-        """Whether an earlier run has sent a request's file, as far as can be known: cards do not
-        wait for that.
+        """True if an earlier run is known to have uploaded it.
+
+        Cards do not wait for that.
         """
         if self._clock.time() - self._started > EARLIER:
             return False

@@ -1,6 +1,4 @@
-"""Texts as Slack takes them: what agents write as Markdown that pings nobody, the gateway's own
-lines as mrkdwn, and how much of a growing text will not change any more.
-"""
+"""Texts for Slack: neutral Markdown, mrkdwn, and stable beginnings."""
 
 from __future__ import annotations
 
@@ -35,14 +33,15 @@ _ICONS = (
 
 
 def neutral(text: str, hosts: Collection[str]) -> str:
-    """An agent's Markdown: it mentions nobody, and no address hides behind other words. Addresses
-    are links only on these hosts.
+    """An agent's Markdown without mentions or hidden links.
+
+    Addresses are links only on these hosts.
     """
     return markdown(text, hosts=hosts)
 
 
 def own(text: str, hosts: Collection[str]) -> str:
-    """A line of the gateway's own, as mrkdwn; names and quotes in it ping nobody."""
+    """A gateway line as mrkdwn; names and quotes mention nobody."""
     return mrkdwn(text, hosts=hosts)
 
 
@@ -69,15 +68,16 @@ def name_of(speech: Speech, *, named: bool) -> dict[str, str]:
 
 
 def heading(speech: Speech, *, named: bool) -> str:
-    """What stands before the text: the agent's name, where the message does not carry it."""
+    """The agent's name before the text, where the message lacks it."""
     if named:
         return ""
     return f"**{_escaped(label(speech.agent, 80))}**\n\n"
 
 
 def settled(text: str) -> str:
-    """The beginning of a neutral text that still grows which no continuation changes: without a
-    word, a link, a bracket or a piece of code that has only begun.
+    """The beginning of a growing neutral text that is stable.
+
+    It ends before a word, a link, a bracket or a piece of code that has only begun.
     """
     start = max(0, len(text) - UNSETTLED)
     if _open_fence(text):
@@ -96,15 +96,17 @@ def settled(text: str) -> str:
 
 
 def opening(text: str) -> str:
-    """As much of a growing text as a message may begin with: of a first word that is only a word,
-    also its beginning.
+    """The first piece of a growing text.
+
+    A plain first word may be shown before it is whole.
     """
     return text if _PLAIN.fullmatch(text) else settled(text)
 
 
 def cut(text: str) -> str:
-    """The beginning of a text up to where a message may end in its midst: a paragraph, a line, or
-    a word.
+    """Cut a text where a message may end.
+
+    That is after a paragraph, a line, or a word.
     """
     for mark in ("\n\n", "\n", " "):
         at = text.rfind(mark)
@@ -114,13 +116,13 @@ def cut(text: str) -> str:
 
 
 def fence_end(text: str) -> str:
-    """What closes a block of code that the text leaves open."""
+    """The fence that closes an open block of code."""
     fence = _open_fence(text)
     return fence if not fence or text.endswith("\n") else f"\n{fence}"
 
 
 def has_table(text: str) -> bool:
-    """Whether some of it is a table of Markdown's."""
+    """True if the text has a table in Markdown."""
     if "|" not in text:
         return False
     context = Context()
@@ -144,7 +146,7 @@ def _open_fence(text: str) -> str:
 
 
 def _open_code(text: str, line: int) -> int | None:
-    """Where the last piece of code begins that the line has not ended yet."""
+    """The start of code that the line has not closed."""
     opened: re.Match[str] | None = None
     for found in _TICKS.finditer(text, line):
         if opened is None:
@@ -155,7 +157,7 @@ def _open_code(text: str, line: int) -> int | None:
 
 
 def _open_bracket(text: str, start: int) -> int | None:
-    """Where what may still become a link begins, the outermost of those."""
+    """The start of the outermost bracket that may become a link."""
     opened: list[int] = []
     for found in _BRACKET.finditer(text, start):
         if found[0] == "[":
@@ -166,10 +168,10 @@ def _open_bracket(text: str, start: int) -> int | None:
 
 
 def _may_be_link(rest: str) -> bool:
-    """Whether words in brackets may become a link by what follows them."""
+    """True if bracketed words may become a link."""
     return not rest or (rest[0] in "(:" and ")" not in rest)
 
 
 def _escaped(text: str) -> str:
-    """A name as Markdown: nothing in it is a mark."""
+    """A name as Markdown, without marks."""
     return "".join(f"\\{char}" if char in "\\`*_{}[]<>()#+-.!|~" else char for char in text)

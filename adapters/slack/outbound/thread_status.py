@@ -1,4 +1,4 @@
-"""What Slack shows of a thread besides its messages: that the team works, and a title.
+"""A thread's status and title in Slack.
 
 An app that is declared as an agent has sessions (agents.sessions.*), with a Stop button; another
 has the line of assistant.threads.*, which fades after two minutes. Nobody waits for these calls,
@@ -55,17 +55,17 @@ class ThreadStatuses:
         self._titles: dict[str, tuple[Place, str]] = {}
         self._wake = asyncio.Event()
         self._owed: dict[str, Place] = {}
-        """Places whose status is still to be taken away."""
+        """Places whose status is still to be cleared."""
         self._shown: dict[str, tuple[Place, BusyState, float]] = {}
-        """What is shown, and since when."""
+        """Statuses on display, and since when."""
 
     def status(self, place: Place) -> str | None:
-        """The status of the place's session, as Slack calls it; None if none is shown."""
+        """Slack's name of the place's status, None without one."""
         shown = self._shown.get(str(place.key))
         return _STATUS[shown[1]] if shown else None
 
     async def busy(self, place: Place, state: BusyState) -> None:
-        """Show what the team does. Raises AuthError."""
+        """Show the team's status. Raises AuthError."""
         if not place.key.root:
             return
         name, now = str(place.key), self._calls.clock.time()
@@ -82,20 +82,20 @@ class ThreadStatuses:
                 self._owed[name] = place
 
     def _holds(self, place: Place, state: BusyState, now: float) -> bool:
-        """Whether Slack shows that already, and will go on doing so."""
+        """True while Slack keeps showing this status."""
         if place.key.workspace in self._plain:
             return False
         _, shown, since = self._shown.get(str(place.key), (place, "idle", 0.0))
         return shown == state and now - since < LASTS
 
     def rename(self, place: Place, title: str) -> None:
-        """Give the thread a title at the next `catch_up`: the answer shall not wait for it."""
+        """Set the title at the next `catch_up`; answers don't wait."""
         if place.key.root and (text := label(title, TITLE)):
             self._titles[str(place.key)] = (place, text)
             self._wake.set()
 
     async def wait(self, seconds: float) -> None:
-        """Wait until there is something to catch up with, or for so long."""
+        """Wait for titles to set, or for so many seconds."""
         timer = self._calls.clock.call_later(seconds, self._wake.set)
         try:
             await self._wake.wait()
@@ -103,7 +103,7 @@ class ThreadStatuses:
             timer.cancel()
 
     async def catch_up(self) -> None:
-        """Set the titles, and take away what could not be taken away before. Raises AuthError."""
+        """Set titles and retry to clear statuses. Raises AuthError."""
         self._wake.clear()
         while self._titles:
             place, title = self._titles.pop(next(iter(self._titles)))
@@ -113,7 +113,7 @@ class ThreadStatuses:
                 self._owed.pop(name, None)
 
     async def clear_all(self) -> None:
-        """Take every status away: nobody works any more."""
+        """Clear every status: nobody works any more."""
         working = [place for place, state, _ in self._shown.values() if state == "working"]
         for place in [*working, *self._owed.values()]:
             await self._tried(self._set(place, "idle"))
@@ -158,7 +158,7 @@ class ThreadStatuses:
         await self._calls.write(place, method, urgent=True, patience=0.0, **arguments)
 
     async def _tried(self, call: Coroutine[Any, Any, None]) -> bool:
-        """Make a call that may fail; False if making it again could help."""
+        """Make a call; False if a retry could help."""
         try:
             async with asyncio.timeout(AT_MOST):
                 await call
