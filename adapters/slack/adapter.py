@@ -266,8 +266,8 @@ class _Service:
 
     async def note_gap(self, team: str, since: float) -> None:
         """Catch up after the minute for which Slack drops events."""
-        LOG.warning("more happens in %s than Slack delivers: it leaves out a minute", team)
-        self._host.remark(PLATFORM, f"more happens in {team} than it delivers")
+        LOG.warning("too many events in %s: Slack drops a minute of them", team)
+        self._host.remark(PLATFORM, f"too many events in {team}: it drops some")
         await self._move_mark_back(since)
         self._open_gaps += 1
         self.start_task(self._end_gap(since + MINUTE), "slack left out")

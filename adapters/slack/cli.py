@@ -1,4 +1,4 @@
-"""`parley slack`: what one needs to set the app up."""
+"""`parley slack`: commands that set up the app."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ if TYPE_CHECKING:
 
 @click.group("slack")
 def commands() -> None:
-    """Set the Slack app up."""
+    """Set up the Slack app."""
 
 
 @commands.command()
-@click.option("--name", default="Parley", show_default=True, help="What the bot is called.")
-@click.option("--description", default="", help="What people read about it.")
+@click.option("--name", default="Parley", show_default=True, help="The bot's name.")
+@click.option("--description", default="", help="The bot's description.")
 @click.pass_obj
 def manifest(read: SettingsReader, name: str, description: str) -> None:
-    """Print the app's manifest, for exactly what the config uses.
+    """Print the app's manifest for this config.
 
-    Paste it at https://api.slack.com/apps under "Create New App", "From a manifest". It needs no
-    tokens yet; without [adapters.slack] in the config it is the one to begin with.
+    Paste it at https://api.slack.com/apps under "Create New App", "From a manifest". No tokens
+    are needed yet. Without [adapters.slack] in the config, this is a manifest to start with.
     """
     from adapters.slack.config import without_tokens  # imported late: a chat paints before
     from adapters.slack.manifest import manifest_of, manifest_text

@@ -13,19 +13,19 @@ from adapters.slack.action_ids import ASK_TEAM
 from adapters.slack.config import Config
 
 REASONS: dict[str, str] = {
-    "app_mentions:read": "to hear when it is mentioned",
+    "app_mentions:read": "to receive mentions",
     "assistant:write": "to answer as an agent, with a status and a stop button",
-    "channels:history": "to hear replies in its threads in public channels",
-    "chat:write": "to write",
+    "channels:history": "to receive replies in its threads in public channels",
+    "chat:write": "to write messages",
     "chat:write.customize": "to write under each agent's name",
     "commands": "for the slash command and the message shortcut",
-    "files:read": "to take the files that people attach",
-    "files:write": "to hand in files that agents made, and long texts",
-    "groups:history": "to hear replies in its threads in private channels",
-    "im:history": "to hear direct messages",
-    "mpim:history": "to hear replies in its threads in group messages",
-    "reactions:read": "to hear of the emoji in reactions",
-    "usergroups:read": "to know who is in the user groups of the routes",
+    "files:read": "to receive attached files",
+    "files:write": "to upload agents' files and long texts",
+    "groups:history": "to receive replies in its threads in private channels",
+    "im:history": "to receive direct messages",
+    "mpim:history": "to receive replies in its threads in group messages",
+    "reactions:read": "to receive emoji reactions",
+    "usergroups:read": "to know the members of user groups in routes",
     "users:read": "to know people's names and time zones, and who is a guest",
 }
 """The purpose of each scope."""
@@ -86,8 +86,8 @@ def manifest_of(
             "slash_commands": [
                 {
                     "command": config.command,
-                    "description": "Ask the team, or `help`",
-                    "usage_hint": "[what you want to know]",
+                    "description": "Ask the team a question, or type `help`",
+                    "usage_hint": "[your question]",
                     "should_escape": True,
                     **url,
                 }
@@ -97,7 +97,7 @@ def manifest_of(
                     "name": "Ask the team",
                     "type": "message",
                     "callback_id": ASK_TEAM,
-                    "description": "Hand this message to the team",
+                    "description": "Pass this message on to the team",
                 }
             ],
         },

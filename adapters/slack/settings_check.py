@@ -37,7 +37,7 @@ async def check(config: Config, routes: Sequence[Route]) -> CheckResult:
     where = ", ".join(about) or "installs by others"
     events = ", ".join(events_of(config))
     return CheckResult(
-        text=f"{where}; Slack does not tell an app its events, they must be {events}",
+        text=f"{where}; Slack does not report the events of an app; they must be {events}",
         problems=tuple(problems),
     )
 
@@ -59,7 +59,7 @@ def elsewhere(config: Config, teams: Sequence[str], routes: Sequence[Route]) -> 
         return []
     named = dict.fromkeys(route.workspace for route in routes if route.workspace)
     return [
-        f"a route is for the workspace {team}, and no token of bot_token is"
+        f"a route names the workspace {team}, but bot_token has no token for it"
         for team in named
         if team not in teams
     ]
@@ -74,7 +74,7 @@ async def _sockets(config: Config, clients: SlackClients) -> list[str]:
     except SlackApiError as error:
         why = code_of(error)
         return [
-            f"Slack opens no connection for app_token ({why}): it needs the scope "
+            f"Slack refused a connection for app_token ({why}): it needs the scope "
             "connections:write, and Socket Mode has to be on"
         ]
     except (aiohttp.ClientError, SlackClientError, OSError, TimeoutError) as error:

@@ -117,16 +117,16 @@ class OAuth:
         state, cookie = request.query.get("state", ""), request.cookies.get(COOKIE, "")
         mine = secrets.compare_digest(state.encode(), cookie.encode())
         if not (self._states.consume(state) and mine):
-            return _page(400, "This link is too old, or was used. Begin again.")
+            return _page(400, "This link has expired or was already used. Start again.")
         if error := request.query.get("error"):
-            return _page(400, f"Nothing was installed ({error[:60]}).")
+            return _page(400, f"The app was not installed ({error[:60]}).")
         try:
             install = await self._installs.exchange(
                 request.query.get("code", ""), self._redirect, self._clients
             )
         except GatewayError as error:
             LOG.warning("an installation failed: %s", error)
-            return _page(403, "The app was not installed: the operator's log says why.")
+            return _page(403, "The app was not installed. The operator's log says why.")
         LOG.info("installed in %s", install.id)
         self._installed(install)
         return _page(200, f"The app is installed in {install.name or install.id}.")

@@ -147,7 +147,7 @@ class SlackClients:
         if client is None:
             raise CallRejected(f"The bot is not installed in the workspace {team}.", gone=True)
         if self._is_lost(team):
-            raise CallRejected(f"Slack has taken the bot's token for {team} back.", gone=True)
+            raise CallRejected(f"Slack has revoked the bot's token for {team}.", gone=True)
         return client
 
     def mark_lost(self, team: str, why: str) -> AuthError | CallRejected:
@@ -156,11 +156,11 @@ class SlackClients:
         That is an AuthError when no workspace is left and none can be added.
         """
         if team in self._clients and not self._is_lost(team):
-            LOG.error("workspace %s: its token is worth nothing any more (%s)", team, why)
+            LOG.error("workspace %s: its token was revoked (%s)", team, why)
             self._lost[team] = self._clients[team].token or ""
         if self._installs is None and all(map(self._is_lost, self._clients)):
             return AuthError(f"Slack refused bot_token ({why}).")
-        return CallRejected(f"Slack has taken the bot's token for {team} back ({why}).", gone=True)
+        return CallRejected(f"Slack has revoked the bot's token for {team} ({why}).", gone=True)
 
     def _is_lost(self, team: str) -> bool:
         """A token that was given since then counts anew."""
@@ -240,10 +240,10 @@ class Calls:
                 status = answer.status
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise PlatformUnreachable(
-                f"Slack did not take a file ({type(error).__name__})."
+                f"Slack did not accept a file ({type(error).__name__})."
             ) from error
         if status >= 500:  # noqa: PLR2004 (HTTP)
-            raise PlatformUnreachable(f"Slack did not take a file (HTTP {status}).")
+            raise PlatformUnreachable(f"Slack did not accept a file (HTTP {status}).")
         if status != 200:  # noqa: PLR2004 (HTTP)
             raise CallRejected(f"Slack refused a file (HTTP {status}).")
 
@@ -303,7 +303,7 @@ class Calls:
 
 def _meaning(code: str, method: str, answer: Mapping[str, Any]) -> GatewayError:
     if code in _DOWN:
-        return PlatformUnreachable(f"Slack is not available just now ({code}).")
+        return PlatformUnreachable(f"Slack is not available right now ({code}).")
     if code in _MESSAGE_GONE:
         return MessageGone(f"Slack does not let the message be changed ({code}).")
     if code in _GONE:
@@ -320,7 +320,7 @@ def _meaning(code: str, method: str, answer: Mapping[str, Any]) -> GatewayError:
 
 def _unanswered(method: str, why: str, *, write: bool) -> GatewayError:
     if write:
-        return OutcomeUnknown(f"Nobody knows whether Slack took {method} ({why}).")
+        return OutcomeUnknown(f"It is unknown whether Slack accepted {method} ({why}).")
     return PlatformUnreachable(f"Slack did not answer {method} ({why}).")
 
 

@@ -38,19 +38,19 @@ CHANNELS, THREADS = 10, 20
 LOOKED_AT = 200
 
 UNREAD = (
-    "after a pause {places} conversations could not be read to their end; who wrote there and got"
-    " no answer has to write again. Slack lets apps from outside of its marketplace read little"
+    "after a pause, {places} conversations could not be read to the end; anyone who wrote there"
+    " and got no answer has to write again. Slack limits how much this app may read"
 )
 
 UNSTORED = (StoreError, StoreFull)
 """Errors of a disk that stores nothing."""
 
-MISSED = "I was away when {count} written here. Shall I answer now?"
-CANT_READ = "Slack does not let me read the thread just now. Try again in a minute."
+MISSED = "I was away when {count} written here. Should I answer now?"
+CANT_READ = "I can't read the thread right now. Try again in a minute."
 NOTHING = "There is nothing left to answer."
-NOT_TAKEN = "I could not take any of it."
-ANSWERED = "I was away when {count} written here; I am answering now."
-REST = "Slack did not let me read all that was written here while I was away. Shall I go on?"
+NOT_TAKEN = "I could not accept any of these messages."
+ANSWERED = "I was away when {count} written here. I am answering now."
+REST = "I could not read all messages from the time when I was away. Should I continue?"
 
 
 @dataclass(frozen=True, slots=True)

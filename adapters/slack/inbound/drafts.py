@@ -28,8 +28,8 @@ HISTORY_SECONDS = 1.0
 MOST_EARLIER = 50
 """Messages of it that the team is given: the thread's first, and the newest."""
 
-LEFT_OUT = "({count} messages that were written after this one are left out.)"
-UNREAD = "(What was written in the thread {since} could not be read.)"
+LEFT_OUT = "({count} messages after this one are left out.)"
+UNREAD = "({which} messages in the thread could not be read.)"
 
 
 class Drafts:
@@ -182,9 +182,9 @@ class Drafts:
             return ()
         said = await self._history.earlier(key, before=message.message_id, seconds=HISTORY_SECONDS)
         if said is None:
-            return (_remark(UNREAD.format(since="before")),)
+            return (_remark(UNREAD.format(which="Earlier")),)
         found = earlier_messages(said.messages, key, message.message_id, self.me(key.workspace))
-        unread = () if said.whole else (_remark(UNREAD.format(since="after that")),)
+        unread = () if said.whole else (_remark(UNREAD.format(which="Later")),)
         return (*newest(found, between=said.between), *unread)
 
 

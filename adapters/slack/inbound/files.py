@@ -78,7 +78,7 @@ class Files:
             tasks = [group.create_task(self._one(team, file), name="fetch") for file in wanted]
         found = [task.result() for task in tasks]
         missing = [each for each in found if isinstance(each, MissingFile)]
-        missing += [_missing(file, f"only {MOST_FILES} files are taken") for file in left]
+        missing += [_missing(file, f"only {MOST_FILES} files are accepted") for file in left]
         return [each for each in found if isinstance(each, Attachment)], missing
 
     async def _one(self, team: str, file: RemoteFile) -> Attachment | MissingFile:
@@ -101,7 +101,7 @@ class Files:
 
     async def _fetched(self, team: str, file: RemoteFile) -> Attachment:
         if file.host != "slack" or not self._may_have_token(file.url):
-            raise _FileRefusal("it does not lie in Slack itself")
+            raise _FileRefusal("it is not stored in Slack")
         most = self._largest()
         if file.size > most:
             return _too_large(file, file.size)
@@ -113,10 +113,12 @@ class Files:
         ) as answer:
             if answer.status != _HTTP_OK:
                 raise _FileRefusal(
-                    "Slack did not hand it out; the bot may lack the scope files:read"
+                    "Slack refused to deliver it; the bot may lack the scope files:read"
                 )
             if answer.content_type == "text/html" and file.media_type != "text/html":
-                raise _FileRefusal("Slack asked to sign in for it; the bot may lack files:read")
+                raise _FileRefusal(
+                    "Slack asked for a sign-in; the bot may lack the scope files:read"
+                )
             data = await _read(answer, most)
         if data is None:
             return _too_large(file, most + 1)

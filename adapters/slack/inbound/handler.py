@@ -49,10 +49,10 @@ ACCEPT_SECONDS = 2.7
 """Slack waits 3 seconds for the word that something has arrived."""
 
 NO_REQUEST = "There is no such request."
-REACTED = "What do you say to the message that I have marked with :{emoji}:?"
-REFUSED = "You may not do this here."
-PASSED_ON = "I have handed the message to the team; the answer comes in its thread."
-NOTED = "Thank you, noted."
+REACTED = "Please answer the message that I marked with :{emoji}:."
+REFUSED = "You are not allowed to do this here."
+PASSED_ON = "I passed the message on to the team. The answer will appear in its thread."
+NOTED = "Thank you for your feedback."
 
 
 _IN_ORDER = frozenset({"message", "file", "edit", "delete"})

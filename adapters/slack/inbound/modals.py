@@ -52,7 +52,7 @@ def loading(kind: ModalKind) -> dict[str, Any]:
 
 def asking(place: ModalPlace, prompt: str) -> dict[str, Any]:
     """The modal that takes an answer. `prompt` is escaped for Slack already."""
-    label = "Why not?" if place.kind == "note" else "Answer"
+    label = "Reason" if place.kind == "note" else "Answer"
     field = {
         "type": "input",
         "block_id": BLOCK,

@@ -33,7 +33,7 @@ from adapters.slack.inbound.parsed import (
 from gateway.client import Answer, AnswerKind
 from gateway.conversation import Author, Click, EventKind, InboundMessage
 
-SHORTCUT_TEXT = "What do you say to the message that I have passed on to you?"
+SHORTCUT_TEXT = "Please answer the message that I passed on to you."
 
 
 def parse_interaction(payload: Payload, me: Workspace) -> Inbound:

@@ -23,13 +23,13 @@ ANYWHERE = frozenset({"approve", "deny"})
 """Those that take words, and name what they are about; all others are about a thread."""
 
 HELP = (
-    "{command} and what you want to know begins a thread here. Reply in the thread to go on; these "
-    "are commands there:"
+    "Type {command} and your question to start a thread here. Reply in the thread to continue. "
+    "Commands in a thread:"
 )
-IN_ITS_THREAD = "Write /{name} in the thread that it is about."
+IN_ITS_THREAD = "Write /{name} in the thread that you mean."
 NOT_HERE = "I can't write in this channel. Invite me into it, then try again."
-NOT_STORED = "I can't take that: nothing can be stored here just now. Try again in some minutes."
-NOT_NOW = "Slack did not take that just now. Try again in a moment."
+NOT_STORED = "I can't accept this: nothing can be stored right now. Try again in a few minutes."
+NOT_NOW = "Slack did not accept this. Try again in a moment."
 
 
 class SlashCommands:

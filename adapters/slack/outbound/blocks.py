@@ -36,7 +36,7 @@ DETAIL = 200
 _LINK = re.compile(r"https://[^\s<>|]+")
 
 UNSURE = ":warning: An earlier try may have arrived, too: this may appear twice."
-RESUMING = ":arrows_counterclockwise: Interrupted; the answer goes on in a moment."
+RESUMING = ":arrows_counterclockwise: Interrupted. The answer will continue in a moment."
 _LEVELS: dict[NoticeLevel, str] = {"info": "", "warning": ":warning: ", "error": ":x: "}
 _STATUS: dict[ActivityStatus, str] = {
     "running": ":hourglass_flowing_sand:",
@@ -84,7 +84,7 @@ def activity_lines(activity: Sequence[Activity]) -> str:
     for each in reversed(activity):
         line = activity_line(each)
         if sum(map(len, lines)) + len(line) > ACTIVITIES:
-            lines.append(f"\u2026 {len(activity) - len(lines)} more before")
+            lines.append(f"\u2026 {len(activity) - len(lines)} earlier steps")
             break
         lines.append(line)
     return "\n".join(reversed(lines))
@@ -109,12 +109,12 @@ def feedback_block(key: str) -> Block:
                 "action_id": action_id("feedback"),
                 "positive_button": {
                     "text": _plain("Good answer"),
-                    "accessibility_label": "Say that this answer is good",
+                    "accessibility_label": "Rate this answer as good",
                     "value": numbered(key, 1),
                 },
                 "negative_button": {
                     "text": _plain("Bad answer"),
-                    "accessibility_label": "Say that this answer is bad",
+                    "accessibility_label": "Rate this answer as bad",
                     "value": numbered(key, 0),
                 },
             }
@@ -148,9 +148,9 @@ def card_blocks(part: Part, card: Card, own: Own, *, attached: str = "") -> list
     head = f":raised_hand: {whom} ".rstrip() if not card.outcome else ":ballot_box_with_check:"
     if card.away:
         where = f" <{card.link}|Open the thread>" if _LINK.fullmatch(card.link) else ""
-        blocks.append(section(f"{head} A team waits for a decision.{where}"))
+        blocks.append(section(f"{head} A team is waiting for a decision.{where}"))
     else:
-        prompt = own(request.prompt) or "The team waits for an answer."
+        prompt = own(request.prompt) or "The team is waiting for an answer."
         blocks += [section(piece) for piece in pieces(f"{head} {prompt}", SECTION)]
     blocks.append(context(f"asked by *{_mrkdwn(label(request.agent or 'the team', 80))}*"))
     if request.tool or request.arguments:
@@ -175,11 +175,11 @@ def summary(part: Part, own: Own) -> str:
     """The text for notifications and screen readers, as mrkdwn."""
     match part.content:
         case Speech(agent=agent, text=text):
-            said = f"{agent}: {text}" if text else f"{agent} is at work"
+            said = f"{agent}: {text}" if text else f"{agent} is working"
         case Card(away=True):
-            said = "A team waits for a decision."
+            said = "A team is waiting for a decision."
         case Card(request=request, outcome=outcome):
-            said = f"{request.prompt} {outcome}".strip() or "The team waits for an answer."
+            said = f"{request.prompt} {outcome}".strip() or "The team is waiting for an answer."
         case Line(text=text):
             said = text
         case content:
@@ -204,7 +204,7 @@ def _call(request: InputRequested, attached: str) -> list[Block]:
     blocks: list[Block] = [section(f"Tool: `{_mrkdwn(label(request.tool or '?', 150))}`")]
     if attached:
         name = _mrkdwn(label(attached, 150))
-        blocks.append(section(f"Its arguments ({length(shown)} characters) are in {name} above."))
+        blocks.append(section(f"The arguments ({length(shown)} characters) are in {name} above."))
         return blocks
     for start in range(0, len(shown), SECTION):
         code = [{"type": "text", "text": shown[start : start + SECTION]}]
@@ -226,7 +226,7 @@ def _buttons(request: InputRequested) -> list[Block]:
             return [_actions(*_options(request))]
         case "text":
             answer = _button("Answer", action_id("text"), request.request)
-            return [_actions(answer), context("or just reply in this thread")]
+            return [_actions(answer), context("or reply in this thread")]
 
 
 def _verdicts(request: InputRequested) -> list[Block]:

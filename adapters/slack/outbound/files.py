@@ -52,7 +52,7 @@ class Files:
         Raises CallRejected for an empty file.
         """
         if not data:
-            raise CallRejected("Slack takes no empty file.")
+            raise CallRejected("Slack accepts no empty files.")
         try:
             given = await self._calls.write_form(
                 place, UPLOAD, filename=marked_name(name, key), length=len(data)

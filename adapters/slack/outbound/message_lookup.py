@@ -58,9 +58,7 @@ class MessageLookup:
         else:
             raise OutcomeUnknown("The thread is too long to be searched.")
         if len(unknown) > 1:
-            raise OutcomeUnknown(
-                "Several messages stand there of which nobody knows what they show."
-            )
+            raise OutcomeUnknown("The thread has several messages with unknown contents.")
         return unknown[0] if unknown else None
 
     async def _page(self, place: Place, part: str, since: float, cursor: str) -> dict[str, Any]:

@@ -40,7 +40,7 @@ TITLE = 200
 _STATUS: dict[BusyState, str] = {"working": "processing", "waiting": "suspended", "idle": "active"}
 _NOTE: dict[BusyState, str] = {
     "working": "is working\u2026",
-    "waiting": "waits for an answer\u2026",
+    "waiting": "is waiting for an answer\u2026",
     "idle": "",
 }
 

@@ -93,7 +93,7 @@ async def test_nothing_depends_on_what_can_be_read(tmp_path: Path, reason: str) 
                 await run.until(lambda: run.gateway.vitals.remarks)
                 running, status = await owner_status(run.store)
                 assert running
-                assert "slack: after a pause 2 conversations could not be read" in status
+                assert "slack: after a pause, 2 conversations could not be read" in status
         reads = len(slack.calls("conversations.history") + slack.calls("conversations.replies"))
         assert reads - before <= (1 if reason == "may not read" else 0)
 
@@ -143,8 +143,8 @@ async def test_a_card_says_how_many_of_what_was_missed_are_answered(tmp_path: Pa
             slack.fail("conversations.replies", TooManyRequests(retry_after=0), skip=1)
             await ann.clicks(card.ts, "Answer now")
             await run.taken(2)
-            await run.until(lambda: "Shall I go on?" in offers(slack, asked)[0].text)
-            assert "14 messages were written here; I am answering" in offers(slack, asked)[0].text
+            await run.until(lambda: "Should I continue?" in offers(slack, asked)[0].text)
+            assert "14 messages were written here. I am answering" in offers(slack, asked)[0].text
             await ann.clicks(card.ts, "Answer now")
             await run.taken(3)
             await run.until(lambda: not offers(slack, asked))
@@ -166,7 +166,7 @@ async def test_missed_files_are_fetched_and_their_author_is_told_of_what_is_not(
         await ann.uploads("general", "old.txt", b"", text="and", thread=asked, external=elsewhere)
         await away(slack, 400)
         async with served(slack, tmp_path) as run:
-            told = "The file 'old.txt' did not get to the team: it does not lie in Slack itself."
+            told = "The file 'old.txt' did not get to the team: it is not stored in Slack."
             await run.until(lambda: told in str(slack.messages("general", asked)))
             await run.until(lambda: run.asked)
             assert "buy bread" in str(run.heard())
@@ -191,4 +191,4 @@ async def test_what_slack_leaves_out_for_its_number_is_found_afterwards(
         slack.release()
         await run.taken(2)
         assert (await run.inbox("text"))[-1] == "are you there?\n\nplease"
-        assert "more happens in T0HOME than Slack delivers" in caplog.text
+        assert "too many events in T0HOME" in caplog.text

@@ -83,9 +83,9 @@ def _why(left: MissingFile) -> str:
     ("path", "taken", "why"),
     [
         ("good", ["a.txt:5"], ""),
-        ("moved", [], "did not hand it out"),
-        ("login", [], "asked to sign in"),
-        ("forbidden", [], "did not hand it out"),
+        ("moved", [], "refused to deliver it"),
+        ("login", [], "asked for a sign-in"),
+        ("forbidden", [], "refused to deliver it"),
         ("endless", ["a.txt:1000001"], ""),
     ],
 )
@@ -113,7 +113,7 @@ async def test_a_redirect_is_not_followed_and_too_much_is_not_read(
     ],
 )
 async def test_no_other_host_sees_the_token(url: str) -> None:
-    assert await fetched(url) == ([], ["it does not lie in Slack itself"])
+    assert await fetched(url) == ([], ["it is not stored in Slack"])
 
 
 async def test_a_file_of_another_service_is_not_asked_for_even_at_slacks_address() -> None:
@@ -121,6 +121,6 @@ async def test_a_file_of_another_service_is_not_asked_for_even_at_slacks_address
         url = f"{found.url}good"
         assert await fetched(url, f"{found.url}api/", host="elsewhere") == (
             [],
-            ["it does not lie in Slack itself"],
+            ["it is not stored in Slack"],
         )
         assert found.asked == []

@@ -99,7 +99,7 @@ async def test_names_links_and_commands_are_what_people_see(tmp_path: Path) -> N
         ("huge.png", png(90_000, 90_000), {}, "90,000 by 90,000 pixels"),
         ("fake.png", b"<html>", {"mimetype": "image/png"}, "is no image that models take"),
         ("large.bin", b"x" * 20_000_001, {}, "a file may have 20 MB"),
-        ("plan.txt", b"", {"external": "https://evil.example/plan.txt"}, "not lie in Slack itself"),
+        ("plan.txt", b"", {"external": "https://evil.example/plan.txt"}, "not stored in Slack"),
     ],
 )
 async def test_files_are_fetched_from_slack_alone_and_within_limits(
@@ -198,7 +198,7 @@ async def test_of_a_very_long_thread_the_newest_are_given_and_the_rest_counted(
         await ann.asks("general", "summarise please", thread=root)
         await run.taken(1)
         quotes = [each["text"] for each in json.loads((await run.inbox("quotes"))[0])]
-        remark = "(181 messages that were written after this one are left out.)"
+        remark = "(181 messages after this one are left out.)"
         assert quotes == ["root", remark, *(f"reply {n}" for n in range(181, 230))]
 
 
@@ -239,8 +239,8 @@ async def test_the_team_is_told_what_of_a_thread_could_not_be_read(
         await run.taken(1)
         quotes = [each["text"] for each in json.loads((await run.inbox("quotes"))[0])]
         read = ["root", *(f"reply {n}" for n in range(14))] if pages else []
-        since = "after that" if pages else "before"
-        assert quotes == [*read, f"(What was written in the thread {since} could not be read.)"]
+        which = "Later" if pages else "Earlier"
+        assert quotes == [*read, f"({which} messages in the thread could not be read.)"]
 
 
 async def test_author_and_team_are_told_of_a_file_that_is_left_out(tmp_path: Path) -> None:
@@ -250,7 +250,7 @@ async def test_author_and_team_are_told_of_a_file_that_is_left_out(tmp_path: Pat
         await run.until(lambda: run.asked)
         elsewhere = "https://evil.example/plan.txt"
         await ann.uploads("general", "plan.txt", b"", text="see", thread=asked, external=elsewhere)
-        told = "The file 'plan.txt' did not get to the team: it does not lie in Slack itself."
+        told = "The file 'plan.txt' did not get to the team: it is not stored in Slack."
         await run.until(lambda: told in str(slack.messages("general", asked)))
         await run.until(lambda: run.asked == 2)
         assert "The file 'plan.txt' did not get here" in str(run.heard())
@@ -402,7 +402,7 @@ async def test_a_message_is_passed_on_only_where_the_bot_can_answer(tmp_path: Pa
         await run.until(lambda: len(slack.private(ann)) == 2)
         told = sorted(each.text for each in slack.private(ann))
         assert "Invite me" in told[0]
-        assert "handed" in told[1]
+        assert "passed the message on" in told[1]
         assert len(await run.inbox()) == 1
 
 
@@ -436,7 +436,7 @@ async def test_the_slash_command_alone_says_what_it_is_for(tmp_path: Path, typed
     async with SlackSimulator(rates=False) as slack, served(slack, tmp_path) as run:
         helped = await slack.person("ann").commands("general", "/parley", typed)
         first, *rest = (await helped.answered())["text"].split("\n")
-        assert first.startswith("/parley and what you want to know begins a thread here.")
+        assert first.startswith("Type /parley and your question to start a thread here.")
         assert "!stop  stop what the team is doing" in rest
         assert not [line for line in rest if line.startswith("/")]
         assert await run.inbox("kind") == ["command"]

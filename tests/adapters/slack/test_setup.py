@@ -152,12 +152,12 @@ async def test_check_says_what_is_missing_in_words() -> None:
             )
         )
         said = "\n".join((await check(config, routes)).problems)
-        assert "the scope files:read is missing, to take the files that people attach" in said
+        assert "the scope files:read is missing, to receive attached files" in said
         assert "chat:write is missing" not in said
         assert all(
             scope in said for scope in scopes_of(config, groups=True) if scope != "chat:write"
         )
-        assert "a route is for the workspace T0GONE" in said
+        assert "a route names the workspace T0GONE" in said
         assert "Socket Mode has to be on" in said
         slack.revoke()
         assert "Slack refused bot_token" in str((await check(config, [])).problems)

@@ -308,7 +308,7 @@ async def test_of_very_many_tool_calls_the_last_are_told(desk: Desk) -> None:
     acts = tuple(tool("done", id=f"c{n}", title=f"call {n} {'x' * 100}") for n in range(60))
     text = "word " * 2100
     await desk.surface.post(desk.place, says(text, activity=acts, growing=False, unsure=True))
-    assert "more before" in desk.texts[0]
+    assert "earlier steps" in desk.texts[0]
     assert "call 59" in desk.texts[0]
     assert desk.texts[0].count("word") == 2100
 
