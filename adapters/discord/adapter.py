@@ -10,21 +10,21 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from adapters.discord.connection.cache import Cache
-from adapters.discord.connection.connection import Connection, client_of
-from adapters.discord.connection.event_queue import Events
+from adapters.discord.connection.connection import Connection, make_client
+from adapters.discord.connection.event_queue import EventQueue
 from adapters.discord.connection.rest import Rest
-from adapters.discord.connection.values import Channel, Me, Payload, channel_of
+from adapters.discord.connection.values import BotIdentity, Channel, Payload, parse_channel
 from adapters.discord.conversations.channels import Channels
 from adapters.discord.conversations.threads import Spots
+from adapters.discord.inbound.author_lookup import AuthorLookup
 from adapters.discord.inbound.catch_up import CatchUp
-from adapters.discord.inbound.files import Files
-from adapters.discord.inbound.interactions import Acting
-from adapters.discord.inbound.messages import Hearing, Knowledge
-from adapters.discord.inbound.missed_edits import Changes
+from adapters.discord.inbound.files import FileReader
+from adapters.discord.inbound.interactions import InteractionHandler
+from adapters.discord.inbound.messages import InboundContext, MessageHandler
+from adapters.discord.inbound.missed_edits import MissedEdits
 from adapters.discord.inbound.parse_interactions import parse_interaction
-from adapters.discord.inbound.parse_messages import parse_message, parse_removed
-from adapters.discord.inbound.people import People
-from adapters.discord.outbound.commands import payloads, sync
+from adapters.discord.inbound.parse_messages import parse_deletion, parse_message
+from adapters.discord.outbound.commands import command_payloads, sync_commands
 from adapters.discord.outbound.surface import DiscordSurface
 from adapters.discord.outbound.webhooks import Webhooks
 from adapters.discord.state import PLATFORM
@@ -72,7 +72,7 @@ class DiscordAdapter:
                 raise refused from errors
 
 
-async def _sign_in(rest: Rest, config: Config) -> tuple[Me, int]:
+async def _sign_in(rest: Rest, config: Config) -> tuple[BotIdentity, int]:
     """Who the bot is, and how many connections it needs. Raises AuthError."""
     wait = FIRST_WAIT
     while True:
@@ -80,7 +80,9 @@ async def _sign_in(rest: Rest, config: Config) -> tuple[Me, int]:
             user = await rest.call("GET", "/users/@me")
             application = await rest.call("GET", "/oauth2/applications/@me")
             shards = config.shards or (await rest.call("GET", "/gateway/bot"))["shards"]
-            return Me(user=str(user["id"]), application=str(application["id"])), int(shards)
+            return BotIdentity(user=str(user["id"]), application=str(application["id"])), int(
+                shards
+            )
         except (PlatformUnreachable, RateLimited, CallRejected) as error:
             LOG.warning("Discord can't be asked who the bot is: %s", error)
         await asyncio.sleep(wait)
@@ -96,14 +98,14 @@ def _refusals(errors: BaseExceptionGroup[BaseException]) -> Iterator[AuthError]:
 
 
 class _Bot:
-    """One run of the adapter; the Wire of its connection, and the Listener of its events."""
+    """One run of the adapter: listens to its connection, handles its events."""
 
     def __init__(
         self,
         config: Config,
         host: AdapterHost,
         rest: Rest,
-        me: Me,
+        me: BotIdentity,
         shards: int,
         clock: Callable[[], float],
     ) -> None:
@@ -114,7 +116,7 @@ class _Bot:
         self._me = me
         self._shards = shards
         self._connection = Connection(
-            lambda wire: client_of(config, shards, wire),
+            lambda listener: make_client(config, shards, listener),
             config.token.get_secret_value(),
             self,
             shards=shards,
@@ -122,21 +124,21 @@ class _Bot:
         self._cache = Cache(self._connection)
         self._spots = Spots(rest, config.threads, host)
         self._channels = Channels(rest, self._cache.channel)
-        knowledge = Knowledge(
+        knowledge = InboundContext(
             rest=rest,
             spots=self._spots,
             channels=self._channels,
-            people=People(rest, self._cache.guilds),
-            files=Files(rest, config.api_url, lambda: host.largest_file),
+            people=AuthorLookup(rest, self._cache.guilds),
+            files=FileReader(rest, config.api_url, lambda: host.largest_file),
             roles=self._cache.role,
         )
-        self._hearing = Hearing(host, knowledge)
-        self._catch_up = CatchUp(rest, self._hearing, clock)
-        self._changes = Changes(rest, host, self._hearing)
-        self._acting = Acting(
+        self._handler = MessageHandler(host, knowledge)
+        self._catch_up = CatchUp(rest, self._handler, clock)
+        self._missed_edits = MissedEdits(rest, host, self._handler)
+        self._interactions = InteractionHandler(
             host,
             knowledge,
-            self._hearing,
+            self._handler,
             self._catch_up,
             ask=config.ask,
             threads=config.threads,
@@ -154,20 +156,20 @@ class _Bot:
             delivering(self._host, self._surface),
             asyncio.TaskGroup() as group,
         ):
-            self._events = Events(self, group, heard_at, self._clock)
+            self._events = EventQueue(self, group, heard_at, self._clock)
             group.create_task(self._note_seen(), name="notes until when all was heard")
-            group.create_task(self._tell_commands(), name="tells Discord of the commands")
+            group.create_task(self._sync_commands(), name="tells Discord of the commands")
             group.create_task(self._connection.run(), name="keeps the connection to Discord")
 
-    def frame(self, text: str) -> None:
+    def on_frame(self, text: str) -> None:
         self._host.heartbeat(PLATFORM)
-        self._events.frame(text)
+        self._events.on_frame(text)
 
-    def lost(self, shard: int) -> None:
-        self._events.lost(shard)
+    def on_lost(self, shard: int) -> None:
+        self._events.on_lost(shard)
 
-    def resumed(self, shard: int) -> None:
-        self._events.resumed(shard)
+    def on_resumed(self, shard: int) -> None:
+        self._events.on_resumed(shard)
 
     async def _heard_at(self) -> Sequence[float]:
         """Until when each shard has heard everything, as the last run has noted it."""
@@ -181,7 +183,7 @@ class _Bot:
     async def _note_seen(self) -> None:
         noted: tuple[float, ...] = ()
         while True:
-            until = self._events.taken_until
+            until = self._events.done_until
             if new := until != noted:
                 try:
                     await self._host.mark(PLATFORM, SEEN, json.dumps(until))
@@ -190,12 +192,12 @@ class _Bot:
             await asyncio.sleep(NOTE_SECONDS if new else FIRST_WAIT)
             noted = until
 
-    async def _tell_commands(self) -> None:
-        wanted = payloads(self._config.ask, self._host.commands())
+    async def _sync_commands(self) -> None:
+        wanted = command_payloads(self._config.ask, self._host.commands())
         wait = FIRST_WAIT
         while True:
             try:
-                await sync(self._rest, self._host, self._me.application, wanted)
+                await sync_commands(self._rest, self._host, self._me.application, wanted)
             except AuthError:
                 raise
             except CallRejected as error:
@@ -208,65 +210,65 @@ class _Bot:
             await asyncio.sleep(wait)
             wait = min(wait * 2, LONGEST_WAIT)
 
-    async def message(self, payload: Payload) -> None:
+    async def on_message(self, payload: Payload) -> None:
         if payload.get("author", {}).get("id") == self._me.user:
             if nonce := payload.get("nonce"):
-                self._surface.saw(str(nonce), str(payload["id"]))
+                self._surface.note_nonce(str(nonce), str(payload["id"]))
             return
         me = self._me_in(payload)
         said = parse_message(payload, me)
         if said is not None:
-            await self._hearing.hear(said, me)
+            await self._handler.handle(said, me)
 
-    async def edit(self, payload: Payload) -> None:
+    async def on_edit(self, payload: Payload) -> None:
         # A preview that appears below a message, or a pin, is no edit of its author's.
         if payload.get("edited_timestamp") is None or "author" not in payload:
             return
         me = self._me_in(payload)
         said = parse_message(payload, me)
         if said is not None:
-            await self._hearing.hear_edit(said, me)
+            await self._handler.handle_edit(said, me)
 
-    async def removal(self, payload: Payload) -> None:
-        await self._hearing.hear_removal(parse_removed(payload))
+    async def on_deletion(self, payload: Payload) -> None:
+        await self._handler.handle_deletion(parse_deletion(payload))
 
-    async def interaction(self, payload: Payload) -> None:
+    async def on_interaction(self, payload: Payload) -> None:
         channel = payload.get("channel")
         if channel:
-            self._channels.learn(channel_of(channel, str(payload.get("guild_id") or "")))
+            self._channels.learn(parse_channel(channel, str(payload.get("guild_id") or "")))
         done = parse_interaction(payload)
         if done is not None:
-            await self._acting.act(done, self._me_in(payload))
+            await self._interactions.handle(done, self._me_in(payload))
 
-    async def ready(self, since: float) -> None:
+    async def on_ready(self, since: float) -> None:
         direct = [(Channel(id=channel, type=1), "") for channel in sorted(self._spots.direct)]
         await self._catch_up.read(direct, since, self._me)
-        await self._changes.read("", since, self._me)
+        await self._missed_edits.read("", since, self._me)
 
-    async def guild(self, payload: Payload, since: float) -> None:
+    async def on_guild(self, payload: Payload, since: float) -> None:
         if payload.get("unavailable"):
             return
         guild = str(payload["id"])
         channels = [
-            (channel_of(each, guild), str(each.get("last_message_id") or ""))
+            (parse_channel(each, guild), str(each.get("last_message_id") or ""))
             for each in (*payload.get("channels", ()), *payload.get("threads", ()))
         ]
         heard = [(channel, last) for channel, last in channels if last]
         me = self._me_in({"guild_id": guild})
         await self._catch_up.read(heard, since, me)
-        await self._changes.read(guild, since, me)
+        await self._missed_edits.read(guild, since, me)
 
-    async def thread(self, payload: Payload) -> None:
+    async def on_thread(self, payload: Payload) -> None:
         """A thread that waits for somebody's answer does not fall asleep."""
         metadata = payload.get("thread_metadata") or {}
         if not metadata.get("archived") or metadata.get("locked"):
             return
-        channel = channel_of(payload)
+        channel = parse_channel(payload)
         self._channels.learn(channel)
         key = self._spots.key_of_thread(channel.guild, channel.parent, channel.id)
         found = await self._host.thread_at(key)
         if found is not None and found.state == "waiting":
             await self._rest.call("PATCH", f"/channels/{channel.id}", json={"archived": False})
 
-    def _me_in(self, payload: Payload) -> Me:
+    def _me_in(self, payload: Payload) -> BotIdentity:
         return self._cache.me_in(self._me, str(payload.get("guild_id") or ""))

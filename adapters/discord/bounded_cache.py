@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 V = TypeVar("V")
 
 
-class Recent(Generic[V]):
+class BoundedCache(Generic[V]):
     """Values by their names; with more than `most`, the oldest are forgotten."""
 
     def __init__(self, most: int) -> None:

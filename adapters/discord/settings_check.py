@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from adapters.discord.config import Config
-from adapters.discord.connection.rest import Refused, Rest
+from adapters.discord.connection.rest import ApiError, Rest
 from adapters.discord.state import PLATFORM
 from gateway.adapter import CheckResult
 from gateway.config.routes import ANYWHERE, Route
@@ -32,7 +32,7 @@ WEBHOOKS = ("Manage Webhooks", 1 << 29)
 Payload = Mapping[str, Any]
 
 
-def permissions_of(config: Config) -> dict[str, int]:
+def required_permissions(config: Config) -> dict[str, int]:
     """What the bot has to be allowed, by the names that Discord shows."""
     wanted = dict(PERMISSIONS)
     if config.threads == "public":
@@ -46,7 +46,7 @@ def permissions_of(config: Config) -> dict[str, int]:
 
 def invite_link(config: Config, application: str) -> str:
     """The address at which a server's admin lets the bot in."""
-    bits = sum(permissions_of(config).values())
+    bits = sum(required_permissions(config).values())
     return (
         f"https://discord.com/oauth2/authorize?client_id={application}"
         f"&scope=bot+applications.commands&permissions={bits}"
@@ -60,10 +60,10 @@ async def check(config: Config, routes: Sequence[Route]) -> CheckResult:
         async with Rest(config.token, config.api_url) as rest:
             user = await rest.call("GET", "/users/@me")
             application = await rest.call("GET", "/oauth2/applications/@me")
-            problems = _intents(config, application)
-            looking = _Looking(rest, config, str(user["id"]))
+            problems = _check_intents(config, application)
+            looking = _RouteCheck(rest, config, str(user["id"]))
             for route in mine:
-                problems += await looking.at(route)
+                problems += await looking.check_route(route)
     except GatewayError as error:
         return CheckResult(text="", problems=(str(error),))
     link = invite_link(config, str(application["id"]))
@@ -73,9 +73,9 @@ async def check(config: Config, routes: Sequence[Route]) -> CheckResult:
     return CheckResult(text=text, problems=tuple(dict.fromkeys(problems)))
 
 
-def _intents(config: Config, application: Payload) -> list[str]:
-    granted = int(application.get("flags") or 0) & CONTENT_GRANTED
-    if granted or not config.message_content:
+def _check_intents(config: Config, application: Payload) -> list[str]:
+    granted_permissions = int(application.get("flags") or 0) & CONTENT_GRANTED
+    if granted_permissions or not config.message_content:
         return []
     return [
         "Message Content Intent is off: switch it on in the developer portal, page "
@@ -84,23 +84,23 @@ def _intents(config: Config, application: Payload) -> list[str]:
 
 
 @dataclass(slots=True)
-class _Looking:
+class _RouteCheck:
     rest: Rest
     config: Config
     user: str
 
-    async def at(self, route: Route) -> list[str]:
+    async def check_route(self, route: Route) -> list[str]:
         """What is wrong with the places of a route."""
         problems: list[str] = []
-        if route.workspace and not await self._found(f"/guilds/{route.workspace}"):
+        if route.workspace and not await self._get(f"/guilds/{route.workspace}"):
             problems.append(f"the bot is not in the server {route.workspace}")
         for channel in route.channels:
             if channel != ANYWHERE:
-                problems += await self._channel(channel)
+                problems += await self._check_channel(channel)
         return problems
 
-    async def _channel(self, channel: str) -> list[str]:
-        found = await self._found(f"/channels/{channel}")
+    async def _check_channel(self, channel: str) -> list[str]:
+        found = await self._get(f"/channels/{channel}")
         if found is None:
             return [f"the bot does not see the channel {channel}"]
         guild = found.get("guild_id")
@@ -108,20 +108,22 @@ class _Looking:
             return []
         roles = await self.rest.call("GET", f"/guilds/{guild}/roles")
         member = await self.rest.call("GET", f"/guilds/{guild}/members/{self.user}")
-        held = granted(found, str(guild), roles, member, self.user)
-        lacking = [name for name, bit in permissions_of(self.config).items() if not held & bit]
+        held = granted_permissions(found, str(guild), roles, member, self.user)
+        lacking = [
+            name for name, bit in required_permissions(self.config).items() if not held & bit
+        ]
         if not lacking:
             return []
         return [f"in #{found.get('name', channel)} the bot lacks {', '.join(lacking)}"]
 
-    async def _found(self, path: str) -> Payload | None:
+    async def _get(self, path: str) -> Payload | None:
         try:
             return await self.rest.call("GET", path)
-        except Refused:
+        except ApiError:
             return None
 
 
-def granted(
+def granted_permissions(
     channel: Payload, guild: str, roles: Sequence[Payload], member: Payload, user: str
 ) -> int:
     """What a member may do in a channel: roles, then what the channel says of everyone, of the

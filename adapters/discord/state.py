@@ -11,7 +11,7 @@ from gateway.conversation import ConversationKey
 PLATFORM = "discord"
 
 
-class Marks(Protocol):
+class MarkStore(Protocol):
     """Keeps texts under names."""
 
     async def marks(self, platform: str) -> Mapping[str, str]:
@@ -25,7 +25,7 @@ class Marks(Protocol):
         ...
 
 
-class Kept(Marks, Protocol):
+class ThreadStore(MarkStore, Protocol):
     """The same, and knows of conversations."""
 
     async def thread_at(self, key: ConversationKey) -> ThreadInfo | None:

@@ -24,7 +24,7 @@ from tests.fuzz.targets import EDITS, JSON, MARKS, TARGETS, Edit, Target, edited
 
 SAMPLES = Path(__file__).resolve().parents[1] / "data" / "slack" / "samples"
 ME = Workspace(id="T1", user="U0BOT", bot="B0BOT")
-MY_DISCORD = discord.Me(user="1", application="2", roles=frozenset({"3"}))
+MY_DISCORD = discord.BotIdentity(user="1", application="2", roles=frozenset({"3"}))
 
 DISCORD_MESSAGE: dict[str, Any] = {
     "id": "1100000000000000001",

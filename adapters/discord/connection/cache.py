@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from adapters.discord.connection.values import Channel, Me
+from adapters.discord.connection.values import BotIdentity, Channel
 
 if TYPE_CHECKING:
     from adapters.discord.connection.connection import Connection
@@ -22,7 +22,7 @@ class Cache:
         client = self._connection.client
         return [str(guild.id) for guild in client.guilds] if client else []
 
-    def me_in(self, me: Me, guild: str) -> Me:
+    def me_in(self, me: BotIdentity, guild: str) -> BotIdentity:
         """The bot with its own role in a server, if it has one."""
         client = self._connection.client
         found = client.get_guild(int(guild)) if client and guild else None

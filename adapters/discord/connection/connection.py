@@ -46,18 +46,18 @@ BAD_TOKEN = 4004
 BAD_INTENTS = (4013, 4014)
 
 
-class Wire(Protocol):
+class ConnectionListener(Protocol):
     """Is told what goes over the connections, which are numbered from 0 (Discord's shards)."""
 
-    def frame(self, text: str) -> None:
+    def on_frame(self, text: str) -> None:
         """Discord sent this."""
         ...
 
-    def lost(self, shard: int) -> None:
+    def on_lost(self, shard: int) -> None:
         """The connection is gone."""
         ...
 
-    def resumed(self, shard: int) -> None:
+    def on_resumed(self, shard: int) -> None:
         """It goes on where it was lost, and everything since then was sent."""
         ...
 
@@ -65,44 +65,44 @@ class Wire(Protocol):
 class Client(DiscordClient):
     """discord.py's client, which passes on each frame as it came."""
 
-    def __init__(self, wire: Wire, **options: Any) -> None:
+    def __init__(self, listener: ConnectionListener, **options: Any) -> None:
         super().__init__(**options)
-        self._wire = wire
+        self._listener = listener
 
     async def on_socket_raw_receive(self, message: str) -> None:
         """A frame, before anything was read out of it."""
-        self._wire.frame(message)
+        self._listener.on_frame(message)
 
     async def on_disconnect(self) -> None:
         """The connection is gone."""
-        self._wire.lost(0)
+        self._listener.on_lost(0)
 
     async def on_resumed(self) -> None:
         """It goes on."""
-        self._wire.resumed(0)
+        self._listener.on_resumed(0)
 
 
 class ShardedClient(AutoShardedClient):
     """The same with several connections."""
 
-    def __init__(self, wire: Wire, **options: Any) -> None:
+    def __init__(self, listener: ConnectionListener, **options: Any) -> None:
         super().__init__(**options)
-        self._wire = wire
+        self._listener = listener
 
     async def on_socket_raw_receive(self, message: str) -> None:
         """A frame, before anything was read out of it."""
-        self._wire.frame(message)
+        self._listener.on_frame(message)
 
     async def on_shard_disconnect(self, shard: int) -> None:
         """One of them is gone."""
-        self._wire.lost(shard)
+        self._listener.on_lost(shard)
 
     async def on_shard_resumed(self, shard: int) -> None:
         """One of them goes on."""
-        self._wire.resumed(shard)
+        self._listener.on_resumed(shard)
 
 
-def intents_of(config: Config) -> Intents:
+def make_intents(config: Config) -> Intents:
     """What the bot asks to be told of."""
     intents = Intents.none()
     intents.guilds = True
@@ -112,13 +112,13 @@ def intents_of(config: Config) -> Intents:
     return intents
 
 
-def client_of(config: Config, shards: int, wire: Wire) -> DiscordClient:
+def make_client(config: Config, shards: int, listener: ConnectionListener) -> DiscordClient:
     """A new client; nothing is connected yet."""
     # discord.py has one address for a whole process.
     Route.BASE = config.api_url.rstrip("/")
     DiscordWebSocket.DEFAULT_GATEWAY = yarl.URL(config.gateway_url)
     options: dict[str, Any] = {
-        "intents": intents_of(config),
+        "intents": make_intents(config),
         "max_messages": None,
         "member_cache_flags": MemberCacheFlags.none(),
         "chunk_guilds_at_startup": False,
@@ -129,22 +129,22 @@ def client_of(config: Config, shards: int, wire: Wire) -> DiscordClient:
     }
     VoiceClient.warn_nacl = VoiceClient.warn_dave = False
     if shards > 1:
-        return ShardedClient(wire, shard_count=shards, **options)
-    return Client(wire, **options)
+        return ShardedClient(listener, shard_count=shards, **options)
+    return Client(listener, **options)
 
 
 class Connection:
     """Keeps a connection, of so many `shards`, until it is cancelled, each time with a new client
-    of `make`; passes on to `wire` what goes over it.
+    of `make`; passes on to `listener` what goes over it.
 
     `client` is the one of now. Raises AuthError for a token or intents that Discord refuses.
     """
 
     def __init__(
         self,
-        make: Callable[[Wire], DiscordClient],
+        make: Callable[[ConnectionListener], DiscordClient],
         token: str,
-        wire: Wire,
+        listener: ConnectionListener,
         *,
         shards: int = 1,
         silent: float = SILENT,
@@ -152,7 +152,7 @@ class Connection:
     ) -> None:
         self._make = make
         self._token = token
-        self._wire = wire
+        self._listener = listener
         self._shards = shards
         self._silent = silent
         self._first_wait = first_wait
@@ -166,7 +166,7 @@ class Connection:
         wait = self._first_wait
         while True:
             began = monotonic()
-            why = await self._live()
+            why = await self._run_client()
             if monotonic() - began > STEADY:
                 wait = self._first_wait
             self.replaced += 1
@@ -175,11 +175,11 @@ class Connection:
             await asyncio.sleep(delay)
             wait = min(wait * 2, LONGEST_WAIT)
 
-    async def _live(self) -> str:
+    async def _run_client(self) -> str:
         """One client's life; why it ended."""
         client = self._make(self)
         for shard in range(self._shards):
-            self._wire.lost(shard)
+            self._listener.on_lost(shard)
         self.client = client
         self._heard_at = monotonic()
         connecting = asyncio.get_running_loop().create_task(
@@ -191,23 +191,23 @@ class Connection:
                 if monotonic() - self._heard_at > self._silent:
                     return f"silent for {self._silent:.0f} s"
         finally:
-            await _end(client, connecting)
-        return self._judged(connecting)
+            await _close_client(client, connecting)
+        return self._end_reason(connecting)
 
-    def frame(self, text: str) -> None:
+    def on_frame(self, text: str) -> None:
         """Discord sent this."""
         self._heard_at = monotonic()
-        self._wire.frame(text)
+        self._listener.on_frame(text)
 
-    def lost(self, shard: int) -> None:
+    def on_lost(self, shard: int) -> None:
         """A connection is gone."""
-        self._wire.lost(shard)
+        self._listener.on_lost(shard)
 
-    def resumed(self, shard: int) -> None:
+    def on_resumed(self, shard: int) -> None:
         """A connection goes on."""
-        self._wire.resumed(shard)
+        self._listener.on_resumed(shard)
 
-    def _judged(self, connecting: asyncio.Task[None]) -> str:
+    def _end_reason(self, connecting: asyncio.Task[None]) -> str:
         if connecting.cancelled():
             return "cancelled"
         match connecting.exception():
@@ -221,22 +221,22 @@ class Connection:
             case ConnectionClosed(code=code) as error if code == BAD_TOKEN:
                 raise AuthError("Discord refused the bot's token (4004).") from error
             case PrivilegedIntentsRequired() as error:
-                raise _bad_intents() from error
+                raise _intents_error() from error
             case ConnectionClosed(code=code) as error if code in BAD_INTENTS:
-                raise _bad_intents() from error
+                raise _intents_error() from error
             case error:
                 LOG.error("the client of Discord ended with an error", exc_info=error)
                 return type(error).__name__
 
 
-def _bad_intents() -> AuthError:
+def _intents_error() -> AuthError:
     return AuthError(
         "Discord does not let the bot read messages' text: switch on Message Content Intent in the "
         'developer portal, page "Bot", or set message_content = false.'
     )
 
 
-async def _end(client: DiscordClient, connecting: asyncio.Task[None]) -> None:
+async def _close_client(client: DiscordClient, connecting: asyncio.Task[None]) -> None:
     """Close a client, whatever state it is in, within a bounded time."""
     try:
         async with asyncio.timeout(CLOSES):

@@ -31,9 +31,9 @@ WAITS = (1.0, 3.0, 10.0, 30.0, 60.0)
 """Seconds before each further try to take an event; the last of them over and over while the store
 takes nothing.
 """
-HELD = 5_000
+MAX_EVENTS = 5_000
 """Events that are kept at a time, for later tries."""
-AGAIN = frozenset(
+RETRIED = frozenset(
     {
         "READY",
         "GUILD_CREATE",
@@ -48,34 +48,34 @@ AGAIN = frozenset(
 Work = Callable[[], Coroutine[Any, Any, None]]
 
 
-class Listener(Protocol):
+class EventHandler(Protocol):
     """Takes events, each as the object that Discord sent."""
 
-    async def message(self, payload: Payload) -> None:
+    async def on_message(self, payload: Payload) -> None:
         """Somebody wrote something."""
         ...
 
-    async def edit(self, payload: Payload) -> None:
+    async def on_edit(self, payload: Payload) -> None:
         """A message has changed."""
         ...
 
-    async def removal(self, payload: Payload) -> None:
+    async def on_deletion(self, payload: Payload) -> None:
         """Messages were deleted."""
         ...
 
-    async def interaction(self, payload: Payload) -> None:
+    async def on_interaction(self, payload: Payload) -> None:
         """Somebody did something with a command, a button or a form."""
         ...
 
-    async def guild(self, payload: Payload, since: float) -> None:
+    async def on_guild(self, payload: Payload, since: float) -> None:
         """A server can be read; until `since` (seconds since the epoch) it was heard."""
         ...
 
-    async def ready(self, since: float) -> None:
+    async def on_ready(self, since: float) -> None:
         """A connection begins that does not tell what happened since then."""
         ...
 
-    async def thread(self, payload: Payload) -> None:
+    async def on_thread(self, payload: Payload) -> None:
         """A thread has changed."""
         ...
 
@@ -96,25 +96,27 @@ class _Shard:
     """What is being taken, with the times from which it would have to be read again."""
 
     @property
-    def taken_until(self) -> float:
+    def done_until(self) -> float:
         """Until when everything was taken that was to be."""
         return min(self.lost, self.heard_at, *self.open.values())
 
 
-class Events:
-    """Reads frames, and gives what they say to a listener, in tasks of `group`; the Wire of a
-    connection. `heard_at`: until when each of the shards had heard everything.
+class EventQueue:
+    """Reads frames and hands their events to a handler, in tasks of `group`.
+
+    The ConnectionListener of a connection. `heard_at`: the time until which each shard had heard
+    everything.
     """
 
     def __init__(
         self,
-        listener: Listener,
+        handler: EventHandler,
         group: asyncio.TaskGroup,
         heard_at: Sequence[float],
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._clock = clock
-        self._listener = listener
+        self._handler = handler
         self._group = group
         self._shards = [_Shard(at, at) for at in heard_at]
         self._number = 0
@@ -122,18 +124,18 @@ class Events:
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     @property
-    def taken_until(self) -> tuple[float, ...]:
+    def done_until(self) -> tuple[float, ...]:
         """Until when each shard has taken everything that was to be (seconds since the epoch)."""
-        return tuple(shard.taken_until for shard in self._shards)
+        return tuple(shard.done_until for shard in self._shards)
 
-    def frame(self, text: str) -> None:
+    def on_frame(self, text: str) -> None:
         """Take a frame."""
         try:
             frame = json.loads(text)
             kind, event, data = frame["op"], frame.get("t"), frame.get("d")
             shard = self._shard_of(kind, data)
             if event == "READY" and shard is not None:
-                self._begins(shard)
+                self._reset(shard)
             if shard is not None and shard.live:
                 shard.heard_at = self._clock()
             if shard is not None and kind == DISPATCH and isinstance(data, Mapping):
@@ -141,17 +143,17 @@ class Events:
         except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
             LOG.warning("a frame of Discord can't be read: %r", error)
 
-    def lost(self, shard: int) -> None:
+    def on_lost(self, shard: int) -> None:
         """The connection is gone: what comes next is a greeting, or was said before."""
         self._shards[shard].live = False
 
-    def resumed(self, shard: int) -> None:
+    def on_resumed(self, shard: int) -> None:
         """All that was said meanwhile was told."""
         self._shards[shard].live = True
         self._shards[shard].heard_at = self._clock()
 
-    def _begins(self, shard: _Shard) -> None:
-        shard.since, shard.lost = shard.taken_until, math.inf
+    def _reset(self, shard: _Shard) -> None:
+        shard.since, shard.lost = shard.done_until, math.inf
         shard.live = True
 
     def _shard_of(self, kind: int, data: Any) -> _Shard | None:
@@ -169,24 +171,24 @@ class Events:
         return self._shards[(int(guild or 0) >> 22) % len(self._shards)]
 
     def _dispatch(self, shard: _Shard, event: str, data: Payload) -> None:
-        listener = self._listener
+        handler = self._handler
         channel = str(data.get("channel_id", ""))
         since = shard.since
         match event:
             case "MESSAGE_CREATE":
-                self._begin(shard, event, lambda: listener.message(data), channel)
+                self._begin(shard, event, lambda: handler.on_message(data), channel)
             case "MESSAGE_UPDATE":
-                self._begin(shard, event, lambda: listener.edit(data), channel)
+                self._begin(shard, event, lambda: handler.on_edit(data), channel)
             case "MESSAGE_DELETE" | "MESSAGE_DELETE_BULK":
-                self._begin(shard, event, lambda: listener.removal(data), channel)
+                self._begin(shard, event, lambda: handler.on_deletion(data), channel)
             case "INTERACTION_CREATE":
-                self._begin(shard, event, lambda: listener.interaction(data))
+                self._begin(shard, event, lambda: handler.on_interaction(data))
             case "THREAD_UPDATE":
-                self._begin(shard, event, lambda: listener.thread(data))
+                self._begin(shard, event, lambda: handler.on_thread(data))
             case "READY" if shard is self._shards[0]:  # which tells of direct messages, too
-                self._begin(shard, event, lambda: listener.ready(since), since=since)
+                self._begin(shard, event, lambda: handler.on_ready(since), since=since)
             case "GUILD_CREATE":
-                self._begin(shard, event, lambda: listener.guild(data, since), since=since)
+                self._begin(shard, event, lambda: handler.on_guild(data, since), since=since)
             case _:
                 return
 
@@ -200,11 +202,11 @@ class Events:
         since: float | None = None,
     ) -> None:
         at = shard.heard_at if since is None else since
-        if event in AGAIN and self._open >= HELD:
-            _lose(shard, event, at)
+        if event in RETRIED and self._open >= MAX_EVENTS:
+            _mark_lost(shard, event, at)
             return
         self._number += 1
-        taking = self._take(shard, event, work, channel, self._number)
+        taking = self._run_event(shard, event, work, channel, self._number)
         shard.open[self._number] = at
         self._open += 1
         try:
@@ -212,7 +214,9 @@ class Events:
         except RuntimeError:  # the adapter ends, and the connection does not know of it yet
             taking.close()
 
-    async def _take(self, shard: _Shard, event: str, work: Work, channel: str, number: int) -> None:
+    async def _run_event(
+        self, shard: _Shard, event: str, work: Work, channel: str, number: int
+    ) -> None:
         try:
             async with self._locks.setdefault(channel or str(number), asyncio.Lock()):
                 await self._persist(event, work)
@@ -220,8 +224,8 @@ class Events:
             raise
         except GatewayError as error:
             LOG.error("%s was not taken: %s", event, error)  # noqa: TRY400 (the text says it all)
-            if event in AGAIN and not isinstance(error, NotFound | CallRejected):
-                _lose(shard, event, shard.open[number])
+            if event in RETRIED and not isinstance(error, NotFound | CallRejected):
+                _mark_lost(shard, event, shard.open[number])
         except Exception:  # whatever Discord sends ends no more than its own event
             LOG.exception("%s can't be read", event)
         # Not where it was cancelled: then it is read again at the next start.
@@ -238,7 +242,7 @@ class Events:
                 raise
             except GatewayError as error:
                 refusing = isinstance(error, StoreFull | StoreUnwritable)
-                if event not in AGAIN or (tried >= len(WAITS) and not refusing):
+                if event not in RETRIED or (tried >= len(WAITS) and not refusing):
                     raise
                 wait = WAITS[min(tried, len(WAITS) - 1)]
                 LOG.warning("%s was not taken, again in %g s: %s", event, wait, error)
@@ -248,7 +252,7 @@ class Events:
                 return
 
 
-def _lose(shard: _Shard, event: str, at: float) -> None:
+def _mark_lost(shard: _Shard, event: str, at: float) -> None:
     if shard.lost == math.inf:
         LOG.error("from %s on, what was said is read with the next connection", event)
     shard.lost = min(shard.lost, at)

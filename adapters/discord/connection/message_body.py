@@ -32,7 +32,7 @@ class Message:
     def __post_init__(self) -> None:
         # What is code elsewhere, between tildes or after a fence that three marks have ended, is
         # text to Discord, and may end up in another message than its fence.
-        object.__setattr__(self, "content", unmasked(self.content))
+        object.__setattr__(self, "content", unmask_links(self.content))
 
     def body(self, *, nonce: str = "", below: str = "") -> dict[str, Any]:
         """As JSON for an edit; for a new message with a `nonce`, which makes it once, and as a
@@ -51,7 +51,7 @@ class Message:
         return shown
 
 
-def unmasked(text: str) -> str:
+def unmask_links(text: str) -> str:
     """Text in which no address hides behind words, as Discord reads it; its code stays as it is."""
     return _MASK_OR_CODE.sub(lambda found: found["code"] or APART, text)
 

@@ -65,9 +65,9 @@ class Bucket:
         """Wait for the next call to be due, and keep its place for a moment."""
         if rank is Rank.EDIT:
             self.streams[stream] = monotonic()
-        await self._enter(rank)
+        await self._acquire(rank)
         loop = asyncio.get_running_loop()
-        self._promised = loop.call_later(PROMISE_SECONDS, self._leave)
+        self._promised = loop.call_later(PROMISE_SECONDS, self._release)
 
     @asynccontextmanager
     async def call(self, rank: Rank) -> AsyncGenerator[None]:
@@ -76,11 +76,11 @@ class Bucket:
             self._promised.cancel()
             self._promised = None
         else:
-            await self._enter(rank)
+            await self._acquire(rank)
         try:
             yield
         finally:
-            self._leave()
+            self._release()
 
     def delay(self, rank: Rank) -> float:
         """Seconds until a call of this rank is due, as far as is known now."""
@@ -92,7 +92,7 @@ class Bucket:
         return self._next_edit - now if rank is Rank.EDIT else 0.0
 
     @property
-    def idle(self) -> bool:
+    def is_idle(self) -> bool:
         """Whether it may be forgotten."""
         return not (self._taken or self._queue) and monotonic() > self.reset_at + 60
 
@@ -120,7 +120,7 @@ class Bucket:
             del self.streams[stream]
         return min(max(len(self.streams), 1), MOST_RESERVED, self.limit // 2)
 
-    async def _enter(self, rank: Rank) -> None:
+    async def _acquire(self, rank: Rank) -> None:
         self._tickets += 1
         place = (rank, self._tickets)
         self._queue.append(place)
@@ -137,7 +137,7 @@ class Bucket:
             self._wake()
         self._taken = True
 
-    def _leave(self) -> None:
+    def _release(self) -> None:
         self._promised, self._taken = None, False
         self._wake()
 
@@ -164,7 +164,7 @@ class Buckets:
         self._held_until = 0.0
         self._calls: deque[float] = deque()
 
-    def of(self, route: str, major: str) -> Bucket:
+    def bucket_of(self, route: str, major: str) -> Bucket:
         """The bucket in which a route counts, for this channel, guild or webhook."""
         key = (self._hashes.get(route, route), major)
         if key not in self._buckets:
@@ -185,7 +185,7 @@ class Buckets:
         self._held_until = max(self._held_until, monotonic() + seconds + MARGIN)
 
     @property
-    def held(self) -> float:
+    def held_seconds(self) -> float:
         """Seconds for which nothing at all may be called."""
         return max(self._held_until - monotonic(), 0.0)
 
@@ -200,9 +200,9 @@ class Buckets:
         while self._calls and self._calls[0] <= now - 1 - MARGIN:
             self._calls.popleft()
         full = self._calls[0] + 1 + MARGIN - now if len(self._calls) >= PER_SECOND else 0.0
-        return max(full, self.held)
+        return max(full, self.held_seconds)
 
     def _forget_idle(self) -> None:
         if len(self._buckets) >= MOST_BUCKETS:
-            for key in [key for key, bucket in self._buckets.items() if bucket.idle]:
+            for key in [key for key, bucket in self._buckets.items() if bucket.is_idle]:
                 del self._buckets[key]

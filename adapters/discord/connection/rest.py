@@ -50,7 +50,7 @@ _MAJOR = re.compile(r"^/(?:(?:channels|guilds)/\d+|webhooks/\d+/[^/]+)(?=/|$)")
 _ID = re.compile(r"/\d{5,20}(?=/|$)")
 
 
-class Refused(CallRejected):
+class ApiError(CallRejected):
     """Discord answered with an error of the caller's: HTTP status, and Discord's own code."""
 
     def __init__(self, status: int, code: int, message: str) -> None:
@@ -73,7 +73,7 @@ class Rest:
         async with Rest(token, base) as rest:
             message = await rest.call("POST", f"/channels/{channel}/messages", json={...})
 
-    `call` raises RateLimited, Refused, PlatformUnreachable (Discord did not take it),
+    `call` raises RateLimited, ApiError, PlatformUnreachable (Discord did not take it),
     OutcomeUnknown (nobody knows) and AuthError.
     """
 
@@ -105,7 +105,7 @@ class Rest:
 
     def bucket(self, method: str, path: str) -> Bucket:
         """Where a call counts."""
-        return self.buckets.of(*_route(method, path))
+        return self.buckets.bucket_of(*_route(method, path))
 
     async def call(
         self,
@@ -119,15 +119,15 @@ class Rest:
     ) -> Any:
         """One call; the JSON that came back."""
         bucket = self.bucket(method, path)
-        if self.buckets.held > PATIENCE:
-            raise RateLimited(self.buckets.held)
+        if self.buckets.held_seconds > PATIENCE:
+            raise RateLimited(self.buckets.held_seconds)
         try:
             async with asyncio.timeout(PATIENCE) as waiting, bucket.call(rank):
                 await self.buckets.spread()
                 waiting.reschedule(None)
                 return await self._send(method, path, bucket, json, files, query)
         except TimeoutError as error:
-            raise RateLimited(max(bucket.delay(rank), self.buckets.held, 0.5)) from error
+            raise RateLimited(max(bucket.delay(rank), self.buckets.held_seconds, 0.5)) from error
 
     async def respond(self, path: str, json: Any) -> Any:
         """Answer an interaction: in no bucket and without waiting, for there are three seconds."""
@@ -135,7 +135,7 @@ class Rest:
             async with asyncio.timeout(RESPOND_SECONDS):
                 return await self._send("POST", path, None, json, (), None)
         except TimeoutError as error:
-            raise _failed("POST", "TimeoutError") from error
+            raise _call_error("POST", "TimeoutError") from error
 
     async def fetch(self, url: str, longest: int) -> bytes:
         """A file of at most `longest` bytes from one of Discord's hosts, without the token.
@@ -181,18 +181,18 @@ class Rest:
                 params=query,
                 allow_redirects=False,
             ) as answer:
-                found = await _json(answer)
+                found = await _parse_json(answer)
         except aiohttp.ClientConnectorError as error:
             raise PlatformUnreachable("Discord could not be reached.") from error
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
-            raise _failed(method, f"{type(error).__name__}") from error
+            raise _call_error(method, f"{type(error).__name__}") from error
         if bucket is not None and answer.status != HTTPStatus.TOO_MANY_REQUESTS:
             self.buckets.learn(*_route(method, path), bucket, answer.headers)
         if answer.ok:
             return found
-        raise self._error(method, answer, found, bucket)
+        raise self._call_rejected(method, answer, found, bucket)
 
-    def _error(
+    def _call_rejected(
         self, method: str, answer: aiohttp.ClientResponse, found: Any, bucket: Bucket | None
     ) -> Exception:
         body = cast("dict[str, Any]", found) if isinstance(found, dict) else {}
@@ -200,15 +200,15 @@ class Rest:
             case HTTPStatus.UNAUTHORIZED if bucket is not None:
                 return AuthError("Discord refused the bot's token: make a new one and set it.")
             case HTTPStatus.TOO_MANY_REQUESTS:
-                return self._limited(answer, body, bucket)
+                return self._rate_limit_error(answer, body, bucket)
             case status if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-                return _failed(method, f"status {status}")
+                return _call_error(method, f"status {status}")
             case status:
                 code = body.get("code")
                 message = str(body.get("message", answer.reason))
-                return Refused(status, code if isinstance(code, int) else 0, message)
+                return ApiError(status, code if isinstance(code, int) else 0, message)
 
-    def _limited(
+    def _rate_limit_error(
         self, answer: aiohttp.ClientResponse, body: dict[str, Any], bucket: Bucket | None
     ) -> RateLimited:
         told = body.get("retry_after", answer.headers.get("Retry-After", "5"))
@@ -226,7 +226,7 @@ class Rest:
         return RateLimited(seconds)
 
 
-def _failed(method: str, why: str) -> OutcomeUnknown | PlatformUnreachable:
+def _call_error(method: str, why: str) -> OutcomeUnknown | PlatformUnreachable:
     """What a call that ended without an answer means: one that may be made twice is not unclear."""
     if method == "POST":
         return OutcomeUnknown(f"Discord did not say whether it took it ({why}).")
@@ -252,7 +252,7 @@ def _multipart(body: Any, files: Sequence[Upload]) -> aiohttp.FormData:
     return form
 
 
-async def _json(answer: aiohttp.ClientResponse) -> Any:
+async def _parse_json(answer: aiohttp.ClientResponse) -> Any:
     text = await answer.text(errors="replace")
     try:
         return json.loads(text) if text else None

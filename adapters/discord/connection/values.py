@@ -14,7 +14,7 @@ DISCORD_EPOCH = 1_420_070_400.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Me:
+class BotIdentity:
     """The bot itself: its ids, and its roles, by which people mention it, too."""
 
     user: str
@@ -34,7 +34,7 @@ class Sender:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Event:
+class InteractionEvent:
     """What every interaction has. `token` is good for fifteen minutes."""
 
     id: str
@@ -62,7 +62,7 @@ class Channel:
         return self.type in THREADS
 
 
-def channel_of(payload: Payload, guild: str = "") -> Channel:
+def parse_channel(payload: Payload, guild: str = "") -> Channel:
     """The channel of a payload. Raises KeyError for what is none."""
     return Channel(
         id=str(payload["id"]),

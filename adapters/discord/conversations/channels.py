@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from time import monotonic
 
-from adapters.discord.bounded_cache import Recent
+from adapters.discord.bounded_cache import BoundedCache
 from adapters.discord.connection.rest import Rest
-from adapters.discord.connection.values import Channel, channel_of
+from adapters.discord.connection.values import Channel, parse_channel
 from adapters.discord.conversations.threads import Spot, Spots
 from adapters.discord.state import PLATFORM
 from gateway.conversation import ConversationKey
@@ -21,7 +21,7 @@ class Channels:
     def __init__(self, rest: Rest, cached: Callable[[str], Channel | None]) -> None:
         self._rest = rest
         self._cached = cached
-        self._known = Recent[tuple[float, Channel]](10_000)
+        self._known = BoundedCache[tuple[float, Channel]](10_000)
 
     async def get(self, channel: str) -> Channel:
         """A channel. Raises what a call raises."""
@@ -30,7 +30,7 @@ class Channels:
         known = self._known.get(channel)
         if known is not None and monotonic() - known[0] < KNOWN_SECONDS:
             return known[1]
-        found = channel_of(await self._rest.call("GET", f"/channels/{channel}"))
+        found = parse_channel(await self._rest.call("GET", f"/channels/{channel}"))
         self.learn(found)
         return found
 
@@ -46,7 +46,7 @@ class Channels:
         return known[1].name if known else ""
 
 
-async def conversation(
+async def find_conversation(
     channels: Channels, spots: Spots, channel: str, guild: str, root: str
 ) -> tuple[ConversationKey, bool]:
     """The conversation of what was said in a channel, and whether that is a thread.
@@ -61,5 +61,5 @@ async def conversation(
         key = ConversationKey(platform=PLATFORM, workspace=guild, channel=channel, root=root)
         return key, False
     key = spots.key_of_thread(guild, found.parent, channel)
-    spots.stands(key, Spot(channel, thread=True))
+    spots.set_spot(key, Spot(channel, thread=True))
     return key, True

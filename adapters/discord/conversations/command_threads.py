@@ -13,7 +13,7 @@ from typing import Any
 
 from adapters.discord.connection.message_body import Message
 from adapters.discord.connection.rest import Rest
-from adapters.discord.state import PLATFORM, Kept
+from adapters.discord.state import PLATFORM, ThreadStore
 from gateway.conversation import ConversationKey
 from gateway.errors import GatewayError
 from gateway.render.outbound import markdown
@@ -32,15 +32,15 @@ def root_of_command(interaction: str) -> str:
     return f"{PREFIX}{interaction}"
 
 
-def is_asked(key: ConversationKey) -> bool:
+def is_command_thread(key: ConversationKey) -> bool:
     """Whether a command began the conversation."""
     return key.root.startswith(PREFIX)
 
 
-class Asked:
+class CommandThreads:
     """Knows the message on which such a conversation hangs."""
 
-    def __init__(self, rest: Rest, kept: Kept) -> None:
+    def __init__(self, rest: Rest, kept: ThreadStore) -> None:
         self._rest = rest
         self._kept = kept
         self._messages: dict[str, str] = {}
@@ -59,7 +59,7 @@ class Asked:
         """The message on which a conversation hangs, "" for one of which that is not known."""
         return self._messages.get(key.root, "")
 
-    async def hang(self, key: ConversationKey, message: str) -> None:
+    async def set_message(self, key: ConversationKey, message: str) -> None:
         """The conversation hangs on this message."""
         self.load(key.root, message)
         try:
@@ -72,8 +72,8 @@ class Asked:
         if known := self.known(key):
             return known
         opening = OPENING.format(title=markdown(await self.title(key)))
-        message = await self._answered(key, opening) or await self._open(key, opening)
-        await self.hang(key, message)
+        message = await self._find_answer(key, opening) or await self._post_opening(key, opening)
+        await self.set_message(key, message)
         return message
 
     async def title(self, key: ConversationKey) -> str:
@@ -81,7 +81,7 @@ class Asked:
         thread = await self._kept.thread_at(key)
         return thread.title if thread else ""
 
-    async def _answered(self, key: ConversationKey, opening: str) -> str | None:
+    async def _find_answer(self, key: ConversationKey, opening: str) -> str | None:
         command = key.root.removeprefix(PREFIX)
         page: list[Mapping[str, Any]] = await self._rest.call(
             "GET",
@@ -94,7 +94,7 @@ class Asked:
                 return str(message["id"])
         return None
 
-    async def _open(self, key: ConversationKey, opening: str) -> str:
+    async def _post_opening(self, key: ConversationKey, opening: str) -> str:
         body = Message(content=opening).body(nonce=f"a{key.root.removeprefix(PREFIX)}")
         posted = await self._rest.call("POST", f"/channels/{key.channel}/messages", json=body)
         return str(posted["id"])

@@ -17,12 +17,12 @@ from http import HTTPStatus
 from typing import Any, TypeAlias
 from weakref import WeakValueDictionary
 
-from adapters.discord.bounded_cache import Recent
+from adapters.discord.bounded_cache import BoundedCache
 from adapters.discord.config import Threads
-from adapters.discord.connection.rest import THREAD_EXISTS, UNKNOWN_CHANNEL, Refused, Rest
+from adapters.discord.connection.rest import THREAD_EXISTS, UNKNOWN_CHANNEL, ApiError, Rest
 from adapters.discord.connection.values import THREADS
-from adapters.discord.conversations.command_threads import MARK, Asked, is_asked
-from adapters.discord.state import PLATFORM, Kept
+from adapters.discord.conversations.command_threads import MARK, CommandThreads, is_command_thread
+from adapters.discord.state import PLATFORM, ThreadStore
 from gateway.conversation import ConversationKey
 from gateway.render.outbound import label
 from gateway.surface import CallRejected
@@ -38,7 +38,7 @@ TITLE = 60
 
 _MENTION = re.compile(r"<@[!&]?\d+>")
 
-Hang: TypeAlias = Callable[[str], Awaitable[None]]
+SetMessage: TypeAlias = Callable[[str], Awaitable[None]]
 """Is told the message on which a conversation hangs."""
 
 
@@ -54,7 +54,7 @@ class Spot:
 
 
 @dataclass(frozen=True, slots=True)
-class Beginning:
+class ThreadOpening:
     """How a conversation began: the title for its thread, and the id of whose it is."""
 
     title: str
@@ -64,17 +64,17 @@ class Beginning:
 class Spots:
     """Finds the spot of a conversation, and opens its thread if there is none yet."""
 
-    def __init__(self, rest: Rest, threads: Threads, kept: Kept) -> None:
+    def __init__(self, rest: Rest, threads: Threads, kept: ThreadStore) -> None:
         self._rest = rest
         self._threads = threads
         self._kept = kept
-        self._asked = Asked(rest, kept)
-        self._known = Recent[Spot](10_000)
+        self._asked = CommandThreads(rest, kept)
+        self._known = BoundedCache[Spot](10_000)
         self._private: dict[str, str] = {}
         self._roots: dict[str, str] = {}
         self.direct: dict[str, str] = {}
         """Direct channels in which somebody has written, with the thread that they have last."""
-        self._begun = Recent[Beginning](1_000)
+        self._begun = BoundedCache[ThreadOpening](1_000)
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def load(self) -> None:
@@ -88,7 +88,7 @@ class Spots:
             elif kind == "direct":
                 self.direct[what] = value
 
-    def hears_direct(self, channel: str) -> None:
+    def add_direct(self, channel: str) -> None:
         """Somebody writes in a direct channel: Discord lists none of them."""
         self.direct.setdefault(channel, "")
 
@@ -107,19 +107,19 @@ class Spots:
         root = self.root_of(thread)
         return ConversationKey(platform=PLATFORM, workspace=guild, channel=parent, root=root)
 
-    def begins(self, key: ConversationKey, title: str, asker: str) -> None:
+    def set_opening(self, key: ConversationKey, title: str, asker: str) -> None:
         """A conversation may begin with a message of this author's."""
-        self._begun.put(key.root, Beginning(label(title, TITLE), asker))
+        self._begun.put(key.root, ThreadOpening(label(title, TITLE), asker))
 
     @asynccontextmanager
-    async def hanging(self, key: ConversationKey) -> AsyncGenerator[Hang]:
+    async def pending_message(self, key: ConversationKey) -> AsyncGenerator[SetMessage]:
         """While it is not known yet on which message a command's conversation hangs, nobody finds
         it. What this gives is to be told the message.
         """
         async with self._lock(key):
-            yield lambda message: self._asked.hang(key, message)
+            yield lambda message: self._asked.set_message(key, message)
 
-    def stands(self, key: ConversationKey, spot: Spot) -> None:
+    def set_spot(self, key: ConversationKey, spot: Spot) -> None:
         """A conversation is known to stand there."""
         self._known.put(key.root, spot)
 
@@ -137,7 +137,7 @@ class Spots:
         async with self._lock(key):
             spot = self._known.get(key.root)
             if spot is None:
-                self.stands(key, spot := await self._find(key, asker))
+                self.set_spot(key, spot := await self._find(key, asker))
             return spot
 
     def _lock(self, key: ConversationKey) -> asyncio.Lock:
@@ -153,23 +153,23 @@ class Spots:
         if self._threads == "none":
             return Spot(key.channel, reply_to=root)
         if begun is None:  # an earlier run has seen its beginning
-            begun = Beginning(await self._title(key), asker)
-        return await self._new(key, root, begun)
+            begun = ThreadOpening(await self._title(key), asker)
+        return await self._open_new(key, root, begun)
 
     async def _root(self, key: ConversationKey) -> str:
         """The message on which a conversation hangs; "" for one that begins in a private thread."""
-        if not is_asked(key):
+        if not is_command_thread(key):
             return key.root
         if self._threads == "private":
             return self._asked.known(key)
         return await self._asked.message(key)
 
-    async def _new(self, key: ConversationKey, root: str, begun: Beginning) -> Spot:
+    async def _open_new(self, key: ConversationKey, root: str, begun: ThreadOpening) -> Spot:
         try:
             if self._threads == "private":
                 return await self._open_private(key, begun)
             return await self._open(key, root, begun.title)
-        except Refused as error:
+        except ApiError as error:
             if error.code == THREAD_EXISTS:
                 return Spot(root, thread=True)
             if error.code == UNKNOWN_CHANNEL:
@@ -180,7 +180,7 @@ class Spots:
     async def _existing(self, root: str) -> Spot | None:
         try:
             channel = await self._rest.call("GET", f"/channels/{root}")
-        except Refused as error:
+        except ApiError as error:
             if error.status == HTTPStatus.NOT_FOUND:
                 return None
             raise
@@ -188,7 +188,7 @@ class Spots:
 
     async def _title(self, key: ConversationKey) -> str:
         """The title for a thread whose beginning an earlier run has seen."""
-        if is_asked(key):
+        if is_command_thread(key):
             return label(await self._asked.title(key), TITLE)
         path = f"/channels/{key.channel}/messages/{key.root}"
         try:
@@ -205,7 +205,7 @@ class Spots:
         )
         return Spot(root, thread=True, name=title)
 
-    async def _open_private(self, key: ConversationKey, begun: Beginning) -> Spot:
+    async def _open_private(self, key: ConversationKey, begun: ThreadOpening) -> Spot:
         thread: Mapping[str, Any] = await self._rest.call(
             "POST",
             f"/channels/{key.channel}/threads",

@@ -14,11 +14,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from adapters.discord.connection.message_body import Message
-from adapters.discord.connection.rest import Refused, Rest
-from adapters.discord.connection.values import Channel, Me, snowflake
+from adapters.discord.connection.rest import ApiError, Rest
+from adapters.discord.connection.values import BotIdentity, Channel, snowflake
 from adapters.discord.custom_ids import Action
-from adapters.discord.inbound.messages import FRESH, Hearing, said_at
-from adapters.discord.inbound.parse_messages import Said, parse_message
+from adapters.discord.inbound.messages import FRESH, MessageHandler, sent_at
+from adapters.discord.inbound.parse_messages import ParsedMessage, parse_message
 from gateway.adapter import NOT_ALLOWED
 from gateway.conversation import Author, InboundMessage
 from gateway.errors import GatewayError
@@ -42,15 +42,15 @@ MORE = "More was said than can be read; what the team is still to answer, say ag
 
 
 @dataclass(slots=True)
-class _Found:
+class _PendingMessage:
     """A message to be taken, and the ones it is made of."""
 
     message: InboundMessage
-    said: list[Said] = field(default_factory=list[Said])
+    said: list[ParsedMessage] = field(default_factory=list[ParsedMessage])
 
 
 @dataclass(frozen=True, slots=True)
-class Gap:
+class MissedRange:
     """What stands in a channel from the message `first` on, before the message `end`."""
 
     channel: str
@@ -63,14 +63,16 @@ class CatchUp:
     """Reads the channels in which something was said since a time (seconds since the epoch)."""
 
     def __init__(
-        self, rest: Rest, hearing: Hearing, clock: Callable[[], float] = time.time
+        self, rest: Rest, hearing: MessageHandler, clock: Callable[[], float] = time.time
     ) -> None:
         self._clock = clock
         self._rest = rest
-        self._hearing = hearing
+        self._handler = hearing
         self._reading = asyncio.Semaphore(READS)
 
-    async def read(self, channels: Iterable[tuple[Channel, str]], since: float, me: Me) -> None:
+    async def read(
+        self, channels: Iterable[tuple[Channel, str]], since: float, me: BotIdentity
+    ) -> None:
         """Take what was missed in these channels; each with the id of its last message."""
         since = max(since, self._clock() - OLDEST)
         for channel, last in channels:
@@ -79,21 +81,21 @@ class CatchUp:
             ):
                 await self._read(channel, since, me)
 
-    async def _read(self, channel: Channel, since: float, me: Me) -> None:
+    async def _read(self, channel: Channel, since: float, me: BotIdentity) -> None:
         try:
             async with self._reading:
                 page = await self._history(channel, since - OVERLAP)
-        except Refused as error:
+        except ApiError as error:
             LOG.info("channel %s can't be caught up with: %s", channel.id, error)
             return
-        said = list(_parsed(page, channel.guild, me))
+        said = list(_parse_page(page, channel.guild, me))
         now = self._clock()
-        fresh = [each for each in said if now - said_at(each) <= FRESH]
-        old = [each for each in said if now - said_at(each) > FRESH]
-        for found in await self._meant(fresh, me):
+        fresh = [each for each in said if now - sent_at(each) <= FRESH]
+        old = [each for each in said if now - sent_at(each) > FRESH]
+        for found in await self._prepare_all(fresh, me):
             LOG.info("a message of channel %s is taken late", channel.id)
-            await self._hearing.take(found.message, found.said[-1], me)
-        await self._offer((await self._meant(old, me, files=False))[-MOST_MISSED:])
+            await self._handler.submit(found.message, found.said[-1], me)
+        await self._offer_missed((await self._prepare_all(old, me, files=False))[-MOST_MISSED:])
 
     async def _history(self, channel: Channel, since: float) -> list[Mapping[str, Any]]:
         """What was said there since then, in order; of too much, the newest."""
@@ -110,27 +112,29 @@ class CatchUp:
             LOG.warning("channel %s: only the newest of what was missed is read", channel.id)
         return sorted(found, key=lambda message: int(message["id"]))
 
-    async def _meant(self, said: Sequence[Said], me: Me, *, files: bool = True) -> list[_Found]:
+    async def _prepare_all(
+        self, said: Sequence[ParsedMessage], me: BotIdentity, *, files: bool = True
+    ) -> list[_PendingMessage]:
         """What of it is meant for the team, with what one person says in a row put together."""
-        found: list[_Found] = []
+        found: list[_PendingMessage] = []
         for each in said:
-            message = await self._hearing.meant(each, me, files=files)
-            if message is None or await self._hearing.took(message):
+            message = await self._handler.prepare(each, me, files=files)
+            if message is None or await self._handler.is_known(message):
                 continue
             last = found[-1] if found else None
-            if last and _together(last.message, message):
-                last.message = _joined(last.message, message)
+            if last and _can_join(last.message, message):
+                last.message = _join_messages(last.message, message)
                 last.said.append(each)
             else:
-                found.append(_Found(message, [each]))
+                found.append(_PendingMessage(message, [each]))
         return found
 
-    async def _offer(self, missed: Sequence[_Found]) -> None:
+    async def _offer_missed(self, missed: Sequence[_PendingMessage]) -> None:
         """A button below what was missed, one for each conversation; none for who may not write."""
         offered: set[str] = set()
         for found in missed:
             first = found.said[0]
-            if str(found.message.key) in offered or not await self._hearing.may(found.message):
+            if str(found.message.key) in offered or not await self._handler.may(found.message):
                 continue
             offered.add(str(found.message.key))
             try:
@@ -138,7 +142,7 @@ class CatchUp:
             except GatewayError as error:
                 LOG.info("that something was missed can't be told: %s", error)
 
-    async def _post_offer(self, first: Said) -> None:
+    async def _post_offer(self, first: ParsedMessage) -> None:
         action = Action(kind="missed", what=first.id)
         button = {"type": 2, "style": 1, "label": "Answer now", "custom_id": str(action)}
         row = {"type": 1, "components": [button]}
@@ -149,29 +153,29 @@ class CatchUp:
             json=offer.body(nonce=f"m{first.id}", below=first.id),
         )
 
-    async def answer(self, gap: Gap, author: Author, me: Me) -> str:
+    async def answer(self, gap: MissedRange, author: Author, me: BotIdentity) -> str:
         """Take what was missed, for somebody who may write there; what they are told."""
         try:
-            found, whole = await self._between(gap)
-        except (Refused, ValueError):
+            found, whole = await self._read_range(gap)
+        except (ApiError, ValueError):
             return GONE
-        missed = list(_parsed(found, gap.guild, me))
+        missed = list(_parse_page(found, gap.guild, me))
         if not missed or missed[0].id != gap.first:
             return GONE
-        key, _ = await self._hearing.where(missed[0])
-        if not await self._hearing.may(
+        key, _ = await self._handler.find_conversation(missed[0])
+        if not await self._handler.may(
             InboundMessage(key=key, author=author, direct=not gap.guild)
         ):
             return NOT_ALLOWED
         taken = 0
         for said in missed:
-            if (await self._hearing.where(said))[0] == key:
-                receipt = await self._hearing.hear(said, me)
+            if (await self._handler.find_conversation(said))[0] == key:
+                receipt = await self._handler.handle(said, me)
                 taken += receipt is not None and receipt.outcome != "refused"
         told = TAKEN if taken == 1 else f"The team answers {taken} messages."
         return told if whole else f"{told} {MORE}"
 
-    async def _between(self, gap: Gap) -> tuple[list[Mapping[str, Any]], bool]:
+    async def _read_range(self, gap: MissedRange) -> tuple[list[Mapping[str, Any]], bool]:
         """The messages of a gap, in order, and whether those are all."""
         found: list[Mapping[str, Any]] = []
         after, end = int(gap.first) - 1, int(gap.end)
@@ -186,7 +190,9 @@ class CatchUp:
         return found, False
 
 
-def _parsed(page: Sequence[Mapping[str, Any]], guild: str, me: Me) -> Iterable[Said]:
+def _parse_page(
+    page: Sequence[Mapping[str, Any]], guild: str, me: BotIdentity
+) -> Iterable[ParsedMessage]:
     for payload in page:
         try:
             said = parse_message({**payload, "guild_id": guild}, me)
@@ -197,12 +203,12 @@ def _parsed(page: Sequence[Mapping[str, Any]], guild: str, me: Me) -> Iterable[S
                 yield said
 
 
-def _together(one: InboundMessage, other: InboundMessage) -> bool:
+def _can_join(one: InboundMessage, other: InboundMessage) -> bool:
     plain = not (one.reply_to or other.reply_to) and not other.text.startswith("/")
     return plain and (one.key, one.author.id) == (other.key, other.author.id)
 
 
-def _joined(one: InboundMessage, other: InboundMessage) -> InboundMessage:
+def _join_messages(one: InboundMessage, other: InboundMessage) -> InboundMessage:
     return replace(
         one,
         text=f"{one.text}\n\n{other.text}",

@@ -23,7 +23,7 @@ Refetch = Callable[[], Awaitable[Sequence[FileRef]]]
 """Asks Discord for the files' addresses anew: they hold for about a day."""
 
 
-class Files:
+class FileReader:
     """Reads files. `largest` is that of one in bytes: larger ones are left to the gateway, which
     refuses them in words. A simulator's API has its files where it has everything else.
     """
@@ -60,21 +60,21 @@ class Files:
         return Attachment(name=file.name, media_type=file.media_type, data=data)
 
     async def _fetch(self, file: FileRef, most: int, again: Refetch) -> bytes:
-        self._check(file.url)
-        if not expired(file.url):
+        self._check_host(file.url)
+        if not is_expired(file.url):
             try:
                 return await self._rest.fetch(file.url, most)
             except GatewayError as error:
                 LOG.debug("asking for the file's address anew: %s", error)
         fresh = next((each for each in await again() if each.id == file.id), file)
-        self._check(fresh.url)
+        self._check_host(fresh.url)
         return await self._rest.fetch(fresh.url, most)
 
-    def _check(self, url: str) -> None:
-        if not self._is_theirs(url):
+    def _check_host(self, url: str) -> None:
+        if not self._is_discord_host(url):
             raise CallRejected("it does not lie on Discord's own hosts.")
 
-    def _is_theirs(self, url: str) -> bool:
+    def _is_discord_host(self, url: str) -> bool:
         try:
             parts = urlsplit(url)
         except ValueError:
@@ -84,7 +84,7 @@ class Files:
         return parts.scheme == "https" and parts.netloc in HOSTS
 
 
-def expired(url: str) -> bool:
+def is_expired(url: str) -> bool:
     """Whether an address has signed itself out; `ex` is its end, in hexadecimal seconds."""
     ends = parse_qs(urlsplit(url).query).get("ex", [""])[0]
     try:

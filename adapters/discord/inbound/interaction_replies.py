@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from adapters.discord.connection.message_body import CONTENT, SUPPRESS_EMBEDS, Message, clip
-from adapters.discord.connection.rest import Refused, Rest
-from adapters.discord.connection.values import Event
+from adapters.discord.connection.rest import ApiError, Rest
+from adapters.discord.connection.values import InteractionEvent
 from adapters.discord.custom_ids import Action
 from gateway.adapter import AuthError
 from gateway.errors import GatewayError
@@ -38,7 +38,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shown:
+class Reply:
     """What is shown about something that was done; `alone`: to its person alone."""
 
     text: str
@@ -46,7 +46,7 @@ class Shown:
 
 
 @dataclass(frozen=True, slots=True)
-class _Done(Generic[T]):
+class _Outcome(Generic[T]):
     """Something that was done, before or after Discord was told that it was noticed."""
 
     result: T | None
@@ -56,77 +56,84 @@ class _Done(Generic[T]):
     """The one that says that it was noticed."""
 
 
-class Replies:
+class InteractionReplies:
     """Answers interactions."""
 
     def __init__(self, rest: Rest) -> None:
         self._rest = rest
 
-    async def tell(
-        self, event: Event, work: Coroutine[Any, Any, str], *, update: bool = False
+    async def reply_privately(
+        self, event: InteractionEvent, work: Coroutine[Any, Any, str], *, update: bool = False
     ) -> None:
         """Do the work, and tell its person alone what it returns.
 
         `update`: with "" there is nothing to be told; the message that was clicked shows it.
         """
-        done = await self._done(event, work, DEFER_UPDATE if update else DEFER, hidden=True)
+        done = await self._run_work(event, work, DEFER_UPDATE if update else DEFER, hidden=True)
         text = NOT_TAKEN if done.result is None else done.result
         if not done.late:
-            await (self.say(event, text) if text else self._first(event, DEFER_UPDATE))
+            await (self.reply_now(event, text) if text else self._send_first(event, DEFER_UPDATE))
         elif not update:
-            await self.original(event, text)
+            await self.edit_reply(event, text)
         elif text:
-            await self._whisper(event, text)
+            await self._send_private(event, text)
 
-    async def show(
-        self, event: Event, work: Coroutine[Any, Any, Shown], *, hidden: bool = False
+    async def reply(
+        self, event: InteractionEvent, work: Coroutine[Any, Any, Reply], *, hidden: bool = False
     ) -> str:
         """Do the work, and show what it returns, `hidden` to its person alone; the message in which
         others see that, "" if there is none or it is not known.
         """
-        done = await self._done(event, work, DEFER, hidden=hidden)
-        shown = done.result or Shown(text=NOT_TAKEN, alone=True)
+        done = await self._run_work(event, work, DEFER, hidden=hidden)
+        shown = done.result or Reply(text=NOT_TAKEN, alone=True)
         if not done.late:
-            return await self.say(event, shown.text, hidden=hidden or shown.alone)
-        await self.original(event, shown.text)
+            return await self.reply_now(event, shown.text, hidden=hidden or shown.alone)
+        await self.edit_reply(event, shown.text)
         return "" if shown.alone else done.message
 
-    async def _done(
-        self, event: Event, work: Coroutine[Any, Any, T], kind: int, *, hidden: bool
-    ) -> _Done[T]:
+    async def _run_work(
+        self, event: InteractionEvent, work: Coroutine[Any, Any, T], kind: int, *, hidden: bool
+    ) -> _Outcome[T]:
         """Do the work; if that takes long, say meanwhile that it was noticed."""
         message = ""
         async with asyncio.TaskGroup() as group:
-            working = group.create_task(_tried(work), name="takes an interaction")
+            working = group.create_task(_result_or_none(work), name="takes an interaction")
             await asyncio.wait([working], timeout=SOON)
             if late := not working.done():
-                message = await self._first(event, kind, _flags(hidden=hidden), told=not hidden)
-        return _Done(working.result(), late, message)
+                message = await self._send_first(
+                    event, kind, _flags(hidden=hidden), told=not hidden
+                )
+        return _Outcome(working.result(), late, message)
 
-    async def say(self, event: Event, text: str, *, hidden: bool = True) -> str:
+    async def reply_now(self, event: InteractionEvent, text: str, *, hidden: bool = True) -> str:
         """Say something as the first answer, `hidden` to its person alone; the message that others
         see, "" if it is not known.
         """
         body = Message(content=clip(text, CONTENT)).body() | _flags(hidden=hidden)
-        return await self._first(event, MESSAGE, body, told=not hidden)
+        return await self._send_first(event, MESSAGE, body, told=not hidden)
 
-    async def form(self, event: Event, form: dict[str, Any]) -> None:
+    async def show_form(self, event: InteractionEvent, form: dict[str, Any]) -> None:
         """Show a form, as the first answer."""
-        await self._first(event, MODAL, form)
+        await self._send_first(event, MODAL, form)
 
-    async def original(self, event: Event, text: str) -> None:
+    async def edit_reply(self, event: InteractionEvent, text: str) -> None:
         """What stands instead of the first answer."""
         body = Message(content=clip(text, CONTENT)).body()
         del body["flags"]
-        await self._after(event, "PATCH", _original(event), body)
+        await self._send_later(event, "PATCH", _original(event), body)
 
-    async def _whisper(self, event: Event, text: str) -> None:
+    async def _send_private(self, event: InteractionEvent, text: str) -> None:
         path = f"/webhooks/{event.application}/{event.token}"
         body = {**Message(content=clip(text, CONTENT)).body(), "flags": EPHEMERAL}
-        await self._after(event, "POST", path, body)
+        await self._send_later(event, "POST", path, body)
 
-    async def _first(
-        self, event: Event, kind: int, data: dict[str, Any] | None = None, *, told: bool = False
+    async def _send_first(
+        self,
+        event: InteractionEvent,
+        kind: int,
+        data: dict[str, Any] | None = None,
+        *,
+        told: bool = False,
     ) -> str:
         """Answer; the message that this makes, if that is to be `told`, else "".
 
@@ -137,12 +144,14 @@ class Replies:
             body["data"] = data
         try:
             made = await self._respond(event, body, told=told)
-        except (RateLimited, Refused, OutcomeUnknown, PlatformUnreachable) as error:
+        except (RateLimited, ApiError, OutcomeUnknown, PlatformUnreachable) as error:
             LOG.warning("interaction %s: its person is told that it failed: %s", event.id, error)
             return ""
         return str((made.get("interaction") or {}).get("response_message_id") or "")
 
-    async def _respond(self, event: Event, body: dict[str, Any], *, told: bool) -> dict[str, Any]:
+    async def _respond(
+        self, event: InteractionEvent, body: dict[str, Any], *, told: bool
+    ) -> dict[str, Any]:
         """Answer, and once more if nobody knows whether that arrived."""
         path = f"/interactions/{event.id}/{event.token}/callback"
         if told:
@@ -152,12 +161,14 @@ class Replies:
         except (OutcomeUnknown, PlatformUnreachable):
             try:
                 return await self._rest.respond(path, body) or {}
-            except Refused as error:
+            except ApiError as error:
                 if error.code != ALREADY_ANSWERED:
                     raise
                 return {}
 
-    async def _after(self, event: Event, method: str, path: str, body: dict[str, Any]) -> None:
+    async def _send_later(
+        self, event: InteractionEvent, method: str, path: str, body: dict[str, Any]
+    ) -> None:
         """What was done stands, whether or not its person can be told."""
         try:
             await self._rest.call(method, path, json=body)
@@ -167,7 +178,7 @@ class Replies:
             LOG.info("interaction %s: its person could not be told: %s", event.id, error)
 
 
-def _original(event: Event) -> str:
+def _original(event: InteractionEvent) -> str:
     return f"/webhooks/{event.application}/{event.token}/messages/@original"
 
 
@@ -175,7 +186,7 @@ def _flags(*, hidden: bool) -> dict[str, Any]:
     return {"flags": EPHEMERAL if hidden else SUPPRESS_EMBEDS}
 
 
-async def _tried(work: Coroutine[Any, Any, T]) -> T | None:
+async def _result_or_none(work: Coroutine[Any, Any, T]) -> T | None:
     try:
         return await work
     except AuthError:

@@ -6,22 +6,22 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from adapters.discord.config import Threads
-from adapters.discord.connection.values import Event, Me
-from adapters.discord.conversations.channels import conversation
+from adapters.discord.connection.values import BotIdentity, InteractionEvent
+from adapters.discord.conversations.channels import find_conversation
 from adapters.discord.conversations.command_threads import root_of_command
 from adapters.discord.custom_ids import Action
-from adapters.discord.inbound.catch_up import CatchUp, Gap
-from adapters.discord.inbound.interaction_replies import Replies, Shown, modal
-from adapters.discord.inbound.messages import Hearing, Knowledge
+from adapters.discord.inbound.catch_up import CatchUp, MissedRange
+from adapters.discord.inbound.interaction_replies import InteractionReplies, Reply, modal
+from adapters.discord.inbound.messages import InboundContext, MessageHandler
 from adapters.discord.inbound.parse_interactions import (
-    Clicked,
-    Filled,
+    ComponentClick,
     Interaction,
-    Pointed,
-    Typed,
-    as_typed,
+    MessageCommand,
+    ModalSubmit,
+    SlashCommand,
+    command_text,
 )
-from adapters.discord.inbound.parse_messages import Foreign
+from adapters.discord.inbound.parse_messages import ForeignMessage
 from gateway.adapter import AdapterHost
 from gateway.client import Answer, Receipt
 from gateway.conversation import (
@@ -42,104 +42,110 @@ LOOK = "What do you say to this message?"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Doings:
+class CommandInput:
     """What somebody did with a command, on its way to the gateway."""
 
     key: ConversationKey
     text: str
     event: EventKind
-    foreign: Foreign | None = None
+    foreign: ForeignMessage | None = None
 
 
-class Acting:
+class InteractionHandler:
     """Hands what people do to the gateway."""
 
     def __init__(
         self,
         host: AdapterHost,
-        knowledge: Knowledge,
-        hearing: Hearing,
+        knowledge: InboundContext,
+        hearing: MessageHandler,
         catch_up: CatchUp,
         *,
         ask: str,
         threads: Threads,
     ) -> None:
         self._host = host
-        self._known = knowledge
-        self._hearing = hearing
+        self._context = knowledge
+        self._handler = hearing
         self._catch_up = catch_up
-        self._replies = Replies(knowledge.rest)
+        self._replies = InteractionReplies(knowledge.rest)
         self._ask = ask
         self._threads = threads
 
-    async def act(self, interaction: Interaction, me: Me) -> None:
+    async def handle(self, interaction: Interaction, me: BotIdentity) -> None:
         """Take what somebody did. Raises GatewayError."""
         match interaction:
-            case Typed(event=event, name=name, options=options) if name == self._ask:
-                await self._begin(event, options.get("text", ""), None)
-            case Typed(event=event, name=name, options=options):
-                text = as_typed(name, options)
+            case SlashCommand(event=event, name=name, options=options) if name == self._ask:
+                await self._begin_conversation(event, options.get("text", ""), None)
+            case SlashCommand(event=event, name=name, options=options):
+                text = command_text(name, options)
                 kind = "stop" if text == "/stop" else "command"
-                await self._replies.tell(event, self._command(event, text, kind))
-            case Pointed(event=event, foreign=foreign):
-                await self._begin(event, LOOK, foreign)
-            case Clicked():
-                await self._click(interaction, me)
-            case Filled():
-                await self._fill(interaction)
+                await self._replies.reply_privately(event, self._submit_command(event, text, kind))
+            case MessageCommand(event=event, foreign=foreign):
+                await self._begin_conversation(event, LOOK, foreign)
+            case ComponentClick():
+                await self._handle_click(interaction, me)
+            case ModalSubmit():
+                await self._handle_form(interaction)
             case _:
                 assert_never(interaction)
 
-    async def _begin(self, event: Event, text: str, foreign: Foreign | None) -> None:
+    async def _begin_conversation(
+        self, event: InteractionEvent, text: str, foreign: ForeignMessage | None
+    ) -> None:
         """A question to the team; the command's answer is what its conversation hangs on."""
-        key, in_thread = await self._where(event, root_of_command(event.id))
-        doing = Doings(
+        key, in_thread = await self._find_conversation(event, root_of_command(event.id))
+        doing = CommandInput(
             key=key,
             text=text,
             event="command" if foreign is None else "shortcut",
             foreign=foreign,
         )
         hidden = await self._is_refused(event, key)
-        work = self._asked(event, doing)
+        work = self._submit_question(event, doing)
         if not event.guild or in_thread:
-            await self._replies.show(event, work, hidden=hidden)
+            await self._replies.reply(event, work, hidden=hidden)
             return
         title = text if foreign is None else foreign.text
-        self._known.spots.begins(key, title, event.sender.id)
+        self._context.spots.set_opening(key, title, event.sender.id)
         hidden = hidden or self._threads == "private"
-        async with self._known.spots.hanging(key) as hang:
-            if message := await self._replies.show(event, work, hidden=hidden):
+        async with self._context.spots.pending_message(key) as hang:
+            if message := await self._replies.reply(event, work, hidden=hidden):
                 await hang(message)
 
-    async def _is_refused(self, event: Event, key: ConversationKey) -> bool:
+    async def _is_refused(self, event: InteractionEvent, key: ConversationKey) -> bool:
         """Whether its person may not write there, where others would see the answer."""
         if not event.guild:
             return False
-        author = await self._known.people.author(event.sender, event.guild)  # the event tells
+        author = await self._context.people.author(event.sender, event.guild)  # the event tells
         return not await self._host.may(InboundMessage(key=key, author=author))
 
-    async def _asked(self, event: Event, doing: Doings) -> Shown:
+    async def _submit_question(self, event: InteractionEvent, doing: CommandInput) -> Reply:
         """Take a question; what is shown about it."""
-        author = await self._known.people.author(event.sender, event.guild)
+        author = await self._context.people.author(event.sender, event.guild)
         receipt = await self._accept(event, author, doing)
         if receipt.reply or receipt.outcome == "refused":
-            return Shown(text=receipt.reply or NOT_TAKEN, alone=True)
+            return Reply(text=receipt.reply or NOT_TAKEN, alone=True)
         about = doing.text if doing.foreign is None else f"{doing.text}\n{doing.foreign.text}"
         quoted = "\n> ".join(markdown(about).splitlines())
-        return Shown(text=f"<@{event.sender.id}> asked:\n> {quoted}")
+        return Reply(text=f"<@{event.sender.id}> asked:\n> {quoted}")
 
-    async def _command(self, event: Event, text: str, kind: EventKind, root: str = "") -> str:
+    async def _submit_command(
+        self, event: InteractionEvent, text: str, kind: EventKind, root: str = ""
+    ) -> str:
         """Take a command; what its person is told."""
-        key, _ = await self._where(event, root)
-        author = await self._known.people.author(event.sender, event.guild)
-        receipt = await self._accept(event, author, Doings(key=key, text=text, event=kind))
+        key, _ = await self._find_conversation(event, root)
+        author = await self._context.people.author(event.sender, event.guild)
+        receipt = await self._accept(event, author, CommandInput(key=key, text=text, event=kind))
         return receipt.reply or (NOT_TAKEN if receipt.outcome == "refused" else "Taken.")
 
-    async def _accept(self, event: Event, author: Author, doing: Doings) -> Receipt:
+    async def _accept(
+        self, event: InteractionEvent, author: Author, doing: CommandInput
+    ) -> Receipt:
         key = doing.key
         quotes: tuple[Quote, ...] = ()
         if doing.foreign is not None:
-            quotes = (await self._hearing.quote(doing.foreign, key, event.guild),)
+            quotes = (await self._handler.quote(doing.foreign, key, event.guild),)
         message = InboundMessage(
             key=key,
             author=author,
@@ -152,41 +158,43 @@ class Acting:
             quotes=quotes,
         )
         if not event.guild:
-            self._known.spots.hears_direct(key.channel)
-        return await self._hearing.accept(message)
+            self._context.spots.add_direct(key.channel)
+        return await self._handler.accept(message)
 
-    async def _click(self, clicked: Clicked, me: Me) -> None:
+    async def _handle_click(self, clicked: ComponentClick, me: BotIdentity) -> None:
         event, action = clicked.event, clicked.action
         root = clicked.chain or clicked.message
         if action is None:
-            await self._replies.say(event, UNKNOWN)
+            await self._replies.reply_now(event, UNKNOWN)
             return
         match action.kind:
             case "note":
-                await self._replies.form(event, modal(action, "Deny", "Why, for the team"))
+                await self._replies.show_form(event, modal(action, "Deny", "Why, for the team"))
             case "text":
-                await self._replies.form(event, modal(action, "Answer", "Your answer"))
+                await self._replies.show_form(event, modal(action, "Answer", "Your answer"))
             case "missed":
                 answering = self._answer_missed(clicked, action.what, me)
-                await self._replies.tell(event, answering)
+                await self._replies.reply_privately(event, answering)
             case "command":
-                await self._replies.tell(event, self._command(event, action.what, "click", root))
+                await self._replies.reply_privately(
+                    event, self._submit_command(event, action.what, "click", root)
+                )
             case _:
                 settling = self._settle_by_click(event, action, root)
-                await self._replies.tell(event, settling, update=True)
+                await self._replies.reply_privately(event, settling, update=True)
 
-    async def _fill(self, filled: Filled) -> None:
+    async def _handle_form(self, filled: ModalSubmit) -> None:
         event, action = filled.event, filled.action
         if action is None or action.kind not in ("note", "text"):
-            await self._replies.say(event, UNKNOWN)
+            await self._replies.reply_now(event, UNKNOWN)
             return
         kind = "deny" if action.kind == "note" else "text"
         answer = Answer(kind=kind, text=filled.text.strip())
         root = filled.chain or filled.message
         settling = self._settle(event, action.what, answer, root, "modal")
-        await self._replies.tell(event, settling, update=bool(filled.message))
+        await self._replies.reply_privately(event, settling, update=bool(filled.message))
 
-    async def _settle_by_click(self, event: Event, action: Action, root: str) -> str:
+    async def _settle_by_click(self, event: InteractionEvent, action: Action, root: str) -> str:
         answer = await self._answer(action)
         if answer is None:
             return UNKNOWN
@@ -211,11 +219,11 @@ class Acting:
                 return Answer(kind="text", text=options[number]) if known else None
 
     async def _settle(
-        self, event: Event, request: str, answer: Answer, root: str, kind: EventKind
+        self, event: InteractionEvent, request: str, answer: Answer, root: str, kind: EventKind
     ) -> str:
         """Hand in an answer; what its person is told, "" if the card says it."""
-        key, _ = await self._where(event, root)
-        author = await self._known.people.author(event.sender, event.guild)
+        key, _ = await self._find_conversation(event, root)
+        author = await self._context.people.author(event.sender, event.guild)
         receipt = await self._host.accept(
             InboundMessage(
                 key=key,
@@ -230,12 +238,16 @@ class Acting:
             return receipt.reply
         return receipt.reply or NOT_TAKEN
 
-    async def _answer_missed(self, clicked: Clicked, first: str, me: Me) -> str:
+    async def _answer_missed(self, clicked: ComponentClick, first: str, me: BotIdentity) -> str:
         event = clicked.event
-        author = await self._known.people.author(event.sender, event.guild)
-        gap = Gap(event.channel, event.guild, first, clicked.message)
+        author = await self._context.people.author(event.sender, event.guild)
+        gap = MissedRange(event.channel, event.guild, first, clicked.message)
         return await self._catch_up.answer(gap, author, me)
 
-    async def _where(self, event: Event, root: str) -> tuple[ConversationKey, bool]:
-        known = self._known
-        return await conversation(known.channels, known.spots, event.channel, event.guild, root)
+    async def _find_conversation(
+        self, event: InteractionEvent, root: str
+    ) -> tuple[ConversationKey, bool]:
+        known = self._context
+        return await find_conversation(
+            known.channels, known.spots, event.channel, event.guild, root
+        )

@@ -9,23 +9,23 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from time import monotonic
 
-from adapters.discord.bounded_cache import Recent
+from adapters.discord.bounded_cache import BoundedCache
 from adapters.discord.connection.message_body import CONTENT, Message, clip
 from adapters.discord.connection.rest import Rest
-from adapters.discord.connection.values import DISCORD_EPOCH, Me, Sender
-from adapters.discord.conversations.channels import Channels, conversation
+from adapters.discord.connection.values import DISCORD_EPOCH, BotIdentity, Sender
+from adapters.discord.conversations.channels import Channels, find_conversation
 from adapters.discord.conversations.threads import Spots
-from adapters.discord.inbound.files import Files
+from adapters.discord.inbound.author_lookup import AuthorLookup
+from adapters.discord.inbound.files import FileReader
 from adapters.discord.inbound.parse_messages import (
     FileRef,
-    Foreign,
-    Removed,
-    Said,
+    ForeignMessage,
+    MessageDeletion,
+    ParsedMessage,
     parse_files,
     parse_history,
-    readable,
+    readable_text,
 )
-from adapters.discord.inbound.people import People
 from gateway.adapter import NOT_ALLOWED, TELL_AGAIN, AdapterHost, AuthError
 from gateway.client import Receipt
 from gateway.conversation import Author, ConversationKey, InboundMessage, Quote, order_key
@@ -42,66 +42,70 @@ EARLIER_SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Knowledge:
+class InboundContext:
     """What hearing needs to know of Discord. `roles` gives a role's name, "" for an unknown one."""
 
     rest: Rest
     spots: Spots
     channels: Channels
-    people: People
-    files: Files
+    people: AuthorLookup
+    files: FileReader
     roles: Callable[[str], str]
 
 
-class Hearing:
+class MessageHandler:
     """Hands what was said to the gateway, if it is meant for the team."""
 
-    def __init__(self, host: AdapterHost, knowledge: Knowledge) -> None:
+    def __init__(self, host: AdapterHost, knowledge: InboundContext) -> None:
         self._host = host
-        self._known = knowledge
-        self._told = Recent[float](1_000)
-        self._ours = Recent[bool](10_000)
+        self._context = knowledge
+        self._refused_at = BoundedCache[float](1_000)
+        self._participates = BoundedCache[bool](10_000)
 
-    async def hear(self, said: Said, me: Me) -> Receipt | None:
+    async def handle(self, said: ParsedMessage, me: BotIdentity) -> Receipt | None:
         """Take a message; None if it was not meant for the team. Raises GatewayError."""
-        message = await self.meant(said, me)
+        message = await self.prepare(said, me)
         if message is None:
             self._host.count_ignored("not addressed")
             return None
-        return await self.take(message, said, me)
+        return await self.submit(message, said, me)
 
-    async def meant(self, said: Said, me: Me, *, files: bool = True) -> InboundMessage | None:
+    async def prepare(
+        self, said: ParsedMessage, me: BotIdentity, *, files: bool = True
+    ) -> InboundMessage | None:
         """The message, with its `files`, if it is meant for the team. Raises GatewayError."""
         if not (said.text.strip() or said.files or said.foreign):
             return None
-        key, in_thread = await self.where(said)
-        author = await self._known.people.author(said.sender, said.guild)
-        going_on = await self._goes_on(said, key, in_thread=in_thread)
+        key, in_thread = await self.find_conversation(said)
+        author = await self._context.people.author(said.sender, said.guild)
+        going_on = await self._is_participant(said, key, in_thread=in_thread)
         direct = not said.guild
         if not self._host.addressed(
             key, author, direct=direct, mentioned=said.mentioned, in_thread=going_on
         ):
             return None
-        message = await self._host.judge(await self._message(said, key, author, me))
+        message = await self._host.judge(await self._build_message(said, key, author, me))
         if files and message.may_write:  # nobody else makes the bot read files
-            message = await self._with_what_came(message, said)
+            message = await self._with_files(message, said)
         return message
 
     async def may(self, message: InboundMessage) -> bool:
         """Whether its author may write there."""
         return await self._host.may(message)
 
-    async def took(self, message: InboundMessage) -> bool:
+    async def is_known(self, message: InboundMessage) -> bool:
         """Whether it was taken before."""
         return bool(await self._host.known_keys(message.dedupe))
 
-    async def take(self, message: InboundMessage, said: Said, me: Me) -> Receipt:
+    async def submit(
+        self, message: InboundMessage, said: ParsedMessage, me: BotIdentity
+    ) -> Receipt:
         """Hand in a message; `said` is the last that it is made of."""
-        message = await self._with_what_was_said(message, said, me)
+        message = await self._with_history(message, said, me)
         if message.direct:
-            self._known.spots.hears_direct(message.key.channel)
+            self._context.spots.add_direct(message.key.channel)
         elif message.key.channel == said.channel:
-            self._known.spots.begins(message.key, message.text, said.sender.id)
+            self._context.spots.set_opening(message.key, message.text, said.sender.id)
         receipt = await self.accept(message)
         await self._reply(receipt, said)
         return receipt
@@ -110,39 +114,39 @@ class Hearing:
         """Hand something in that may begin or end a conversation."""
         receipt = await self._host.accept(message)
         if receipt.thread:
-            self._ours.put(str(message.key), True)
+            self._participates.put(str(message.key), True)
             if message.direct:
-                await self._known.spots.keep_direct(message.key, receipt.thread)
+                await self._context.spots.keep_direct(message.key, receipt.thread)
         return receipt
 
-    async def hear_edit(self, said: Said, me: Me) -> None:
+    async def handle_edit(self, said: ParsedMessage, me: BotIdentity) -> None:
         """Take the new text of a message, which may be the first that calls the team."""
         if not said.edited:
             return
-        key, _ = await self.where(said)
-        created, edit = _created(key, said.id), key.dedupe("edit", said.id, said.edited)
+        key, _ = await self.find_conversation(said)
+        created, edit = _creation_key(key, said.id), key.dedupe("edit", said.id, said.edited)
         known = await self._host.known_keys((created, edit))
-        if created not in known and _calls_late(said):
-            await self.hear(said, me)
+        if created not in known and _mentions_bot_late(said):
+            await self.handle(said, me)
         if created not in known or edit in known:
             return
-        author = await self._known.people.author(said.sender, said.guild)
-        message = await self._message(said, key, author, me)
+        author = await self._context.people.author(said.sender, said.guild)
+        message = await self._build_message(said, key, author, me)
         message = await self._host.judge(replace(message, event="edit", dedupe=(edit,)))
         if message.may_write:
-            message = await self._with_what_came(message, said)
+            message = await self._with_files(message, said)
         await self._host.accept(message)
 
-    async def hear_removal(self, removed: Removed) -> None:
+    async def handle_deletion(self, removed: MessageDeletion) -> None:
         """Take that messages are gone."""
         for message in removed.ids:
-            key, _ = await conversation(
-                self._known.channels, self._known.spots, removed.channel, removed.guild, message
+            key, _ = await find_conversation(
+                self._context.channels, self._context.spots, removed.channel, removed.guild, message
             )
-            if await self._host.known_keys((_created(key, message),)):
-                await self.take_removal(key, message)
+            if await self._host.known_keys((_creation_key(key, message),)):
+                await self.submit_deletion(key, message)
 
-    async def take_removal(self, key: ConversationKey, message: str) -> None:
+    async def submit_deletion(self, key: ConversationKey, message: str) -> None:
         """Take that a message of a conversation is gone. Raises GatewayError."""
         await self._host.accept(
             InboundMessage(
@@ -155,37 +159,39 @@ class Hearing:
             )
         )
 
-    async def where(self, said: Said) -> tuple[ConversationKey, bool]:
+    async def find_conversation(self, said: ParsedMessage) -> tuple[ConversationKey, bool]:
         """The conversation in which it was said, and whether that stands in a thread."""
-        return await conversation(
-            self._known.channels,
-            self._known.spots,
+        return await find_conversation(
+            self._context.channels,
+            self._context.spots,
             said.channel,
             said.guild,
             said.chain or said.id,
         )
 
-    async def _goes_on(self, said: Said, key: ConversationKey, *, in_thread: bool) -> bool:
+    async def _is_participant(
+        self, said: ParsedMessage, key: ConversationKey, *, in_thread: bool
+    ) -> bool:
         """Whether the bot takes part in what it was said in."""
         if said.answers or not in_thread:
             return bool(said.answers)
-        known = self._ours.get(str(key))
+        known = self._participates.get(str(key))
         if known is None:
             known = await self._host.thread_at(key) is not None
-            if self._ours.get(str(key)) is None:  # it may have begun meanwhile
-                self._ours.put(str(key), known)
+            if self._participates.get(str(key)) is None:  # it may have begun meanwhile
+                self._participates.put(str(key), known)
         return known
 
-    async def _message(
-        self, said: Said, key: ConversationKey, author: Author, me: Me
+    async def _build_message(
+        self, said: ParsedMessage, key: ConversationKey, author: Author, me: BotIdentity
     ) -> InboundMessage:
-        text = readable(said, me, self._known.channels.name, self._known.roles)
+        text = readable_text(said, me, self._context.channels.name, self._context.roles)
         return InboundMessage(
             key=key,
             author=author,
             direct=not said.guild,
             text=text,
-            dedupe=(_created(key, said.id),),
+            dedupe=(_creation_key(key, said.id),),
             message_id=said.id,
             order_key=order_key(said.id),
             reply_to=said.request or said.answers,
@@ -193,19 +199,19 @@ class Hearing:
             quotes=tuple([await self.quote(each, key, said.guild) for each in said.foreign]),
         )
 
-    async def quote(self, foreign: Foreign, key: ConversationKey, guild: str) -> Quote:
+    async def quote(self, foreign: ForeignMessage, key: ConversationKey, guild: str) -> Quote:
         """What somebody else says, as data."""
         if foreign.forward:
             return Quote(text=foreign.text, kind="forward")
         if foreign.sender is None:
             return Quote(text=foreign.text)
-        verified = await self._may(foreign.sender, key, guild)
+        verified = await self._may_write(foreign.sender, key, guild)
         return Quote(text=foreign.text, author=foreign.sender.name, verified=verified)
 
-    async def _may(self, sender: Sender, key: ConversationKey, guild: str) -> bool:
+    async def _may_write(self, sender: Sender, key: ConversationKey, guild: str) -> bool:
         """Whether somebody may write there themselves; not if Discord can't say who they are."""
         try:
-            author = await self._known.people.author(sender, guild)
+            author = await self._context.people.author(sender, guild)
         except AuthError:
             raise
         except GatewayError as error:
@@ -213,16 +219,16 @@ class Hearing:
             return False
         return await self._host.may(InboundMessage(key=key, author=author, direct=not guild))
 
-    async def _with_what_came(self, message: InboundMessage, said: Said) -> InboundMessage:
+    async def _with_files(self, message: InboundMessage, said: ParsedMessage) -> InboundMessage:
         """The message with its files, and a word about those that are not taken."""
         if not said.files:
             return message
-        files, told = await self._known.files.read(said.files, lambda: self._again(said))
+        files, told = await self._context.files.read(said.files, lambda: self._refetch(said))
         text = "\n".join(filter(None, (message.text, *told)))
         return replace(message, attachments=files, text=text)
 
-    async def _with_what_was_said(
-        self, message: InboundMessage, said: Said, me: Me
+    async def _with_history(
+        self, message: InboundMessage, said: ParsedMessage, me: BotIdentity
     ) -> InboundMessage:
         """The message that calls the team into a thread, with what people had said there, as far
         as it can be read now.
@@ -240,9 +246,9 @@ class Hearing:
         query = {"before": message.message_id, "limit": str(EARLIER)}
         try:
             async with asyncio.timeout(EARLIER_SECONDS):
-                found = await self._known.rest.call("GET", path, query=query)
+                found = await self._context.rest.call("GET", path, query=query)
                 parsed = parse_history(found, said.guild, me)
-                earlier = [await self._history(one, key, me) for one in parsed if one.text]
+                earlier = [await self._history_quote(one, key, me) for one in parsed if one.text]
         except AuthError:
             raise
         except (TimeoutError, GatewayError) as error:
@@ -250,31 +256,33 @@ class Hearing:
             return message
         return replace(message, quotes=(*earlier, *message.quotes))
 
-    async def _history(self, said: Said, key: ConversationKey, me: Me) -> Quote:
-        text = readable(said, me, self._known.channels.name, self._known.roles)
-        quote = await self.quote(Foreign(text=text, sender=said.sender), key, said.guild)
+    async def _history_quote(
+        self, said: ParsedMessage, key: ConversationKey, me: BotIdentity
+    ) -> Quote:
+        text = readable_text(said, me, self._context.channels.name, self._context.roles)
+        quote = await self.quote(ForeignMessage(text=text, sender=said.sender), key, said.guild)
         return replace(quote, kind="history")
 
-    def _told_lately(self, said: Said) -> bool:
+    def _was_refused_recently(self, said: ParsedMessage) -> bool:
         """Whether somebody was refused in a channel already: there, each message begins anew."""
         where, now = f"{said.channel}/{said.sender.id}", monotonic()
-        told = self._told.get(where)
+        told = self._refused_at.get(where)
         if told is not None and now - told < TELL_AGAIN:
             return True
-        self._told.put(where, now)
+        self._refused_at.put(where, now)
         return False
 
-    async def _again(self, said: Said) -> Sequence[FileRef]:
+    async def _refetch(self, said: ParsedMessage) -> Sequence[FileRef]:
         path = f"/channels/{said.channel}/messages/{said.id}"
-        found = await self._known.rest.call("GET", path)
+        found = await self._context.rest.call("GET", path)
         others = [found.get("referenced_message") or {}]
         others += [each.get("message", {}) for each in found.get("message_snapshots") or ()]
         return [file for each in (found, *others) for file in parse_files(each)]
 
-    async def _reply(self, receipt: Receipt, said: Said) -> None:
+    async def _reply(self, receipt: Receipt, said: ParsedMessage) -> None:
         """What is for the sender alone: a refusal in a direct message, others below their own."""
         refused = receipt.reply == NOT_ALLOWED
-        if not receipt.reply or (refused and self._told_lately(said)):
+        if not receipt.reply or (refused and self._was_refused_recently(said)):
             return
         channel, below, message = (
             said.channel,
@@ -283,22 +291,22 @@ class Hearing:
         )
         if refused and said.guild:
             direct = {"recipient_id": said.sender.id}
-            opened = await self._known.rest.call("POST", "/users/@me/channels", json=direct)
+            opened = await self._context.rest.call("POST", "/users/@me/channels", json=direct)
             channel, below = opened["id"], ""
         body = message.body(nonce=f"r{said.id}", below=below)
-        await self._known.rest.call("POST", f"/channels/{channel}/messages", json=body)
+        await self._context.rest.call("POST", f"/channels/{channel}/messages", json=body)
 
 
-def said_at(said: Said) -> float:
+def sent_at(said: ParsedMessage) -> float:
     """When it was said, in seconds since the epoch: its id tells."""
     return (int(said.id) >> 22) / 1000 + DISCORD_EPOCH
 
 
-def _created(key: ConversationKey, message: str) -> str:
+def _creation_key(key: ConversationKey, message: str) -> str:
     return key.dedupe("create", message)
 
 
-def _calls_late(said: Said) -> bool:
+def _mentions_bot_late(said: ParsedMessage) -> bool:
     """Whether an edit mentions the bot soon enough to be what its author forgot."""
     edited_at = datetime.fromisoformat(said.edited).timestamp()
-    return said.mentioned and edited_at - said_at(said) <= FRESH
+    return said.mentioned and edited_at - sent_at(said) <= FRESH

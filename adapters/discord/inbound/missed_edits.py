@@ -7,9 +7,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from adapters.discord.connection.rest import UNKNOWN_MESSAGE, Refused, Rest
-from adapters.discord.connection.values import Me
-from adapters.discord.inbound.messages import Hearing
+from adapters.discord.connection.rest import UNKNOWN_MESSAGE, ApiError, Rest
+from adapters.discord.connection.values import BotIdentity
+from adapters.discord.inbound.messages import MessageHandler
 from adapters.discord.inbound.parse_messages import parse_message
 from adapters.discord.state import PLATFORM
 from gateway.adapter import AdapterHost
@@ -26,22 +26,22 @@ PAGE = 100
 Payload = Mapping[str, Any]
 
 
-class Changes:
+class MissedEdits:
     """Compares what was taken lately with what Discord has."""
 
-    def __init__(self, rest: Rest, host: AdapterHost, hearing: Hearing) -> None:
+    def __init__(self, rest: Rest, host: AdapterHost, hearing: MessageHandler) -> None:
         self._rest = rest
         self._host = host
-        self._hearing = hearing
+        self._handler = hearing
 
-    async def read(self, guild: str, since: float, me: Me) -> None:
+    async def read(self, guild: str, since: float, me: BotIdentity) -> None:
         """Take what was edited and deleted in a server, "" for direct messages, as far as that is
         to be found within some calls.
 
         Raises GatewayError where it can't be taken.
         """
         places: defaultdict[str, list[RecentMessage]] = defaultdict(list)
-        for said in await self._there(guild, since):
+        for said in await self._recent_messages(guild, since):
             if channel := _channel_in(said.link):
                 places[channel].append(said)
         left = READS
@@ -51,7 +51,7 @@ class Changes:
         if left <= 0:
             LOG.warning("not all that may have been edited or deleted was looked at")
 
-    async def _there(self, guild: str, since: float) -> list[RecentMessage]:
+    async def _recent_messages(self, guild: str, since: float) -> list[RecentMessage]:
         """What was said lately, without that of which it is known that it is gone."""
         found = await self._host.said_lately(PLATFORM, guild, since - KNOWN_FOR)
         gone = {said.key.dedupe("delete", said.message_id): said for said in found}
@@ -59,25 +59,27 @@ class Changes:
         return [said for key, said in gone.items() if key not in known]
 
     async def _compare(
-        self, channel: str, guild: str, known: Sequence[RecentMessage], me: Me, left: int
+        self, channel: str, guild: str, known: Sequence[RecentMessage], me: BotIdentity, left: int
     ) -> int:
         """Look at a channel with that many calls; how many are left."""
         if left <= 0:
             return left
         try:
-            page = await self._page(channel, known)
+            page = await self._known_messages(channel, known)
             left -= 1
             for message in page.values():
-                await self._changed(message, guild, me)
+                await self._handle_change(message, guild, me)
             for said in reversed(known):
                 if said.message_id not in page and left > 0:
                     left -= 1
-                    await self._look_at(channel, said, guild, me)
-        except Refused as error:
+                    await self._check_message(channel, said, guild, me)
+        except ApiError as error:
             LOG.info("channel %s can't be compared: %s", channel, error)
         return left
 
-    async def _page(self, channel: str, known: Iterable[RecentMessage]) -> dict[str, Payload]:
+    async def _known_messages(
+        self, channel: str, known: Iterable[RecentMessage]
+    ) -> dict[str, Payload]:
         """Those of the known messages that stand among the newest up to the last of them."""
         ids = {said.message_id for said in known}
         before = str(max(map(int, ids)) + 1)
@@ -88,22 +90,24 @@ class Changes:
         )
         return {str(each["id"]): each for each in page if str(each["id"]) in ids}
 
-    async def _look_at(self, channel: str, said: RecentMessage, guild: str, me: Me) -> None:
+    async def _check_message(
+        self, channel: str, said: RecentMessage, guild: str, me: BotIdentity
+    ) -> None:
         """One that was not on the page: it is older, or gone, or the bot may not see it."""
         try:
             path = f"/channels/{channel}/messages/{said.message_id}"
-            await self._changed(await self._rest.call("GET", path), guild, me)
-        except Refused as error:
+            await self._handle_change(await self._rest.call("GET", path), guild, me)
+        except ApiError as error:
             if error.code != UNKNOWN_MESSAGE:
                 raise
-            await self._hearing.take_removal(said.key, said.message_id)
+            await self._handler.submit_deletion(said.key, said.message_id)
 
-    async def _changed(self, message: Payload, guild: str, me: Me) -> None:
+    async def _handle_change(self, message: Payload, guild: str, me: BotIdentity) -> None:
         if message.get("edited_timestamp") is None:
             return
         said = parse_message({**message, "guild_id": guild}, me)
         if said is not None:
-            await self._hearing.hear_edit(said, me)
+            await self._handler.handle_edit(said, me)
 
 
 def _channel_in(link: str) -> str:

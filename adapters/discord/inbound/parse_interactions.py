@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from adapters.discord.connection.values import Event, Payload
+from adapters.discord.connection.values import InteractionEvent, Payload
 from adapters.discord.custom_ids import Action, parse_action
 from adapters.discord.inbound.parse_messages import (
-    Foreign,
-    listed,
-    mapping,
-    objects,
+    ForeignMessage,
+    as_integer,
+    as_mapping,
+    object_list,
     parse_sender,
-    whole,
+    value_list,
 )
 
 PING, COMMAND, COMPONENT, AUTOCOMPLETE, MODAL = 1, 2, 3, 4, 5
@@ -24,28 +24,28 @@ SLASH, ON_MESSAGE = 1, 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Typed:
+class SlashCommand:
     """A slash command, with its options as text."""
 
-    event: Event
+    event: InteractionEvent
     name: str
     options: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pointed:
+class MessageCommand:
     """The command in a message's menu; `foreign` is what that message says."""
 
-    event: Event
+    event: InteractionEvent
     message: str
-    foreign: Foreign
+    foreign: ForeignMessage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Clicked:
+class ComponentClick:
     """A button, or an option of a menu; `action` is None for what is not ours (any more)."""
 
-    event: Event
+    event: InteractionEvent
     action: Action | None
     message: str
     chain: str = ""
@@ -53,17 +53,17 @@ class Clicked:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Filled:
+class ModalSubmit:
     """A form that was sent."""
 
-    event: Event
+    event: InteractionEvent
     action: Action | None
     text: str
     message: str = ""
     chain: str = ""
 
 
-Interaction: TypeAlias = Typed | Pointed | Clicked | Filled
+Interaction: TypeAlias = SlashCommand | MessageCommand | ComponentClick | ModalSubmit
 
 
 def parse_interaction(payload: Payload) -> Interaction | None:
@@ -71,30 +71,32 @@ def parse_interaction(payload: Payload) -> Interaction | None:
 
     Raises KeyError, TypeError or ValueError for what is no interaction.
     """
-    kind = whole(payload["type"])
+    kind = as_integer(payload["type"])
     if kind not in (COMMAND, COMPONENT, MODAL):
         return None
-    event, data = _event(payload), mapping(payload["data"])
-    message = mapping(payload.get("message") or {})
+    event, data = _parse_event(payload), as_mapping(payload["data"])
+    message = as_mapping(payload.get("message") or {})
     on = str(message.get("id", ""))
-    chain = str(mapping(message.get("message_reference") or {}).get("message_id") or "")
+    chain = str(as_mapping(message.get("message_reference") or {}).get("message_id") or "")
     if kind == COMPONENT:
-        return Clicked(event=event, action=_action(data), message=on, chain=chain)
+        return ComponentClick(event=event, action=_parse_click(data), message=on, chain=chain)
     if kind == MODAL:
         action = parse_action(str(data.get("custom_id", "")))
-        return Filled(event=event, action=action, text=_text(data), message=on, chain=chain)
-    if whole(data.get("type") or SLASH) == ON_MESSAGE:
-        return _pointed(event, data)
-    options = objects(data, "options")
+        return ModalSubmit(
+            event=event, action=action, text=_form_text(data), message=on, chain=chain
+        )
+    if as_integer(data.get("type") or SLASH) == ON_MESSAGE:
+        return _parse_message_command(event, data)
+    options = object_list(data, "options")
     given = {str(each["name"]): _value(each.get("value")) for each in options}
-    return Typed(event=event, name=str(data["name"]), options=given)
+    return SlashCommand(event=event, name=str(data["name"]), options=given)
 
 
-def _event(payload: Payload) -> Event:
-    member = mapping(payload["member"]) if payload.get("member") else None
-    user = mapping(member["user"] if member else payload["user"])
-    return Event(
-        id=str(whole(payload["id"])),
+def _parse_event(payload: Payload) -> InteractionEvent:
+    member = as_mapping(payload["member"]) if payload.get("member") else None
+    user = as_mapping(member["user"] if member else payload["user"])
+    return InteractionEvent(
+        id=str(as_integer(payload["id"])),
         token=str(payload["token"]),
         application=str(payload["application_id"]),
         channel=str(payload["channel_id"]),
@@ -103,30 +105,30 @@ def _event(payload: Payload) -> Event:
     )
 
 
-def _pointed(event: Event, data: Payload) -> Pointed:
+def _parse_message_command(event: InteractionEvent, data: Payload) -> MessageCommand:
     target = str(data["target_id"])
-    message = mapping(data["resolved"]["messages"][target])
-    sender = parse_sender(mapping(message["author"]), webhook="webhook_id" in message)
-    foreign = Foreign(text=str(message.get("content") or ""), sender=sender)
-    return Pointed(event=event, message=target, foreign=foreign)
+    message = as_mapping(data["resolved"]["messages"][target])
+    sender = parse_sender(as_mapping(message["author"]), webhook="webhook_id" in message)
+    foreign = ForeignMessage(text=str(message.get("content") or ""), sender=sender)
+    return MessageCommand(event=event, message=target, foreign=foreign)
 
 
-def _action(data: Payload) -> Action | None:
+def _parse_click(data: Payload) -> Action | None:
     """What the click means; a menu's id says only where its options begin."""
     action = parse_action(str(data.get("custom_id", "")))
     if action is None or action.kind != "menu":
         return action
-    values = listed(data, "values")
+    values = value_list(data, "values")
     chosen = str(values[0]) if values else ""
     if not (chosen.isascii() and chosen.isdigit()):
         return None
     return Action(kind="menu", what=action.what, number=int(chosen))
 
 
-def _text(data: Payload) -> str:
+def _form_text(data: Payload) -> str:
     """The first text of a form."""
-    for row in objects(data, "components"):
-        inner = objects(row, "components") or [mapping(row.get("component") or {})]
+    for row in object_list(data, "components"):
+        inner = object_list(row, "components") or [as_mapping(row.get("component") or {})]
         for component in inner:
             if "value" in component:
                 return str(component["value"])
@@ -137,7 +139,7 @@ def _value(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def as_typed(name: str, options: Mapping[str, str]) -> str:
+def command_text(name: str, options: Mapping[str, str]) -> str:
     """A slash command as the text that stands for it."""
     match name:
         case "approve":

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, cast
 
-from adapters.discord.connection.values import Me, Payload, Sender
+from adapters.discord.connection.values import BotIdentity, Payload, Sender
 from adapters.discord.custom_ids import parse_action
 
 SAID = frozenset({0, 19})
@@ -39,7 +39,7 @@ class FileRef:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Foreign:
+class ForeignMessage:
     """What came with a message and is somebody else's."""
 
     text: str
@@ -48,7 +48,7 @@ class Foreign:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
+class ParsedMessage:
     """A message of a person or another bot, as far as its own payload tells.
 
     `answers` is our own message that it replies to, `request` the one that this message asks, and
@@ -67,12 +67,12 @@ class Said:
     request: str = ""
     chain: str = ""
     files: tuple[FileRef, ...] = ()
-    foreign: tuple[Foreign, ...] = ()
+    foreign: tuple[ForeignMessage, ...] = ()
     names: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Removed:
+class MessageDeletion:
     """Messages that were deleted; nobody says by whom."""
 
     ids: tuple[str, ...]
@@ -80,49 +80,52 @@ class Removed:
     guild: str
 
 
-def parse_message(payload: Payload, me: Me) -> Said | None:
+def parse_message(payload: Payload, me: BotIdentity) -> ParsedMessage | None:
     """What somebody wrote; None for what nobody did, or the bot itself.
 
     Raises KeyError, TypeError or ValueError for what is no message.
     """
-    author = mapping(payload["author"])
+    author = as_mapping(payload["author"])
     own = author["id"] == me.user or payload.get("application_id") == me.application
-    hidden = whole(payload.get("flags") or 0) & EPHEMERAL
-    if own or hidden or whole(payload.get("type") or 0) not in SAID:
+    hidden = as_integer(payload.get("flags") or 0) & EPHEMERAL
+    if own or hidden or as_integer(payload.get("type") or 0) not in SAID:
         return None
     sender = parse_sender(author, payload.get("member"), webhook="webhook_id" in payload)
     names = {
-        str(each["id"]): _name(each, each.get("member")) for each in objects(payload, "mentions")
+        str(each["id"]): _display_name(each, each.get("member"))
+        for each in object_list(payload, "mentions")
     }
     text = str(payload.get("content") or "")
     if sender.bot and not text:
-        text = "\n\n".join(_embeds(payload))
+        text = "\n\n".join(_embed_texts(payload))
     snapshots = [
-        mapping(each["message"])
-        for each in objects(payload, "message_snapshots")
+        as_mapping(each["message"])
+        for each in object_list(payload, "message_snapshots")
         if "message" in each
     ]
-    foreign = [Foreign(text=str(each.get("content") or ""), forward=True) for each in snapshots]
+    foreign = [
+        ForeignMessage(text=str(each.get("content") or ""), forward=True) for each in snapshots
+    ]
     files = [file for each in (payload, *snapshots) for file in parse_files(each)]
-    answered = _answered(payload)
+    answered = _referenced_message(payload)
     reply = _Reply()
     if answered is not None and _is_own(answered, me):
         reply = _Reply(
             answers=str(answered["id"]),
-            request=asked_in(answered),
+            request=card_request(answered),
             chain=_reference(answered) or str(answered["id"]),
         )
     elif answered is not None:
         foreign.append(_quoted(answered))
         files += parse_files(answered)
-    roles = {str(role) for role in listed(payload, "mention_roles")}
-    return Said(
-        id=str(whole(payload["id"])),
+    roles = {str(role) for role in value_list(payload, "mention_roles")}
+    return ParsedMessage(
+        id=str(as_integer(payload["id"])),
         channel=str(payload["channel_id"]),
         guild=str(payload.get("guild_id") or ""),
         sender=sender,
         text=text,
-        mentioned=(me.user in names and _names_in(text, me)) or bool(roles & me.roles),
+        mentioned=(me.user in names and _mentions_bot(text, me)) or bool(roles & me.roles),
         edited=str(payload.get("edited_timestamp") or ""),
         answers=reply.answers,
         request=reply.request,
@@ -133,9 +136,9 @@ def parse_message(payload: Payload, me: Me) -> Said | None:
     )
 
 
-def parse_history(page: Sequence[Payload], guild: str, me: Me) -> list[Said]:
+def parse_history(page: Sequence[Payload], guild: str, me: BotIdentity) -> list[ParsedMessage]:
     """What others said on a page of messages, in order; what can't be read is left out."""
-    found: list[Said] = []
+    found: list[ParsedMessage] = []
     for each in page:
         started = each.get("type") == STARTER and each.get("referenced_message")
         try:
@@ -154,10 +157,10 @@ class _Reply:
     chain: str = ""
 
 
-def parse_removed(payload: Payload) -> Removed:
+def parse_deletion(payload: Payload) -> MessageDeletion:
     """What a MESSAGE_DELETE or MESSAGE_DELETE_BULK says. Raises KeyError for anything else."""
     ids = [payload["id"]] if "id" in payload else payload["ids"]
-    return Removed(
+    return MessageDeletion(
         ids=tuple(map(str, ids)),
         channel=str(payload["channel_id"]),
         guild=str(payload.get("guild_id") or ""),
@@ -168,11 +171,11 @@ def parse_sender(user: Payload, member: Any = None, *, webhook: bool = False) ->
     """Who that is. Raises KeyError for what is no user."""
     known = cast("Payload", member) if isinstance(member, Mapping) else None
     guest = known is not None and bool(
-        known.get("pending") or whole(known.get("flags") or 0) & GUEST
+        known.get("pending") or as_integer(known.get("flags") or 0) & GUEST
     )
     return Sender(
         id=str(user["id"]),
-        name=_name(user, known),
+        name=_display_name(user, known),
         bot=webhook or bool(user.get("bot")),
         roles=None if known is None else frozenset(map(str, known.get("roles") or ())),
         guest=guest,
@@ -181,27 +184,29 @@ def parse_sender(user: Payload, member: Any = None, *, webhook: bool = False) ->
 
 def parse_files(message: Payload) -> Iterator[FileRef]:
     """The files on a message."""
-    for each in objects(message, "attachments"):
+    for each in object_list(message, "attachments"):
         yield FileRef(
             id=str(each.get("id", "")),
             name=str(each.get("filename", "file")),
             url=str(each.get("url", "")),
-            size=whole(each.get("size") or 0),
+            size=as_integer(each.get("size") or 0),
             media_type=str(each.get("content_type") or "").partition(";")[0].strip().lower(),
         )
 
 
-def asked_in(message: Payload) -> str:
+def card_request(message: Payload) -> str:
     """The request that a card of ours asks, "" for a message that is none."""
-    for row in objects(message, "components"):
-        for component in objects(row, "components"):
+    for row in object_list(message, "components"):
+        for component in object_list(row, "components"):
             action = parse_action(str(component.get("custom_id", "")))
             if action is not None and action.kind not in ("command", "missed"):
                 return action.what
     return ""
 
 
-def readable(said: Said, me: Me, channel: Callable[[str], str], role: Callable[[str], str]) -> str:
+def readable_text(
+    said: ParsedMessage, me: BotIdentity, channel: Callable[[str], str], role: Callable[[str], str]
+) -> str:
     """The text with mentions as names, and without that of the bot at its beginning.
 
     `channel` and `role` give the name of an id, "" for one that is not known.
@@ -220,65 +225,67 @@ def readable(said: Said, me: Me, channel: Callable[[str], str], role: Callable[[
     ours = "|".join([f"@!?{me.user}", *(f"@&{each}" for each in sorted(me.roles))])
     text = re.sub(rf"^\s*(?:<(?:{ours})>[\s,:]*)+", "", said.text)
     text = _EMOJI.sub(lambda found: found["name"], _MENTION.sub(name, text))
-    return _TIME.sub(_moment, text).strip()
+    return _TIME.sub(_format_time, text).strip()
 
 
-def _moment(found: re.Match[str]) -> str:
+def _format_time(found: re.Match[str]) -> str:
     try:
         return datetime.fromtimestamp(int(found["at"]), UTC).strftime("%Y-%m-%d %H:%M UTC")
     except (ValueError, OverflowError, OSError):
         return found[0]
 
 
-def _answered(payload: Payload) -> Payload | None:
+def _referenced_message(payload: Payload) -> Payload | None:
     """The message that it replies to, if Discord gives it."""
-    if whole(mapping(payload.get("message_reference") or {}).get("type") or 0) == FORWARD:
+    if as_integer(as_mapping(payload.get("message_reference") or {}).get("type") or 0) == FORWARD:
         return None
     found = payload.get("referenced_message")
-    return mapping(found) if found else None
+    return as_mapping(found) if found else None
 
 
-def _is_own(message: Payload, me: Me) -> bool:
-    author = mapping(message.get("author") or {})
+def _is_own(message: Payload, me: BotIdentity) -> bool:
+    author = as_mapping(message.get("author") or {})
     return author.get("id") == me.user or message.get("application_id") == me.application
 
 
 def _reference(message: Payload) -> str:
-    return str(mapping(message.get("message_reference") or {}).get("message_id") or "")
+    return str(as_mapping(message.get("message_reference") or {}).get("message_id") or "")
 
 
-def _quoted(message: Payload) -> Foreign:
+def _quoted(message: Payload) -> ForeignMessage:
     author = message.get("author")
-    sender = parse_sender(mapping(author), webhook="webhook_id" in message) if author else None
-    return Foreign(text=str(message.get("content") or ""), sender=sender)
+    sender = parse_sender(as_mapping(author), webhook="webhook_id" in message) if author else None
+    return ForeignMessage(text=str(message.get("content") or ""), sender=sender)
 
 
-def _names_in(text: str, me: Me) -> bool:
+def _mentions_bot(text: str, me: BotIdentity) -> bool:
     """A reply that pings lists the bot among the mentions, too; only a mention in words is one."""
     return re.search(rf"<@!?{me.user}>", text) is not None
 
 
-def _name(user: Payload, member: Any) -> str:
+def _display_name(user: Payload, member: Any) -> str:
     nick = cast("Payload", member).get("nick") if isinstance(member, Mapping) else None
     return str(nick or user.get("global_name") or user.get("username") or "")
 
 
-def _embeds(payload: Payload) -> Iterator[str]:
-    for embed in objects(payload, "embeds")[:EMBEDS]:
+def _embed_texts(payload: Payload) -> Iterator[str]:
+    for embed in object_list(payload, "embeds")[:EMBEDS]:
         parts = [str(embed[key]) for key in ("title", "description") if embed.get(key)]
-        parts += [f"{each.get('name')}: {each.get('value')}" for each in objects(embed, "fields")]
+        parts += [
+            f"{each.get('name')}: {each.get('value')}" for each in object_list(embed, "fields")
+        ]
         if parts:
             yield "\n".join(parts)
 
 
-def mapping(value: Any) -> Payload:
+def as_mapping(value: Any) -> Payload:
     """The value, if it is an object. Raises TypeError."""
     if not isinstance(value, Mapping):
         raise TypeError(f"expected an object, found {type(value).__name__}")
     return cast("Payload", value)
 
 
-def whole(value: Any) -> int:
+def as_integer(value: Any) -> int:
     """The value as a whole number. Raises TypeError or ValueError."""
     try:
         return int(value)
@@ -286,12 +293,12 @@ def whole(value: Any) -> int:
         raise ValueError("expected a whole number") from error
 
 
-def objects(payload: Payload, key: str) -> Sequence[Payload]:
+def object_list(payload: Payload, key: str) -> Sequence[Payload]:
     """The objects listed under a key, none where it is missing. Raises TypeError."""
-    return [mapping(each) for each in listed(payload, key)]
+    return [as_mapping(each) for each in value_list(payload, key)]
 
 
-def listed(payload: Payload, key: str) -> Sequence[Any]:
+def value_list(payload: Payload, key: str) -> Sequence[Any]:
     """What is listed under a key, nothing where it is missing. Raises TypeError."""
     value = payload.get(key) or ()
     if not isinstance(value, Sequence) or isinstance(value, str):

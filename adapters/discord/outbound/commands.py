@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from adapters.discord.connection.rest import Rest
-from adapters.discord.state import PLATFORM, Marks
+from adapters.discord.state import PLATFORM, MarkStore
 from gateway.client import CommandInfo
 
 LOG = logging.getLogger("adapters.discord")
@@ -40,7 +40,7 @@ _OPTIONS: Mapping[str, Sequence[tuple[int, str, str, bool]]] = {
 }
 
 
-def payloads(ask: str, infos: Sequence[CommandInfo]) -> list[dict[str, Any]]:
+def command_payloads(ask: str, infos: Sequence[CommandInfo]) -> list[dict[str, Any]]:
     """All commands, as Discord is told of them."""
     asking = [_option(TEXT, "text", "What the team is to do", required=True)]
     slashes = [_command(ask, "Ask the team", asking)]
@@ -54,7 +54,9 @@ def payloads(ask: str, infos: Sequence[CommandInfo]) -> list[dict[str, Any]]:
     return [*slashes, {**_everywhere(), "type": 3, "name": ON_MESSAGE}]
 
 
-async def sync(rest: Rest, marks: Marks, application: str, wanted: list[dict[str, Any]]) -> bool:
+async def sync_commands(
+    rest: Rest, marks: MarkStore, application: str, wanted: list[dict[str, Any]]
+) -> bool:
     """Tell Discord of the commands, if they are others than the last time; whether that was so.
 
     Raises what a call raises.

@@ -43,15 +43,15 @@ LEVELS = {"info": "", "warning": "\u26a0\ufe0f ", "error": "\u274c "}
 _MARKDOWN = re.compile(r"([\\*_~`|>\[\]()#-])")
 
 
-def message_of(part: Part, *, named: bool = True) -> Message:
+def render_part(part: Part, *, named: bool = True) -> Message:
     """What a part says. `named`: the message is the bot's, so its text has the agent's name."""
     match part.content:
         case Speech() as speech:
-            message = _speech(speech, named=named)
+            message = _render_speech(speech, named=named)
         case Card() as card:
-            message = _card(card)
+            message = _render_card(card)
         case Line() as line:
-            message = _line(line)
+            message = _render_line(line)
         case Document() as document:
             message = Message(
                 content=clip(document.text, CONTENT - len(UNSURE) - 1),
@@ -67,22 +67,24 @@ def message_of(part: Part, *, named: bool = True) -> Message:
     )
 
 
-def _speech(speech: Speech, *, named: bool) -> Message:
+def _render_speech(speech: Speech, *, named: bool) -> Message:
     lines: list[str] = []
     if named:
-        name = f"**{escaped(label(speech.agent, NAME))}**"
+        name = f"**{escape_markdown(label(speech.agent, NAME))}**"
         lines.append(name if speech.first else CONTINUED.format(name=name))
     come, gone = _hand_offs(speech)
     if come:
-        lines.append(_small([_told(each) for each in come], HAND_OFF))
+        lines.append(_small_text([_activity_text(each) for each in come], HAND_OFF))
     if tools := [each for each in speech.activity if each.kind == "tool"]:
-        lines.append(_small([f"{MARKS[each.status]} {_told(each)}" for each in tools], TOOLS))
+        lines.append(
+            _small_text([f"{MARKS[each.status]} {_activity_text(each)}" for each in tools], TOOLS)
+        )
     if speech.text.strip():
         lines.append(closed(speech.text) if speech.growing else speech.text)
     elif speech.growing and not speech.activity:
         lines.append("-# \u2026")
     if gone:
-        lines.append(_small([_leaving(each) for each in gone], HAND_OFF))
+        lines.append(_small_text([_outgoing_hand_off(each) for each in gone], HAND_OFF))
     if speech.resuming:
         lines.append(RESUMING)
     return Message(content="\n".join(lines) or "-# \u2026")
@@ -97,12 +99,12 @@ def _hand_offs(speech: Speech) -> tuple[list[Activity], list[Activity]]:
     return others, all_of_them[len(others) :]
 
 
-def _leaving(hand_off: Activity) -> str:
-    told = _told(hand_off)
+def _outgoing_hand_off(hand_off: Activity) -> str:
+    told = _activity_text(hand_off)
     return told if ARROW in told else f"{ARROW} {told}"
 
 
-def _small(told: list[str], longest: int) -> str:
+def _small_text(told: list[str], longest: int) -> str:
     """All of it in one line of small text, the newest of it if it is too much."""
     while len(told) > 1 and len(" \u00b7 ".join(told)) > longest:
         told = [f"\u2026 {told[1]}", *told[2:]]
@@ -110,13 +112,13 @@ def _small(told: list[str], longest: int) -> str:
     return f"-# {line}"
 
 
-def _told(activity: Activity) -> str:
+def _activity_text(activity: Activity) -> str:
     detail = f" {label(activity.detail, 60)}" if activity.detail else ""
-    return escaped(f"{label(activity.title, 60)}{detail}")
+    return escape_markdown(f"{label(activity.title, 60)}{detail}")
 
 
-def _line(line: Line) -> Message:
-    users = people(line.mentions)
+def _render_line(line: Line) -> Message:
+    users = user_ids(line.mentions)
     text = f"{_pings(users)}-# {LEVELS[line.level]}" + clip(
         "\n-# ".join(line.text.splitlines()), 1500
     )
@@ -129,19 +131,19 @@ def _line(line: Line) -> Message:
     return Message(content=text, components=buttons, users=users)
 
 
-def _card(card: Card) -> Message:
+def _render_card(card: Card) -> Message:
     request = card.request
-    users = () if card.outcome else people(card.mentions)
-    head = f"{_pings(users)}**{escaped(label(request.agent or 'The team', 64))}** "
+    users = () if card.outcome else user_ids(card.mentions)
+    head = f"{_pings(users)}**{escape_markdown(label(request.agent or 'The team', 64))}** "
     if card.away:
-        return _away(card, head, users)
-    text, files = _asks(request)
+        return _render_away_card(card, head, users)
+    text, files = _question(request)
     text = head + text
     if request.request_kind == "approval" and (request.tool or request.arguments):
         shown, files = _arguments(request)
         text = f"{text}\n{shown}"
     if card.outcome:
-        by = f" \u2014 {escaped(label(card.by, 64))}" if card.by else ""
+        by = f" \u2014 {escape_markdown(label(card.by, 64))}" if card.by else ""
         outcome = clip(markdown(card.outcome), 300)
         return Message(content=f"{clip(text, 1600)}\n> {outcome}{by}", files=files)
     return Message(
@@ -152,7 +154,7 @@ def _card(card: Card) -> Message:
     )
 
 
-def _away(card: Card, head: str, users: tuple[str, ...]) -> Message:
+def _render_away_card(card: Card, head: str, users: tuple[str, ...]) -> Message:
     if card.outcome:
         return Message(content=f"{head}waited for a decision: {clip(markdown(card.outcome), 300)}")
     return Message(
@@ -162,7 +164,7 @@ def _away(card: Card, head: str, users: tuple[str, ...]) -> Message:
     )
 
 
-def _asks(request: InputRequested) -> tuple[str, tuple[Upload, ...]]:
+def _question(request: InputRequested) -> tuple[str, tuple[Upload, ...]]:
     if request.request_kind == "approval" and request.tool:
         return f"asks to run `{_code(label(request.tool, 80))}`", ()
     prompt = markdown(request.prompt)
@@ -174,7 +176,7 @@ def _asks(request: InputRequested) -> tuple[str, tuple[Upload, ...]]:
 
 def _arguments(request: InputRequested) -> tuple[str, tuple[Upload, ...]]:
     """The exact arguments, with what can't be seen in them written out."""
-    text = visible(_pretty(request.arguments))
+    text = visible(_indent_json(request.arguments))
     # What the card says already is not said again.
     told = not request.tool or request.prompt.endswith(f" wants to use {request.tool}.")
     prompt = "" if told else closed(clip(markdown(request.prompt), 300))
@@ -184,7 +186,7 @@ def _arguments(request: InputRequested) -> tuple[str, tuple[Upload, ...]]:
     return f"{prompt}\n-# The arguments are in the file below; read all of it.".lstrip(), (file,)
 
 
-def _pretty(arguments: str) -> str:
+def _indent_json(arguments: str) -> str:
     """Indented, where that changes nothing about what they say."""
     try:
         parsed = json.loads(arguments)
@@ -248,7 +250,7 @@ def _row(components: list[dict[str, Any]]) -> dict[str, Any]:
     return {"type": 1, "components": components}
 
 
-def people(ids: Iterable[str]) -> tuple[str, ...]:
+def user_ids(ids: Iterable[str]) -> tuple[str, ...]:
     """Discord's own ids of those of these people who are on Discord."""
     found = (person.partition(":") for person in ids)
     own = (rest for platform, _, rest in found if platform == "discord" and rest.isdigit())
@@ -259,7 +261,7 @@ def _pings(users: Iterable[str]) -> str:
     return "".join(f"<@{user}> " for user in users)
 
 
-def escaped(text: str) -> str:
+def escape_markdown(text: str) -> str:
     """Plain text, in Markdown."""
     return _MARKDOWN.sub(r"\\\1", text)
 

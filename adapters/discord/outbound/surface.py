@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Mapping
 from types import TracebackType
 from typing import Any, Self
 
-from adapters.discord.bounded_cache import Recent
+from adapters.discord.bounded_cache import BoundedCache
 from adapters.discord.connection.message_body import Message, length
 from adapters.discord.connection.rate_limits import Rank
 from adapters.discord.connection.rest import (
@@ -17,13 +17,13 @@ from adapters.discord.connection.rest import (
     THREAD_ARCHIVED,
     UNKNOWN_CHANNEL,
     UNKNOWN_MESSAGE,
-    Refused,
+    ApiError,
     Rest,
 )
 from adapters.discord.connection.values import snowflake
 from adapters.discord.conversations.threads import LONGEST_NAME, Spot, Spots
-from adapters.discord.outbound.payloads import MESSAGE, message_of, people
-from adapters.discord.outbound.tables import readable
+from adapters.discord.outbound.payloads import MESSAGE, render_part, user_ids
+from adapters.discord.outbound.tables import render_tables
 from adapters.discord.outbound.webhooks import Webhooks
 from adapters.discord.state import PLATFORM
 from gateway.adapter import AuthError
@@ -82,8 +82,8 @@ class DiscordSurface:
         self._user = user
         self._live_links = live_links
         self._webhooks = webhooks
-        self._seen = Recent[str](10_000)
-        self._names = Recent[str](1_000)
+        self._seen = BoundedCache[str](10_000)
+        self._names = BoundedCache[str](1_000)
         self._busy: dict[str, float] = {}
         self._group = asyncio.TaskGroup()
         self._typing: dict[str, asyncio.Task[None]] = {}
@@ -114,13 +114,13 @@ class DiscordSurface:
 
     def neutral(self, text: str) -> str:
         """An agent's text that pings nobody and hides no link, its tables to be read."""
-        return readable(markdown(text, hosts=self._live_links()))
+        return render_tables(markdown(text, hosts=self._live_links()))
 
     def length(self, text: str) -> int:
         """How long Discord takes a text to be, at most."""
         return length(text)
 
-    def saw(self, nonce: str, message: str) -> None:
+    def note_nonce(self, nonce: str, message: str) -> None:
         """A message of the bot's own came in over the gateway."""
         self._seen.put(nonce, message)
 
@@ -134,7 +134,7 @@ class DiscordSurface:
             Rank.EDIT if isinstance(part.content, Speech) and part.content.growing else Rank.URGENT
         )
         named = "/" not in message
-        body = message_of(part, named=named).body()
+        body = render_part(part, named=named).body()
 
         async def edit(spot: Spot) -> None:
             if named:
@@ -145,7 +145,7 @@ class DiscordSurface:
 
         try:
             await self._in_place(place, edit)
-        except Refused as error:
+        except ApiError as error:
             if error.code == UNKNOWN_MESSAGE:
                 raise MessageGone("The message was deleted.") from error
             if error.code == OLD_MESSAGE_EDITS:
@@ -169,7 +169,7 @@ class DiscordSurface:
         )
         unknown = len(messages) == LOOKED_AT
         for message in messages:
-            match self._wrote(message, key, since):
+            match self._is_part(message, key, since):
                 case True:
                     return self._id_of(message)
                 case False:
@@ -180,14 +180,14 @@ class DiscordSurface:
             raise OutcomeUnknown("Discord does not tell any more which of the messages it was.")
         return None
 
-    def _wrote(self, message: Mapping[str, Any], key: str, since: float) -> bool | None:
+    def _is_part(self, message: Mapping[str, Any], key: str, since: float) -> bool | None:
         """Whether a message of the thread is that part; None if nobody knows any more."""
         if message["author"]["id"] == self._user:
             if nonce := str(message.get("nonce") or ""):
                 return nonce == key
             # While Discord knows the nonce, the same one again makes no second message.
             return False if self._clock() - since < NONCE_SECONDS else None
-        return self._webhooks.wrote(message, key) if self._webhooks else False
+        return self._webhooks.is_part(message, key) if self._webhooks else False
 
     def _id_of(self, message: Mapping[str, Any]) -> str:
         own = message["author"]["id"] == self._user
@@ -213,7 +213,9 @@ class DiscordSurface:
     async def _path(self, place: Place, use: Use) -> str:
         """Where such a call goes, most likely."""
         spot = await self._spot(place)
-        hook = await self._webhooks.of(place.key) if self._webhooks and use != "card" else None
+        hook = (
+            await self._webhooks.find_hook(place.key) if self._webhooks and use != "card" else None
+        )
         messages = f"/channels/{spot.channel}/messages"
         if use in ("post", "card"):
             return hook.path if hook else messages
@@ -263,14 +265,14 @@ class DiscordSurface:
             LOG.info("a thread keeps its name: %s", error)
 
     async def _spot(self, place: Place) -> Spot:
-        return await self._spots.find(place.key, asker="".join(people([place.asker])))
+        return await self._spots.find(place.key, asker="".join(user_ids([place.asker])))
 
     async def _in_place(self, place: Place, call: Callable[[Spot], Any]) -> Any:
         """Make a call where a conversation stands, also where that has changed."""
         spot = await self._spot(place)
         try:
             return await call(spot)
-        except Refused as error:
+        except ApiError as error:
             if error.code == THREAD_ARCHIVED:
                 await self._unarchive(spot)
                 return await call(spot)
@@ -289,21 +291,21 @@ class DiscordSurface:
 
     async def _post(self, place: Place, spot: Spot, part: Part) -> str:
         if self._webhooks and isinstance(part.content, Speech) and not spot.reply_to:
-            hook = await self._webhooks.of(place.key)
+            hook = await self._webhooks.find_hook(place.key)
             if hook is not None:
-                message = message_of(part, named=False)
+                message = render_part(part, named=False)
                 return await self._webhooks.post(
                     hook, place.key, spot, part.key, part.content.agent, message
                 )
-        message = message_of(part)
+        message = render_part(part)
         body = message.body(nonce=part.key, below=spot.reply_to)
         rank = Rank.URGENT if isinstance(part.content, Card) else Rank.POST
         posted = await self._send(spot, body, message, rank)
         made = str(posted["id"])
-        self.saw(part.key, made)
+        self.note_nonce(part.key, made)
         if not message.files and posted.get("content") != message.content:
             # An earlier try has arrived, which said less.
-            await self._say_anew(spot, made, message, posted)
+            await self._post_anew(spot, made, message, posted)
         return made
 
     async def _send(
@@ -326,7 +328,7 @@ class DiscordSurface:
         assert unclear is not None
         raise unclear
 
-    async def _say_anew(
+    async def _post_anew(
         self, spot: Spot, made: str, message: Message, posted: Mapping[str, Any]
     ) -> None:
         if posted.get("content", "").strip() == message.content.strip():

@@ -31,7 +31,7 @@ _EMPHASIS = re.compile(r"(?<!\w)([*_])(\S(?:[^\n]*?\S)?)\1(?!\w)")
 _ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
 
 
-def readable(text: str) -> str:
+def render_tables(text: str) -> str:
     """The text with its tables as Discord can show them; harmless text stays harmless."""
     lines, shown = text.split("\n"), list[str]()
     context, n = Context(), 0
@@ -44,23 +44,23 @@ def readable(text: str) -> str:
             continue
         rows = list(takewhile(lambda row: "|" in row, lines[n:]))
         table = [_cells(row) for row in (shown.pop(), *rows)]
-        shown += _shown(table, [_side(cell) for cell in _cells(line)])
+        shown += _render_table(table, [_side(cell) for cell in _cells(line)])
         context, n = Context(), n + len(rows)
     return "\n".join(shown)
 
 
-def _shown(table: Sequence[list[str]], sides: Sequence[Side]) -> list[str]:
+def _render_table(table: Sequence[list[str]], sides: Sequence[Side]) -> list[str]:
     """A table, its header first, in lines."""
     even = [[*row, *[""] * len(sides)][: len(sides)] for row in table]
-    bare = [[_bare(cell) for cell in row] for row in even]
+    bare = [[_strip_markup(cell) for cell in row] for row in even]
     widths = [max(map(_width, column)) for column in zip(*bare, strict=True)]
     if sum(widths) + len(GAP) * (len(widths) - 1) > WIDTH:
         return [_line(even[0], row) for row in even[1:]]
-    return _aligned(bare, widths, sides)
+    return _align_columns(bare, widths, sides)
 
 
-def _aligned(table: list[list[str]], widths: list[int], sides: Sequence[Side]) -> list[str]:
-    padded = [[_padded(*cell) for cell in zip(row, widths, sides, strict=True)] for row in table]
+def _align_columns(table: list[list[str]], widths: list[int], sides: Sequence[Side]) -> list[str]:
+    padded = [[_pad_cell(*cell) for cell in zip(row, widths, sides, strict=True)] for row in table]
     header, *rows = [GAP.join(row).rstrip() for row in padded]
     rule = GAP.join("-" * width for width in widths)
     lines: list[str] = []
@@ -91,13 +91,13 @@ def _side(cell: str) -> Side:
     return "left"
 
 
-def _bare(cell: str) -> str:
+def _strip_markup(cell: str) -> str:
     """A cell without the marks that code would show."""
     text = _EMPHASIS.sub(r"\2", _STRONG.sub("", cell.replace("`", "")))
     return _ESCAPED.sub(r"\1", text).replace("`", "\u02cb")
 
 
-def _padded(cell: str, width: int, side: Side) -> str:
+def _pad_cell(cell: str, width: int, side: Side) -> str:
     room = width - _width(cell)
     left = {"left": 0, "middle": room // 2, "right": room}[side]
     return f"{' ' * left}{cell}{' ' * (room - left)}"

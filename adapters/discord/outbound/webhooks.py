@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from time import monotonic
 from typing import Any
 
-from adapters.discord.bounded_cache import Recent
+from adapters.discord.bounded_cache import BoundedCache
 from adapters.discord.connection.message_body import Message
 from adapters.discord.connection.rate_limits import Rank
-from adapters.discord.connection.rest import Refused, Rest
+from adapters.discord.connection.rest import ApiError, Rest
 from adapters.discord.conversations.threads import Spot
 from gateway.adapter import AuthError
 from gateway.conversation import ConversationKey
@@ -60,11 +60,11 @@ class Webhooks:
     def __init__(self, rest: Rest, application: str) -> None:
         self._rest = rest
         self._application = application
-        self._known = Recent[Hook](1_000)
-        self._refused = Recent[float](1_000)
-        self._sent = Recent[tuple[str, str]](1_000)
+        self._known = BoundedCache[Hook](1_000)
+        self._refused = BoundedCache[float](1_000)
+        self._sent = BoundedCache[tuple[str, str]](1_000)
 
-    async def of(self, key: ConversationKey) -> Hook | None:
+    async def find_hook(self, key: ConversationKey) -> Hook | None:
         """The webhook for a conversation, None where there can be none."""
         if not key.workspace:
             return None
@@ -75,7 +75,7 @@ class Webhooks:
             return None
         try:
             hook = await self._find(key.channel)
-        except Refused as error:
+        except ApiError as error:
             LOG.info("no webhook in channel %s: %s", key.channel, error)
             self._refused.put(key.channel, monotonic())
             return None
@@ -94,7 +94,7 @@ class Webhooks:
         body = {**message.body(), "username": name}
         del body["components"]
         posted = await self._write(hook, key, spot, body)
-        if posted is None and (anew := await self.of(key)) is not None:
+        if posted is None and (anew := await self.find_hook(key)) is not None:
             hook = anew
             posted = await self._write(hook, key, spot, body)
         if posted is None:
@@ -109,7 +109,7 @@ class Webhooks:
         query = {"wait": "true", **_thread(spot)}
         try:
             return await self._rest.call("POST", hook.path, json=body, query=query, rank=Rank.POST)
-        except Refused as error:
+        except ApiError as error:
             if error.code != UNKNOWN_WEBHOOK:
                 raise
             self._known.forget(key.channel)
@@ -120,22 +120,22 @@ class Webhooks:
     ) -> bool:
         """Let a message say something else; False if its webhook is gone, which is said below."""
         hook, _, number = message.partition("/")
-        current = await self.of(key)
+        current = await self.find_hook(key)
         if current is not None and current.id == hook:
             kept = {name: value for name, value in body.items() if name != "components"}
             path = f"{current.path}/messages/{number}"
             try:
                 await self._rest.call("PATCH", path, json=kept, query=_thread(spot), rank=rank)
-            except Refused as error:
+            except ApiError as error:
                 if error.code != UNKNOWN_WEBHOOK:
                     raise
                 self._known.forget(key.channel)
             else:
                 return True
-        await self._tell_cut_off(spot, number)
+        await self._post_cut_off(spot, number)
         return False
 
-    async def _tell_cut_off(self, spot: Spot, number: str) -> None:
+    async def _post_cut_off(self, spot: Spot, number: str) -> None:
         """Say that a message, which stays, is not what the agent has said."""
         body = Message(content=CUT_OFF).body(nonce=f"c{number}")
         try:
@@ -145,7 +145,7 @@ class Webhooks:
         except GatewayError as error:
             LOG.info("that a message is cut off can't be told: %s", error)
 
-    def wrote(self, message: Mapping[str, Any], part: str) -> bool | None:
+    def is_part(self, message: Mapping[str, Any], part: str) -> bool | None:
         """Whether this message is that part; None if nobody knows any more."""
         if message.get("application_id") != self._application or "webhook_id" not in message:
             return False

@@ -10,7 +10,7 @@ from pydantic import SecretStr
 
 from adapters.discord import Config, build
 from adapters.discord.connection import event_queue as events
-from adapters.discord.connection.connection import Connection, client_of
+from adapters.discord.connection.connection import Connection, make_client
 from adapters.discord.testing import DiscordSimulator, Refusal, ServerError
 from gateway.access.authority import RoutedAccess
 from gateway.adapter import AuthError
@@ -236,17 +236,17 @@ async def test_an_event_that_ends_the_library_does_not_end_the_bot(
 class DeafHost:
     """A Wire that takes no notice of anything."""
 
-    def frame(self, text: str) -> None: ...
+    def on_frame(self, text: str) -> None: ...
 
-    def lost(self, shard: int) -> None: ...
+    def on_lost(self, shard: int) -> None: ...
 
-    def resumed(self, shard: int) -> None: ...
+    def on_resumed(self, shard: int) -> None: ...
 
 
 async def test_a_connection_that_falls_silent_is_replaced(discord: DiscordSimulator) -> None:
     config = config_of(discord)
     connection = Connection(
-        lambda wire: client_of(config, 1, wire),
+        lambda wire: make_client(config, 1, wire),
         discord.token,
         DeafHost(),
         silent=0.4,

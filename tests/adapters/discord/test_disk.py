@@ -96,13 +96,13 @@ async def test_what_there_is_no_room_for_is_read_when_the_next_connection_begins
         await alice.says(alice.direct, "hello")
         await discord.until(lambda: len(said(discord, alice.direct)) == 1)
         await all_told(gateway)
-        monkeypatch.setattr(events, "HELD", 1)
+        monkeypatch.setattr(events, "MAX_EVENTS", 1)
         disk.mood = FULL
         await bob.says(bob.direct, "this is kept")
         await logged(caplog, "MESSAGE_CREATE was not taken, again")
         await alice.says(alice.direct, "and now?")
         await logged(caplog, "read with the next connection")
-        monkeypatch.setattr(events, "HELD", 100)
+        monkeypatch.setattr(events, "MAX_EVENTS", 100)
         disk.mood = OK
         ahead = 600.0  # what follows is heard, so that nothing but the loss says where to begin
         await bob.says(bob.direct, "am I heard?")

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from adapters.discord.connection import event_queue as events
-from adapters.discord.connection.event_queue import Events
+from adapters.discord.connection.event_queue import EventQueue
 from adapters.discord.connection.values import Payload
 from gateway.errors import GatewayError
 
@@ -19,29 +19,29 @@ NEAR, FAR = str(2 << 22), str(3 << 22)
 
 
 class Bot:
-    """A Listener that records events, and takes no messages while `refusing`."""
+    """An EventHandler that records events, and takes no messages while `refusing`."""
 
     def __init__(self) -> None:
         self.refusing = False
         self.read: list[tuple[str, float]] = []
 
-    async def message(self, payload: Payload) -> None:
+    async def on_message(self, payload: Payload) -> None:
         if self.refusing:
             raise GatewayError("not now")
 
-    async def edit(self, payload: Payload) -> None: ...
+    async def on_edit(self, payload: Payload) -> None: ...
 
-    async def removal(self, payload: Payload) -> None: ...
+    async def on_deletion(self, payload: Payload) -> None: ...
 
-    async def interaction(self, payload: Payload) -> None: ...
+    async def on_interaction(self, payload: Payload) -> None: ...
 
-    async def guild(self, payload: Payload, since: float) -> None:
+    async def on_guild(self, payload: Payload, since: float) -> None:
         self.read.append((payload["id"], since))
 
-    async def ready(self, since: float) -> None:
+    async def on_ready(self, since: float) -> None:
         self.read.append(("direct", since))
 
-    async def thread(self, payload: Payload) -> None: ...
+    async def on_thread(self, payload: Payload) -> None: ...
 
 
 class WiredBot:
@@ -49,11 +49,11 @@ class WiredBot:
 
     def __init__(self, group: asyncio.TaskGroup) -> None:
         self.now, self.bot = 100.0, Bot()
-        self.events = Events(self.bot, group, [50.0, 60.0], lambda: self.now)
+        self.events = EventQueue(self.bot, group, [50.0, 60.0], lambda: self.now)
 
     async def tell(self, event: str, **data: Any) -> None:
         """A frame comes, and all that it leads to is done."""
-        self.events.frame(json.dumps({"op": 0, "t": event, "d": data}))
+        self.events.on_frame(json.dumps({"op": 0, "t": event, "d": data}))
         for _ in range(20):  # turns of the loop, each a step of what it led to
             await asyncio.sleep(0)
 
@@ -86,10 +86,10 @@ async def test_what_one_shard_has_lost_is_not_forgotten_when_another_begins_anew
     wired.now, wired.bot.refusing = 300.0, False
     await wired.tell("MESSAGE_CREATE", guild_id=FAR, channel_id="9")
     await wired.tell("MESSAGE_CREATE", guild_id=NEAR, channel_id="8")
-    wired.events.lost(0)
+    wired.events.on_lost(0)
     await wired.ready(0)
-    assert wired.events.taken_until == (300.0, 200.0)
-    wired.events.lost(1)
+    assert wired.events.done_until == (300.0, 200.0)
+    wired.events.on_lost(1)
     await wired.ready(1)
     wired.bot.read.clear()
     await wired.tell("GUILD_CREATE", id=NEAR, joined_at="")
@@ -102,10 +102,10 @@ async def test_while_a_shard_is_told_what_it_missed_only_the_others_hear_what_ha
 ) -> None:
     await wired.ready(0)
     await wired.ready(1)
-    wired.events.lost(1)
+    wired.events.on_lost(1)
     wired.now = 200.0
     await wired.tell("MESSAGE_CREATE", guild_id=FAR, channel_id="9")
     await wired.tell("MESSAGE_CREATE", guild_id=NEAR, channel_id="8")
-    assert wired.events.taken_until == (200.0, 100.0)
-    wired.events.resumed(1)
-    assert wired.events.taken_until == (200.0, 200.0)
+    assert wired.events.done_until == (200.0, 100.0)
+    wired.events.on_resumed(1)
+    assert wired.events.done_until == (200.0, 200.0)

@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adapters.discord.connection.values import Me
+from adapters.discord.connection.values import BotIdentity
 from adapters.discord.custom_ids import Action, parse_action
 from adapters.discord.inbound.parse_interactions import parse_interaction
-from adapters.discord.inbound.parse_messages import parse_message, parse_removed, readable
+from adapters.discord.inbound.parse_messages import parse_deletion, parse_message, readable_text
 
 pytestmark = pytest.mark.chaos
 
-ME = Me(user="100000", application="100000", roles=frozenset({"700000"}))
+ME = BotIdentity(user="100000", application="100000", roles=frozenset({"700000"}))
 USER = {"id": "200000", "username": "ann", "global_name": "Ann"}
 MEMBER = {"nick": None, "roles": ["300000"], "flags": 0, "pending": False}
 FILE = {"id": "1", "filename": "a.txt", "url": "https://cdn.discordapp.com/a", "size": 3}
@@ -113,8 +113,8 @@ def test_messages(payload: dict[str, Any]) -> None:
     with suppress(KeyError, TypeError, ValueError):
         said = parse_message(payload, ME)
         if said is not None:
-            readable(said, ME, lambda channel: "", lambda role: "")
-        parse_removed(payload)
+            readable_text(said, ME, lambda channel: "", lambda role: "")
+        parse_deletion(payload)
 
 
 @settings(max_examples=400, deadline=None)
@@ -132,7 +132,7 @@ ODD = (None, True, 1.5, float("inf"), "", "x", [], [1], {}, {"a": 1})
     ("payload", "parse"),
     [
         (MESSAGE, lambda payload: parse_message(payload, ME)),
-        ({"ids": ["1"], "channel_id": "2", "guild_id": "3"}, parse_removed),
+        ({"ids": ["1"], "channel_id": "2", "guild_id": "3"}, parse_deletion),
         *((each, parse_interaction) for each in (CLICK, TYPED, POINTED, FORM)),
     ],
     ids=["message", "removal", "click", "command", "menu", "form"],
@@ -169,6 +169,6 @@ def test_the_payloads_themselves_are_read() -> None:
     assert said is not None
     assert (said.answers, said.request, said.chain) == ("500000", "0123456789ab", "500000")
     assert said.mentioned
-    text = readable(said, ME, lambda channel: "general", lambda role: "")
+    text = readable_text(said, ME, lambda channel: "general", lambda role: "")
     assert text == "hi @Ann #general 2023-11-14 22:13 UTC :smile:"
     assert all(parse_interaction(each) for each in (CLICK, TYPED, POINTED, FORM))

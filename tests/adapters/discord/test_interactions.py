@@ -7,7 +7,7 @@ from pathlib import Path
 from pydantic import SecretStr
 
 from adapters.discord.connection.rest import Rest
-from adapters.discord.outbound.commands import payloads, sync
+from adapters.discord.outbound.commands import command_payloads, sync_commands
 from adapters.discord.testing import Channel, Delay, DiscordSimulator, Message, Refusal
 from gateway.config.routes import Route
 from gateway.inbound.commands import command_infos
@@ -164,9 +164,9 @@ async def test_commands_are_told_to_discord_only_when_they_change(
     store, bot = SqliteStore(tmp_path), str(discord.bot.id)
     infos = command_infos()
     async with store.own(), Rest(SecretStr(discord.token), discord.api_url) as rest:
-        assert await sync(rest, store, bot, payloads("ask", infos))
-        assert not await sync(rest, store, bot, payloads("ask", infos))
-        assert await sync(rest, store, bot, payloads("team", infos))
+        assert await sync_commands(rest, store, bot, command_payloads("ask", infos))
+        assert not await sync_commands(rest, store, bot, command_payloads("ask", infos))
+        assert await sync_commands(rest, store, bot, command_payloads("team", infos))
     assert len(discord.calls("PUT", "/commands")) == 2
     names = {each["name"] for each in discord.commands[0]}
     assert {"team", "stop", "approve", "deny", "Ask the team"} <= names

@@ -8,7 +8,7 @@ import pytest
 
 from adapters.discord.connection.message_body import length
 from adapters.discord.outbound.surface import LIMITS
-from adapters.discord.outbound.tables import WIDTH, readable
+from adapters.discord.outbound.tables import WIDTH, render_tables
 from adapters.discord.testing import DiscordSimulator
 from gateway.render.split import split
 from tests.adapters.discord.serving import all_told, said, serving
@@ -27,7 +27,7 @@ That is all."""
 
 
 def test_a_narrow_table_is_aligned_in_code() -> None:
-    assert readable(NARROW) == (
+    assert render_tables(NARROW) == (
         "Here it is:\n"
         "\n"
         "```\n"
@@ -45,7 +45,7 @@ def test_wide_characters_and_marks_take_the_columns_that_they_are_shown_in() -> 
     family = "👩\u200d👩\u200d👧"
     rows = "| 東京タワー | 1 |\n| e\u0301te\u0301 | 22 |\n| 👍🏽 ok | 3 |\n| 🇩🇪 | 4 |"
     table = f"| 名前 | x |\n|---|---|\n{rows}\n| {family} | 5 |"
-    assert readable(table) == (
+    assert render_tables(table) == (
         "```\n"
         "名前        x\n"
         "----------  --\n"
@@ -61,7 +61,7 @@ def test_wide_characters_and_marks_take_the_columns_that_they_are_shown_in() -> 
 def test_a_wide_table_is_a_line_for_each_row() -> None:
     long = "what it does " * 5
     table = f"| Tool | **Use** | |\n|---|---|---|\n| `ls` | {long} | yes |\n| cd \\| pwd | | no |"
-    assert readable(table) == (
+    assert render_tables(table) == (
         f"- **Tool:** `ls` \u00b7 **Use:** {long.strip()} \u00b7 yes\n"
         "- **Tool:** cd | pwd \u00b7 no"
     )
@@ -70,12 +70,12 @@ def test_a_wide_table_is_a_line_for_each_row() -> None:
 def test_a_table_is_aligned_up_to_the_width_and_no_further() -> None:
     for width, aligned in ((WIDTH, True), (WIDTH + 1, False)):
         table = f"| a | b |\n|---|---|\n| {'x' * (width - 3)} | y |"
-        assert readable(table).startswith("```") is aligned
+        assert render_tables(table).startswith("```") is aligned
 
 
 def test_wide_characters_count_for_what_fits() -> None:
     table = f"| a | b |\n|---|---|\n| {'東' * 29} | y |"
-    assert readable(table).startswith("- **a:** 東")
+    assert render_tables(table).startswith("- **a:** 東")
 
 
 @pytest.mark.parametrize(
@@ -89,18 +89,18 @@ def test_wide_characters_count_for_what_fits() -> None:
     ],
 )
 def test_what_is_no_table_stays_as_it_is(text: str) -> None:
-    assert readable(text) == text
+    assert render_tables(text) == text
 
 
 def test_no_cell_ends_the_code() -> None:
-    table = readable("| a | b |\n|---|---|\n| ``` | \\`\\`\\` |\n\nafter")
+    table = render_tables("| a | b |\n|---|---|\n| ``` | \\`\\`\\` |\n\nafter")
     assert table.count("```") == 2
     assert table.endswith("```\n\nafter")
 
 
 def test_a_long_table_has_its_header_in_each_message() -> None:
     rows = "\n".join(f"| {n} | {'x' * 50} |" for n in range(60))
-    text = readable(f"| n | what |\n|---|---|\n{rows}")
+    text = render_tables(f"| n | what |\n|---|---|\n{rows}")
     pieces = split(text, limit=LIMITS.message, length=length, cuts=[], growing=False, most=9)
     assert len(pieces) > 2
     assert all(piece.text.startswith("```\nn   what") for piece in pieces)
@@ -108,7 +108,7 @@ def test_a_long_table_has_its_header_in_each_message() -> None:
 
 def test_a_table_that_grows_is_one_as_soon_as_its_rule_is_whole() -> None:
     whole = "| a | b |\n|---|---|\n| 1 | 2 |"
-    shown = [readable(whole[:end]) for end in range(len(whole) + 1)]
+    shown = [render_tables(whole[:end]) for end in range(len(whole) + 1)]
     begun = next(n for n, text in enumerate(shown) if text.startswith("```"))
     assert whole[:begun].count("\n") == 1
     assert all(

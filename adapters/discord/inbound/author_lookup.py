@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Sequence
 from http import HTTPStatus
 from time import monotonic
 
-from adapters.discord.bounded_cache import Recent
-from adapters.discord.connection.rest import Refused, Rest
+from adapters.discord.bounded_cache import BoundedCache
+from adapters.discord.connection.rest import ApiError, Rest
 from adapters.discord.connection.values import Sender
 from adapters.discord.inbound.parse_messages import parse_sender
 from gateway.conversation import Author, AuthorKind
@@ -22,13 +22,13 @@ KNOWN_SECONDS = 300.0
 MOST_GUILDS = 25
 
 
-class People:
+class AuthorLookup:
     """Looks up what an event does not tell of its sender. `guilds` are those that the bot is in."""
 
     def __init__(self, rest: Rest, guilds: Callable[[], Iterable[str]]) -> None:
         self._rest = rest
         self._guilds = guilds
-        self._known = Recent[tuple[float, Sender | None]](10_000)
+        self._known = BoundedCache[tuple[float, Sender | None]](10_000)
 
     async def author(self, sender: Sender, guild: str) -> Author:
         """The sender, as they are in this guild; "" for direct messages.
@@ -44,9 +44,9 @@ class People:
                     return as_author(sender, "external")
                 sender = member
             return as_author(sender, "guest" if sender.guest else "member")
-        return await self._anywhere(sender)
+        return await self._author_in_direct(sender)
 
-    async def _anywhere(self, sender: Sender) -> Author:
+    async def _author_in_direct(self, sender: Sender) -> Author:
         guilds = list(self._guilds())[:MOST_GUILDS]
         asked = [await self._member(guild, sender.id) for guild in guilds]
         found = [member for member in asked if member is not None]
@@ -63,7 +63,7 @@ class People:
             return known[1]
         try:
             found = await self._rest.call("GET", f"/guilds/{guild}/members/{user}")
-        except Refused as error:
+        except ApiError as error:
             if error.status not in (HTTPStatus.NOT_FOUND, HTTPStatus.FORBIDDEN):
                 raise
             member = None
