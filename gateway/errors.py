@@ -197,6 +197,7 @@ def _told(error: BaseException, *, local: bool) -> tuple[Category, str, bool]:
 
 
 def _sentences() -> dict[type[BaseException], tuple[Category, str, bool]]:
+    # Here for start-up: every command imports this module, and few call a model.
     from teams.models import (
         BadAnswer,
         BadCredentials,

@@ -258,8 +258,6 @@ class LookupSurface(Protocol):
 
         It was posted at or after a time (seconds since the epoch).
 
-        It was posted at or after a time (seconds since the epoch).
-
         Raises OutcomeUnknown where that can't be known (any more).
         """
         ...

@@ -54,11 +54,20 @@ def find_adapter(name: str) -> Any:
     if own is not None:
         return own
     if not points:
-        hint = did_you_mean(name, adapter_names())
+        hint = did_you_mean(name, filter(_can_be_served, adapter_names()))
         raise AdapterNotFound(f"there is no chat platform {name!r}; {hint}".rstrip("; "))
     if len(points) > 1:
         raise AdapterError(f"there are several adapters {name!r}: of {_origins(points)}")
     return _load(points[0])
+
+
+def _can_be_served(name: str) -> bool:
+    """False for modules beside the adapters, such as what simulators share."""
+    try:
+        own = _own(name)
+    except AdapterError:
+        return True
+    return own is None or hasattr(own, "build")
 
 
 def _is_name(name: str) -> bool:

@@ -1,6 +1,7 @@
 """The command `parley`.
 
 Each command parses, calls one function, and maps errors to exit codes.
+It imports inside its function whatever is heavy: a chat paints before that is read.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Control of a running gateway: Unix socket, in-process client, health."""
+"""Control of a running gateway: operations, Unix socket, health."""

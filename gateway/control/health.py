@@ -16,10 +16,10 @@ from aiohttp import web
 
 from gateway.base.exit_codes import ExitCode
 from gateway.errors import GatewayError
+from gateway.runtime.status import Status
 
 if TYPE_CHECKING:
     from gateway.gateway import Gateway
-from gateway.runtime.status import Status
 
 UNDELIVERED = ("pending", "attempting", "failed")
 

@@ -37,8 +37,6 @@ class Operator(Client, Protocol):
         """Remove everything about a person, their threads included.
 
         The ids of these threads.
-
-        The ids of these threads.
         """
         ...
 

@@ -190,8 +190,6 @@ class SessionStore(SessionReader, Outbox, Protocol):
         """Remove everything about a person, their threads included.
 
         The ids of these threads.
-
-        The ids of these threads.
         """
         ...
 

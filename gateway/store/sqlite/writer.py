@@ -256,8 +256,6 @@ def translate(error: BaseException, path: Path | None = None) -> BaseException:
     """An error of SQLite's as one of the gateway's, if it is.
 
     It is about the store at `path`.
-
-    It is about the store at `path`.
     """
     translated = _translate(error, f"The store {str(path)!r}" if path else "The store")
     if translated is not error:

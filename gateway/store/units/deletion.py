@@ -53,8 +53,6 @@ def delete_person(connection: Connection, person: str) -> list[str]:
     """Remove everything about the person, their threads included.
 
     The ids of these threads.
-
-    The ids of these threads.
     """
     of_person = {"person": person}
     threads = [row["thread"] for row in connection.fetch(THREADS_OF, of_person)]

@@ -151,6 +151,11 @@ def test_a_hint_names_the_adapters_of_distributions_too(site, config):
     assert "there is no chat platform 'acne'; did you mean 'acme'?" in report(config)
 
 
+def test_a_hint_names_no_module_that_can_not_be_served(site, config):
+    config.write_text(CONFIG.replace("adapters.acme", "adapters.simulatio"))
+    assert "simulation" not in report(config)
+
+
 @pytest.mark.parametrize(
     ("points", "module", "said"),
     [
