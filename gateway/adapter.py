@@ -187,7 +187,9 @@ class AdapterHost(DeliveryHost, Protocol):
         """Those of these dedupe keys whose messages were taken."""
         ...
 
-    async def said_lately(self, platform: str, workspace: str, since: float) -> list[RecentMessage]:
+    async def recent_messages(
+        self, platform: str, workspace: str, since: float
+    ) -> list[RecentMessage]:
         """The newest messages of a workspace's threads that were used since then."""
         ...
 

@@ -357,13 +357,15 @@ class Gateway:
         threads = await self._store.threads(limit=limit)
         return [thread.key for thread in threads if thread.key.platform == platform]
 
-    async def said_lately(self, platform: str, workspace: str, since: float) -> list[RecentMessage]:
+    async def recent_messages(
+        self, platform: str, workspace: str, since: float
+    ) -> list[RecentMessage]:
         """The newest messages of a workspace's threads that were used since then."""
-        return await self._store.said_lately(platform, workspace, since)
+        return await self._store.recent_messages(platform, workspace, since)
 
     async def known_keys(self, keys: Collection[str]) -> frozenset[str]:
         """Those of these dedupe keys whose messages were taken."""
-        return await self._store.taken(keys)
+        return await self._store.accepted_keys(keys)
 
     async def create_thread(self, *, team: str = "", title: str = "") -> ThreadInfo:
         """A new thread of the gateway's own.
@@ -437,7 +439,7 @@ class Gateway:
         self.check_open()
         self._using.teams, self._using.access, self._using.limits = teams, access, limits
         self._dispatcher.limit = limits.parallel_turns
-        self._dispatcher.crowd_limits = limits.crowd_turns
+        self._dispatcher.group_limits = limits.crowd_turns
         self._ledger.use(limits.budgets, limits.prices, limits.timezone)
         await self._sessions.use(teams, self._using.terms(self._trust.now))
         await self._life.review()

@@ -83,7 +83,7 @@ class Outbox(Protocol):
         """
         ...
 
-    async def told(self, thread: str, seq: int) -> int:
+    async def mark_delivered(self, thread: str, seq: int) -> int:
         """Note how far all is delivered; the thread's last seq.
 
         Raises NotFound.
@@ -94,7 +94,7 @@ class Outbox(Protocol):
         """Note that all up to this seq can't be delivered. Raises NotFound."""
         ...
 
-    async def take_up(self, thread: str) -> None:
+    async def clear_gone(self, thread: str) -> None:
         """Note that the thread can be written to again."""
         ...
 

@@ -1,4 +1,6 @@
-"""Who may do what: the one authority over every event, from the operators and routes of the config.
+"""Access of people: the one authority over every event.
+
+It follows the operators and routes of the config.
 
 It judges the actor of the event, the same for messages, edits, commands, clicks, modals, reactions,
 shortcuts, files and the stop button, over values and without any IO. Default deny: what no route
@@ -20,8 +22,10 @@ from gateway.values import value
 
 @value
 class Admission:
-    """The author may write there. `team` ("": the default one) and `mode` are for a new thread;
-    `may_set_mode`: they may give it another, as operators may anyway.
+    """Permission to write.
+
+    `team` ("": the default one) and `mode` are for a new thread; `may_set_mode`: the author may
+    change the mode, as operators may anyway.
     """
 
     team: str = ""
@@ -32,8 +36,9 @@ class Admission:
 
 @value
 class Denial:
-    """The author may not. `once_paired` is what holds if an operator has let them in by a code;
-    None where there are no codes.
+    """Refusal to let the author write.
+
+    `once_paired` holds if an operator lets them in by a code; None where there are no codes.
     """
 
     once_paired: Admission | None = None
@@ -43,10 +48,10 @@ Verdict: TypeAlias = Admission | Denial
 
 
 class Access(Protocol):
-    """The one authority on who may do what; it judges the actor of each event alike."""
+    """Judge of the actor of each event."""
 
     def judge(self, message: InboundMessage) -> Verdict:
-        """Whether the author may write there, whatever the event is."""
+        """True if the author may write there, whatever the event is."""
         ...
 
     def addressed(
@@ -58,7 +63,9 @@ class Access(Protocol):
         mentioned: bool,
         in_thread: bool,
     ) -> bool:
-        """Whether something said there is meant for the team. What is not, an adapter ignores.
+        """True if a message there is meant for the team.
+
+        An adapter ignores others.
 
         `mentioned`: it mentions the bot; `in_thread`: it stands in a thread that the bot is in.
         """
@@ -71,12 +78,15 @@ class Access(Protocol):
 
     @property
     def groups(self) -> frozenset[str]:
-        """The groups and roles that anything depends on; an adapter need not know of others."""
+        """Groups and roles that rules depend on.
+
+        An adapter need not know of others.
+        """
         ...
 
     @property
     def operators(self) -> Operators:
-        """The people who may do everything, as a value that decisions elsewhere can be handed."""
+        """Operators, as a value for decisions elsewhere."""
         ...
 
     @property
@@ -107,7 +117,7 @@ class OperatorAccess:
         return frozenset()
 
     def judge(self, message: InboundMessage) -> Verdict:
-        """Whether the author is an operator."""
+        """True for an operator."""
         return Admission() if self._operators.include(message.author) else Denial()
 
     def addressed(
@@ -119,7 +129,7 @@ class OperatorAccess:
         mentioned: bool,
         in_thread: bool,
     ) -> bool:
-        """Whether an operator speaks to the bot."""
+        """True if an operator speaks to the bot."""
         return self._operators.include(author) and (direct or mentioned or in_thread)
 
     @property
@@ -129,9 +139,10 @@ class OperatorAccess:
 
 
 class RoutedAccess(OperatorAccess):
-    """The operators, and whom the routes let in. `limits` are those of routes without their own,
-    `groups` what else depends on groups or roles, `approvals` the channels to which approvals are
-    copied.
+    """Access of operators and of people whom routes name.
+
+    `limits` are those of routes without their own, `groups` what else depends on groups or roles,
+    `approvals` the channels to which approvals are copied.
     """
 
     def __init__(
@@ -159,7 +170,7 @@ class RoutedAccess(OperatorAccess):
 
     @property
     def groups(self) -> frozenset[str]:
-        """The groups and roles of the routes, and the others that were given."""
+        """Groups and roles of the routes, and those given."""
         return self._groups
 
     @property
@@ -180,7 +191,7 @@ class RoutedAccess(OperatorAccess):
         mentioned: bool,
         in_thread: bool,
     ) -> bool:
-        """Whether something said there is meant for the team, by what the place's routes say."""
+        """True if the place's routes say that the team is meant."""
         if self._operators.include(author):
             return direct or mentioned or in_thread
         there = self.at(key, direct=direct)
@@ -192,7 +203,7 @@ class RoutedAccess(OperatorAccess):
         return bool(wanted) and (direct or mentioned)
 
     def judge(self, message: InboundMessage) -> Verdict:
-        """What the first route that matches says; an operator needs none that names them."""
+        """Verdict of the first matching route; operators need none."""
         author, there = message.author, self.at(message.key, direct=message.direct)
         if self._operators.include(author):
             mine = next((route for route in there if _lets_in(route, author)), None)
@@ -233,8 +244,10 @@ def _is_there(route: Route, key: ConversationKey, *, direct: bool) -> bool:
 
 
 def _lets_in(route: Route, author: Author) -> bool:
-    """Whether the route is for this author. Guests and people from outside need to be named, or a
-    route that is for them, too; another bot always needs to be named.
+    """True if the route is for this author.
+
+    Guests and people from outside need to be named, or a route that is for them, too; another bot
+    always needs to be named.
     """
     names = {author.id, author.id.rpartition(":")[2]}
     match author.kind:

@@ -1,4 +1,7 @@
-"""The authority's verdict on one message, which travels inside it and is good for that alone."""
+"""Verdict of the authority on one message.
+
+It travels inside the message and is good for that one alone.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from gateway.values import value
 
 @value
 class Judgement:
-    """The verdict on a message, bound to its author, its place, and the authority that gave it.
+    """Verdict on a message, bound to its author, place and authority.
 
     `may_write` also counts people who were let in by a code.
     """
@@ -23,7 +26,7 @@ class Judgement:
 
 
 def judge(message: InboundMessage, access: Access) -> Judgement:
-    """The verdict on a message: the one that it carries if that is good, else a fresh one.
+    """The valid verdict that the message carries, or a fresh one.
 
     One is good for the same author in the same place, while the same authority is in use: whatever
     else a message carries is not looked at, so that no adapter can let anybody in.

@@ -1,4 +1,4 @@
-"""The operators, and who may answer requests: a value that decisions elsewhere can be handed."""
+"""Operators, and who may answer requests: a value for decisions."""
 
 from __future__ import annotations
 
@@ -10,17 +10,19 @@ from gateway.values import value
 
 @value
 class Operators:
-    """The people who may do everything, and with them who may answer which requests."""
+    """People who may do everything, and the rule on who answers."""
 
     ids: frozenset[str]
 
     def include(self, author: Author) -> bool:
-        """Whether the author is one of them. A bot never is."""
+        """True for an operator. A bot never is one."""
         return author.kind != "bot" and author.id in self.ids
 
     def may_answer(self, author: Author, request: Request) -> bool:
-        """An approval is for its approvers, or else for the operators; anything else for whose
-        message the team works on, and for the operators.
+        """True if the author may answer the request.
+
+        An approval is for its approvers, or else for the operators. Anything else is for the person
+        whose message the team works on, and for the operators.
         """
         if author.kind == "bot":
             return False
@@ -36,8 +38,10 @@ class Operators:
         )
 
     def who_may_answer(self, request: Request) -> tuple[str, ...]:
-        """Its approvers, or else the operators; whose message the team works on, for anything that
-        is no approval.
+        """People who may answer the request.
+
+        Its approvers, or else the operators; for anything but an approval, the person whose message
+        the team works on.
         """
         asker = {request.asker} - {""}
         if request.kind != "approval":

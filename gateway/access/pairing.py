@@ -21,7 +21,10 @@ _LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
 
 @value
 class DrawnCode:
-    """A code that was drawn, but not told to anybody yet: hashed once it is, which takes long."""
+    """A fresh code that nobody knows yet.
+
+    It is hashed once it is told, since hashing takes long.
+    """
 
     text: str = field(repr=False)
     salt: bytes
@@ -34,7 +37,10 @@ class DrawnCode:
 
 @value
 class TypedCode:
-    """A code as an operator has typed it; spaces, dashes and small letters do not matter."""
+    """A code typed by an operator.
+
+    Spaces, dashes and small letters do not matter.
+    """
 
     code: str = field(repr=False)
 

@@ -1,4 +1,4 @@
-"""`[policies.tools]` applied to a call: what may happen with it, and who decides."""
+"""`[policies.tools]` applied to a call: the rule, and who decides."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from teams.code_executor import EXECUTE_CODE
 HOUR = 3600.0
 
 CODE_TOOLS = frozenset({EXECUTE_CODE, "CodeExecutor"})
-"""What runs code that a model wrote: denied unless it has a policy of its own."""
+"""Tools that run a model's code: denied unless they have a policy."""
 
 LONGEST_MATCHED = 10_000
 """Characters of an argument that patterns are tried on; a longer one fits none."""
@@ -25,7 +25,7 @@ LONGEST_MATCHED = 10_000
 def tool_rule(
     policies: Policies, team: str, call: ToolCall, asker: Author, *, usual: ToolRule | None = None
 ) -> ToolRule:
-    """What may happen with a call that a team makes on the asker's behalf.
+    """Rule for a call that a team makes for the asker.
 
     `usual` holds where the tool has no policy of its own, instead of the default.
     """
@@ -70,7 +70,10 @@ def _fits(case: ToolCase, team: str, call: ToolCall, roles: frozenset[str]) -> b
 
 
 def _matched(patterns: Mapping[str, str], arguments: Mapping[str, Any] | None) -> bool:
-    """Whether each of the arguments is there and fits; no broken arguments ever do."""
+    """True if each argument is present and fits.
+
+    Broken arguments never do.
+    """
     if arguments is None:
         return False
     for name, pattern in patterns.items():

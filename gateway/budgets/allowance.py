@@ -1,4 +1,4 @@
-"""A budget that a turn is held to, and the sum counted against it."""
+"""A turn's share of a budget."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def amounts(
     budget: Budget, tokens: int, cost: float, turns: int
 ) -> Iterator[tuple[str, float, float]]:
-    """What a budget limits, what was used of that, and the limit."""
+    """Each limit of a budget: its name, the use, the limit."""
     for what, value, limit in (
         ("tokens", tokens, budget.tokens),
         ("cost", cost, budget.cost),
@@ -29,7 +29,7 @@ def amounts(
 
 @dataclass(slots=True)
 class UsageSum:
-    """What was used since `start`, until `end`; both in seconds since the epoch."""
+    """Usage from `start` to `end`, in seconds since the epoch."""
 
     start: float
     end: float
@@ -37,7 +37,7 @@ class UsageSum:
     cost: float = 0.0
     turns: int = 0
     expected: dict[ModelRequest, tuple[int, float]] = field(default_factory=dict)
-    """What requests may use that were not answered yet: tokens, and their cost."""
+    """Tokens and cost that open requests may use."""
     settled: asyncio.Event = field(default_factory=asyncio.Event)
     """Set, and replaced, when one of them is."""
 
@@ -56,8 +56,9 @@ class UsageSum:
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """A budget that a turn is held to, and what is counted against it, for whom; people are told
-    times in the `zone`.
+    """A budget of a turn, and the sum counted against it.
+
+    People read times in the `zone`.
     """
 
     budget: Budget
@@ -76,12 +77,12 @@ class Allowance:
         return self.sum.end
 
     def parts(self) -> Iterable[tuple[str, float, float]]:
-        """What it limits, what was used of that, and the limit."""
+        """Each limit: its name, the use, the limit."""
         used = self.sum
         return amounts(self.budget, used.tokens, used.cost, used.turns)
 
     def may_be_used_up(self) -> bool:
-        """Whether the requests that are under way can use up all that is left."""
+        """True if open requests can use up all that is left."""
         used = self.sum
         if not used.expected:
             return False

@@ -1,5 +1,4 @@
-"""How much of its budgets each turn may still use: counted as models answer, looked at before each
-request to one.
+"""Budgets of turns: counted with each answer, checked before each request.
 
 The store's rows are what counts; a `Ledger` keeps the sums that turns need in memory, so that turns
 which run side by side share them at once, with what each is expected to use by a request that was
@@ -45,14 +44,14 @@ PATIENCE = 120.0
 """Seconds for which a request waits for others to be answered that may use up its budget."""
 
 Read = Callable[[Scope, str, float], Awaitable[UsageTotals]]
-"""What was used in the scope of a name since a time."""
+"""Usage of a scope and name since a time."""
 
 
 _Key: TypeAlias = tuple[Scope, str, CalendarWindow]
 
 
 class Ledger:
-    """What is counted against the budgets of one gateway.
+    """Sums counted against the budgets of one gateway.
 
     `read` sums what the store has; `exempt` says who has no budget as a person; people are told
     times in the `zone`.
@@ -86,7 +85,7 @@ class Ledger:
         self._prices = prices
 
     async def meter(self, work: ClaimedTurn) -> Meter:
-        """The meter of a turn that is about to run. Raises GatewayError where the store does."""
+        """Meter of a new turn. Raises GatewayError where the store does."""
         names = counted_for(work.thread, work.asker)
         held = [
             Allowance(budget, name, await self._sum(budget, name, work.used), self._zone)
@@ -136,7 +135,7 @@ class Ledger:
         return cost
 
     def expects(self, request: ModelRequest) -> tuple[int, float]:
-        """How many tokens a request may take, and at what cost."""
+        """Most tokens that a request may take, and their cost."""
         model = model_label(request.client)
         written = request.most_written()
         if written is None:
@@ -163,8 +162,9 @@ def _prompt_tokens(request: ModelRequest) -> int:
 
 
 class Meter:
-    """Counts what one turn uses, and ends it where a budget is used up: the `ModelWatch` of its
-    run.
+    """Counter of one turn's usage, which ends it at a limit.
+
+    It is the `ModelWatch` of the turn's run.
 
     A request waits while others, of this turn or of those beside it, may use up what is left: so
     all of them together exceed a budget by no more than one of them would.
@@ -182,11 +182,11 @@ class Meter:
             each for each in held if (each.budget.tokens, each.budget.cost) != (None, None)
         ]
         self._uses: dict[str, ModelUse] = {}
-        self._told: list[str] = []
+        self._notices: list[str] = []
 
     @property
     def seconds(self) -> float | None:
-        """How long the turn may run; None for any time."""
+        """Seconds that the turn may run; None for any time."""
         limits = [held.budget.seconds for held in self._held if held.budget.seconds is not None]
         return min(limits, default=None)
 
@@ -221,7 +221,7 @@ class Meter:
         self._count(request.client, usage.prompt_tokens, usage.completion_tokens)
 
     def ended(self, request: ModelRequest, *, written: int | None) -> None:
-        """Count about what a model has read and written of an answer that broke off."""
+        """Count the approximate use of an answer that broke off."""
         self._settle(request)
         if written is not None:
             self._count(request.client, _prompt_tokens(request), written)
@@ -265,22 +265,22 @@ class Meter:
         held.sum.turns += turns
         for (what, used, limit), below in zip(held.parts(), before, strict=True):
             if below and WARN_AT * limit <= used < limit:
-                self._told.append(nearly_used(held, what, used, limit, self._asker))
+                self._notices.append(nearly_used(held, what, used, limit, self._asker))
 
-    def take(self) -> tuple[list[ModelUse], list[str]]:
-        """What was used, and what is to be told, since it was taken last."""
-        uses, told = list(self._uses.values()), self._told
-        self._uses, self._told = {}, []
-        return uses, told
+    def drain(self) -> tuple[list[ModelUse], list[str]]:
+        """Usage and notices since the last call."""
+        uses, notices = list(self._uses.values()), self._notices
+        self._uses, self._notices = {}, []
+        return uses, notices
 
-    def put_back(self, uses: Iterable[ModelUse], told: list[str]) -> None:
+    def put_back(self, uses: Iterable[ModelUse], notices: list[str]) -> None:
         """Take back what could not be stored."""
         for use in uses:
             self._note(use)
-        self._told = told + self._told
+        self._notices = notices + self._notices
 
     def too_long(self) -> str:
-        """What people are told once the turn has taken all its seconds."""
+        """Notice for a turn that has taken all its seconds."""
         held = min(
             (held for held in self._held if held.budget.seconds is not None),
             key=lambda held: held.budget.seconds or inf,

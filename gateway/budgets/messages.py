@@ -1,4 +1,4 @@
-"""What people are told of budgets: what is limited, how much is left, when it is whole again."""
+"""Notices about budgets: the limit, the rest, the reset."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from gateway.conversation import Author
     from gateway.store.records import UsageTotals
 
-KEPT = "What was said is kept: your next message{} goes on from here."
+KEPT = "The conversation is kept: your next message{} continues from here."
 
 _FOR: dict[Window, str] = {
     "turn": "for one turn",
@@ -37,7 +37,7 @@ def used_up(held: Allowance, what: str, limit: float, asker: Author) -> str:
 
 
 def nearly_used(held: Allowance, what: str, used: float, limit: float, asker: Author) -> str:
-    """How much of a budget is gone, once most of it is."""
+    """Warning about a budget that is mostly used."""
     budget = held.budget
     said = f"{_whose(budget, held.name, asker)} {_FOR[budget.window]} is used to"
     whole_again = _whole_again(budget, held.ends, held.zone)
@@ -62,7 +62,7 @@ def _whole_again(budget: Budget, ends: float, zone: str) -> str:
         return "An operator can raise it."
     at = local_time(ends, zone)
     day = f"on {at:%Y-%m-%d} " if budget.window == "month" else ""
-    return f"It is whole again {day}at {at:%H:%M %Z}; an operator can raise it."
+    return f"It resets {day}at {at:%H:%M %Z}. An operator can raise it."
 
 
 def _amount(what: str, value: float) -> str:
@@ -85,7 +85,7 @@ def plain_amount(what: str, value: float) -> str:
 
 
 def left_of(budget: Budget, used: UsageTotals, ends: float, zone: str) -> Iterator[str]:
-    """How much of a budget is used, a line for each of its limits."""
+    """Usage of a budget, one line per limit."""
     whose = "Your budget" if budget.per == "person" else f"Budget of this {budget.per}"
     for what, value, limit in amounts(budget, used.tokens, used.cost, used.turns):
         said = f"{plain_amount(what, value)} of {_amount(what, limit)}"

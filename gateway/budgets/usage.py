@@ -1,4 +1,4 @@
-"""The answer to `/usage`: which sums it needs, and what it says of them."""
+"""Answer to `/usage`: the sums it needs, and its text."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _WINDOWS: tuple[tuple[CalendarWindow, str], ...] = (("day", "today"), ("month", 
 
 @value
 class UsageRules:
-    """The budgets that hold at a moment, and who asks what is left of them.
+    """Budgets that hold at a moment, for one asker.
 
     `operator`: they are told what everybody has used, and have no budget as a person. Times are
     told in the `zone`.
@@ -35,7 +35,7 @@ class UsageRules:
         return (*said, *(self._query(budget, name) for budget, name in self._held(thread)))
 
     def text(self, thread: Thread | None, used: Mapping[UsageQuery, UsageTotals]) -> str:
-        """The answer: what the thread and the asker have used, and what is left of budgets."""
+        """Text about the use of thread and asker, and budgets."""
         lines = [f"{said}: {_used(used[query])}." for said, query in self._mine(thread)]
         for budget, name in self._held(thread):
             ends = window_end(_window(budget), self.now)
@@ -60,7 +60,7 @@ class UsageRules:
             yield f"{who}, {said}", UsageQuery(scope=scope, name=name, since=since)
 
     def _held(self, thread: Thread | None) -> list[tuple[Budget, str]]:
-        """The budgets over time that the asker is held to in the thread, with their names."""
+        """Budgets over time of the asker in the thread, named."""
         if thread is None:
             return []
         names = counted_for(thread, self.asker)
@@ -78,7 +78,7 @@ def _window(budget: Budget) -> CalendarWindow:
 
 
 def counted_for(thread: Thread | None, asker: Author) -> dict[Scope, str]:
-    """Names that a turn is counted for: the thread's, and whose it is."""
+    """Names that count a turn: the thread's and the asker's."""
     return {
         "thread": thread.id if thread else "",
         "person": asker.id,
@@ -90,7 +90,10 @@ def counted_for(thread: Thread | None, asker: Author) -> dict[Scope, str]:
 def budgets_of(
     budgets: Iterable[Budget], names: Mapping[Scope, str], *, exempt: bool
 ) -> Iterator[tuple[Budget, str]]:
-    """The budgets that hold, each with the name it is counted for; `exempt`: not the person's."""
+    """Budgets that hold, with their names.
+
+    `exempt`: without the person's own.
+    """
     for budget in budgets:
         name = names[budget.per]
         if budget.per == "person" and exempt:

@@ -1,1 +1,1 @@
-"""The content of a message: files, images, foreign text, the task made of it."""
+"""Content of a message: files, images, foreign text, its task."""

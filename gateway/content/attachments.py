@@ -1,4 +1,4 @@
-"""Which files are taken with a message: by size, by type, and by what the thread has already."""
+"""Limits on a message's files: size, type, the thread's total."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from gateway.store.rulebook import MissingFileWords
 from gateway.values import value
 
 MB = 1_000_000
-NOT_TAKEN = "Your message was not taken: "
+NOT_TAKEN = "Your message was not accepted: "
 MISSING = MissingFileWords(
     to_team="(The file {name!r} did not get here: {why}.)",
-    to_people="The file {name!r} did not get to the team: {why}.",
+    to_people="The file {name!r} did not reach the team: {why}.",
     too_late="its platform did not deliver it in time; send it again",
 )
 UNKNOWN_TYPES = ("", "application/octet-stream")
@@ -24,7 +24,7 @@ UNKNOWN_TYPES = ("", "application/octet-stream")
 
 
 def by_content(file: Attachment) -> Attachment:
-    """The file with the type that its contents have, where they are an image's."""
+    """The file, with an image's type taken from its contents."""
     head = image_head(file.data)
     if head is None or head.media_type == file.media_type:
         return file
@@ -32,8 +32,10 @@ def by_content(file: Attachment) -> Attachment:
 
 
 def refusal(files: Sequence[Attachment | AwaitedFile], limits: Attachments, *, held: int) -> str:
-    """Why a message with these files is not taken, in a thread that has `held` bytes of files; ""
-    for one that is. Of a file that is not here yet, only its size and its type are known.
+    """Reason to refuse a message for its files, or "".
+
+    The thread has `held` bytes of files. Only the size and the type of a file that is not here yet
+    are known.
     """
     for file in files:
         if said := _refused(file, limits):
@@ -44,13 +46,13 @@ def refusal(files: Sequence[Attachment | AwaitedFile], limits: Attachments, *, h
         return f"{NOT_TAKEN}{said} {limits.message_mb:g} MB."
     if held + together > limits.thread_mb * MB:
         said = f"with its files this thread would have {_mb(held + together)} of them, and it may"
-        return f"{NOT_TAKEN}{said} have {limits.thread_mb:g} MB. /new begins another one."
+        return f"{NOT_TAKEN}{said} have {limits.thread_mb:g} MB. /new starts another one."
     return ""
 
 
 @value
 class FetchedFiles:
-    """Files that were fetched for a message once it was stored, and what is missing of them."""
+    """Files fetched for a stored message, and the missing ones."""
 
     files: tuple[Attachment, ...]
     missing: tuple[MissingFile, ...]
@@ -58,8 +60,9 @@ class FetchedFiles:
     words: MissingFileWords = MISSING
 
     def sort(self, held: int) -> tuple[list[Attachment], list[MissingFile]]:
-        """Those that are taken in a thread with so many bytes of files, one after the other, and
-        the others.
+        """Files accepted and refused, one after the other.
+
+        `held` are the thread's bytes so far.
         """
         taken: list[Attachment] = []
         left = [*self.missing]
@@ -78,17 +81,17 @@ def _refused(file: Attachment | AwaitedFile, limits: Attachments) -> str:
     awaited = isinstance(file, AwaitedFile)
     known = not awaited or file.media_type not in UNKNOWN_TYPES
     if known and not any(fnmatchcase(file.media_type.lower(), each) for each in limits.types):
-        return f"{file.name} is of the type {file.media_type}, which is not taken here."
+        return f"{file.name} is of the type {file.media_type}, which is not allowed here."
     return "" if awaited else _unfit(file, limits)
 
 
 def _unfit(file: Attachment, limits: Attachments) -> str:
-    """What is wrong with a file's contents."""
+    """Fault of a file's contents, or ""."""
     head = image_head(file.data)
     if head is None:
         if not file.media_type.lower().startswith("image/"):
             return ""
-        return f"{file.name} is no image that models take; these are PNG, JPEG, GIF and WebP."
+        return f"{file.name} is not an image that models accept (PNG, JPEG, GIF or WebP)."
     if head.pixels > limits.image_megapixels * MB:
         size = f"{head.width:,} by {head.height:,} pixels"
         return f"{file.name} has {size}; an image may have {limits.image_megapixels:g} megapixels."

@@ -1,4 +1,6 @@
-"""What the first bytes of a file say of the image in it: nothing is decoded.
+"""Type and size of an image by its first bytes.
+
+Nothing is decoded.
 
 PNG (W3C PNG, 11.2.2), JPEG (ITU T.81, B.2.2), GIF (89a, 18), WebP (RFC 9649, 2.5 to 2.7).
 """
@@ -9,7 +11,10 @@ import struct
 from dataclasses import dataclass
 
 MOST_SEGMENTS = 1000
-"""Of a JPEG are looked through for its size; they come from people, and may be many."""
+"""Bytes of a JPEG searched for its size.
+
+They come from people, and may be many.
+"""
 
 _MARK = 0xFF
 _FRAMES = {*range(0xC0, 0xD0)} - {0xC4, 0xC8, 0xCC}
@@ -26,12 +31,12 @@ class ImageHead:
 
     @property
     def pixels(self) -> int:
-        """How many it has."""
+        """Number of pixels."""
         return self.width * self.height
 
 
 def image_head(data: bytes) -> ImageHead | None:
-    """What kind of image this is; None for what is none, or of another kind."""
+    """Type and size of an image; None for other files."""
     try:
         if data.startswith(b"\x89PNG\r\n\x1a\n") and data[12:16] == b"IHDR":
             return _head("png", *struct.unpack_from(">II", data, 16))

@@ -1,5 +1,6 @@
-"""What people's messages are to a team: text with its origin, images, foreign text in parts of its
-own, or the way back from a hand-off.
+"""Task of a team, made of people's messages.
+
+Text with its origin, images, foreign text in parts of its own, or the way back from a hand-off.
 """
 
 from __future__ import annotations
@@ -23,8 +24,10 @@ USER = "user"
 def task_of(
     messages: Sequence[QueuedMessage], key: ConversationKey, *, shared: bool, handoff_to: str
 ) -> list[BaseChatMessage]:
-    """The messages as one message of the team's task: people take them for one question, and so
-    conditions count one. Its metadata are those of the first.
+    """One task message made of the messages.
+
+    People take them for one question, and so conditions count one. Its metadata are those of the
+    first.
 
     In a `shared` thread each says who wrote it. `handoff_to` is the agent that handed the work to
     the user and now gets it back. Foreign text stands before what its sender says about it.
@@ -32,7 +35,7 @@ def task_of(
     if not messages:
         return []
     mark = new_mark() if any(message.quotes for message in messages) else ""
-    said = [_said(message, mark, shared) for message in messages]
+    said = [_message_text(message, mark, shared) for message in messages]
     text, metadata = "\n\n".join(each.text for each in said), _metadata(messages[0], key)
     if handoff_to:
         content = [part for each in said for part in (*each.quotes, *each.images)]
@@ -53,14 +56,14 @@ def task_of(
 
 @dataclass(frozen=True, slots=True)
 class _MessageText:
-    """What one message says, and what came with it."""
+    """Text of one message, with what came with it."""
 
     text: str
     quotes: Sequence[str]
     images: Sequence[Image]
 
 
-def _said(message: QueuedMessage, mark: str, shared: bool) -> _MessageText:
+def _message_text(message: QueuedMessage, mark: str, shared: bool) -> _MessageText:
     text = genuine(message.text)
     return _MessageText(
         text=f"{speaker_line(message.author)}\n{text}" if shared else text,
@@ -82,11 +85,14 @@ def _metadata(message: QueuedMessage, key: ConversationKey) -> dict[str, str]:
 
 
 def speaker_line(author: Author) -> str:
-    """`[Name · id-suffix]`: the name can't end the line, nor look like another person's."""
+    """`[Name · id-suffix]`, safe against imitation.
+
+    The name can't end the line, nor look like another person's.
+    """
     suffix = re.sub(r"[^A-Za-z0-9]", "", author.id)[-4:]
     return f"[{plain_name(author.name)} \u00b7 {suffix}]"
 
 
 def _image(data: bytes) -> Image | None:
-    """The image, unless it is of a kind that would have to be decoded first."""
+    """The image, or None if it had to be decoded first."""
     return None if image_head(data) is None else Image.from_bytes(data)

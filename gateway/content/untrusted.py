@@ -1,4 +1,4 @@
-"""Foreign text as the team sees it: a part of its own, between marks that its author can't know.
+"""Foreign text for the team, between marks unknown to its author.
 
 The marks carry a random word of the turn, who wrote the text, and whether the platform vouches for
 that. What imitates a mark, or the line that says who speaks, is taken out of every text first.
@@ -63,7 +63,7 @@ def fenced(quote: Quote, mark: str) -> str:
 
 
 def plain_name(name: str) -> str:
-    """A name on one line, without what the gateway's own lines are made of."""
+    """A name on one line, without the gateway's own marks."""
     printable = "".join(
         character if unicodedata.category(character)[0] in "LMNPSZ" else " " for character in name
     )

@@ -153,7 +153,7 @@ class Writer:
         self._done = {id: stamp for id, stamp in self._done.items() if id in kept}
         self._standing.forget(told)
         if told or resting:
-            last = await self._outbox.told(self._home.thread, told or seq)
+            last = await self._outbox.mark_delivered(self._home.thread, told or seq)
             return resting and seq == last == view.seq
         return False
 
@@ -297,7 +297,7 @@ class Writer:
         self._standing.sent(row, step.part)
         if self._gone:
             self._gone = False
-            await self._outbox.take_up(self._home.thread)
+            await self._outbox.clear_gone(self._home.thread)
 
     async def _give_up(self, why: str) -> None:
         LOG.error("thread %s: nothing can be told there: %s", self._home.thread, why)

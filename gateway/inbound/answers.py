@@ -1,4 +1,4 @@
-"""Answers to requests: who may give them, until when, and what they come to."""
+"""Answers to requests: permission, time limit, outcome."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gateway.store.records import Request
 def decide_answer(
     author: Author, request: Request | None, answer: Answer, operators: Operators, now: float
 ) -> Decision:
-    """What the answer does to a request that is named, None for one that is not there."""
+    """Decision on an answer; None if the request does not exist."""
     if request is None:
         return CommandReply(reply="There is no such request.")
     if why := _why_not(author, request, answer, operators, now):
@@ -34,14 +34,14 @@ def answer_in_words(request: Request, text: str) -> RequestAnswer:
 
 
 def is_approver(author: Author, request: Request | None, operators: Operators) -> bool:
-    """Whether somebody is named as approver, and so may decide wherever they are asked."""
+    """True for a named approver, who may decide wherever asked."""
     if request is None or author.id not in request.approvers:
         return False
     return operators.may_answer(author, request)
 
 
 def is_over(request: Request, now: float) -> bool:
-    """Whether its time is over, though nobody may have noticed yet."""
+    """True once its time is over, noticed or not."""
     return request.expires_at is not None and request.expires_at <= now
 
 
@@ -50,28 +50,29 @@ def _why_not(
 ) -> str:
     """Why the author can't answer the request so, "" if they can."""
     if request.state != "open":
-        return f"This was settled already: {request.outcome}."
+        return f"This is already settled: {request.outcome}."
     if is_over(request, now):
-        return "It is too late: nobody decided in time."
+        return "It is too late: the request has expired."
     if not operators.may_answer(author, request):
-        return "This is not yours to answer."
+        return "You may not answer this request."
     if answer.kind == "approve_always" and not request.always:
         return "This can't be approved for the whole thread; approve it once."
     if (request.kind == "approval") != (answer.kind != "text"):
         wanted = "approve or deny" if request.kind == "approval" else "answer it in words"
-        return f"This request wants something else: {wanted}."
+        return f"This request needs another answer: {wanted}."
     return ""
 
 
 def _supported(author: Author, request: Request, answer: Answer) -> Decision:
-    """An approval that several people have to give; the rest of the thread is included if all of
-    them say so.
+    """Decision on an approval that needs several people.
+
+    The rest of the thread is included if all of them say so.
     """
     approved = len({*request.supporters, author.id})
     always = answer.kind == "approve_always"
     if author.id in request.supporters:
         return CommandReply(
-            reply=f"You have approved this; {approved} of {request.quorum} have so far."
+            reply=f"You have already approved this ({approved} of {request.quorum} so far)."
         )
     if approved < request.quorum:
         return RequestSupport(
@@ -99,7 +100,7 @@ def _outcome(answer: Answer) -> str:
 
 
 def _choice(text: str, options: tuple[str, ...]) -> str:
-    """The option that a text names, by its words or its number; else the text."""
+    """Option named by words or number, or the text itself."""
     wanted = text.strip()
     for option in options:
         if option.casefold() == wanted.casefold():

@@ -1,4 +1,4 @@
-"""The commands that people type, in one registry: for the help, the palette and the parser."""
+"""Registry of commands, for the help, the palette and the parser."""
 
 from __future__ import annotations
 
@@ -37,15 +37,18 @@ MODES = {
     "interrupt": "a message ends the turn that runs",
     "collect": "messages wait for each other, and become one turn",
 }
-"""What each mode does with a message during a turn."""
+"""Meaning of each mode for a message during a turn."""
 
-NOTHING_SAID = "Nothing has been said here yet."
-HOW = "Say /queue drop N, /queue first N, or /queue mode NAME."
+NOTHING_SAID = "There are no messages here yet."
+HOW = "Use /queue drop N, /queue first N, or /queue mode NAME."
 
 
 @value
 class Command:
-    """A command as it was typed: its name and what follows. One that names a request answers it."""
+    """A typed command: its name and the rest.
+
+    One that names a request answers it.
+    """
 
     name: str
     words: str = ""
@@ -53,14 +56,14 @@ class Command:
     answer: Answer = NO_ANSWER
 
     def decide(self, situation: Situation) -> Decision:
-        """What the command means, typed by somebody who may do everything."""
+        """Decision on the command for somebody who may do everything."""
         if self.name not in _COMMANDS:
             return CommandReply(reply=f"There is no command /{self.name}; /help lists them.")
         return _COMMANDS[self.name][1](situation, self.words)
 
 
 def parse_command(text: str) -> Command | None:
-    """The command that a text is, None for a text that is none.
+    """The command in a text, or None.
 
     `approve ID` and `deny ID` need no slash: platforms take slashes for themselves.
     """
@@ -94,7 +97,7 @@ def command_infos() -> list[CommandInfo]:
 
 def _new(_situation: Situation, _words: str) -> Decision:
     return NewConversation(
-        reply="A new thread has begun; the team remembers nothing of the old one."
+        reply="A new thread has started. The team remembers nothing of the old one."
     )
 
 
@@ -111,28 +114,28 @@ def _status(situation: Situation, _words: str) -> Decision:
     state = {
         "idle": "has nothing to do",
         "working": "is working",
-        "waiting": "waits for an answer",
-        "parked": "was interrupted too often; /retry, or your next message, goes on from there",
+        "waiting": "is waiting for an answer",
+        "parked": "was interrupted too often; /retry, or your next message, continues from there",
     }[thread.state]
     lines = [f"The team {thread.team!r} {state}."]
     if situation.waiting:
-        lines.append(f"Messages that wait: {situation.waiting}.")
+        lines.append(f"Waiting messages: {situation.waiting}.")
     lines += [f"Asked ({request.id}): {request.prompt}" for request in situation.requests]
     return CommandReply(reply="\n".join(lines))
 
 
 def _retry(situation: Situation, _words: str) -> Decision:
     if situation.busy:
-        return CommandReply(reply="The team is at it already.")
+        return CommandReply(reply="The team is already working.")
     if situation.last not in ("failed", "interrupted"):
-        return CommandReply(reply="Nothing has failed here that could be tried again.")
-    return TurnRetry(reply="It is tried again, from where it stood.")
+        return CommandReply(reply="There is nothing to try again.")
+    return TurnRetry(reply="Trying again from where it stopped.")
 
 
 def _forget(situation: Situation, _words: str) -> Decision:
     if situation.thread is None:
-        return CommandReply(reply="There is nothing to forget here.")
-    return ThreadDeletion(reply="All that was said and made in this thread is deleted.")
+        return CommandReply(reply="There is nothing to delete here.")
+    return ThreadDeletion(reply="All messages and files of this thread are deleted.")
 
 
 def _usage(_situation: Situation, _words: str) -> Decision:
@@ -151,7 +154,7 @@ def _help(_situation: Situation, _words: str) -> Decision:
 def _which(situation: Situation, _words: str) -> Decision:
     open_ones = [request.id for request in situation.requests if request.kind == "approval"]
     if not open_ones:
-        return CommandReply(reply="Nothing waits for an approval of yours.")
+        return CommandReply(reply="Nothing is waiting for your approval.")
     return CommandReply(reply=f"Say which one: {', '.join(open_ones)}.")
 
 
@@ -161,15 +164,13 @@ def _grants(situation: Situation, _words: str) -> Decision:
         f"{grant.tool}, for {grant.person}; approved by {grant.granted_by}"
         for grant in situation.grants
     ]
-    return CommandReply(
-        reply="\n".join(lines) or "Nothing was approved for the whole of this thread."
-    )
+    return CommandReply(reply="\n".join(lines) or "No tool is approved for the whole thread.")
 
 
 def _revoke(_situation: Situation, words: str) -> Decision:
     """`/revoke TOOL`: the tool is asked for again."""
     if not words:
-        return CommandReply(reply="Say which tool: /revoke TOOL.")
+        return CommandReply(reply="Name the tool: /revoke TOOL.")
     return GrantRevocation(tool=words)
 
 
@@ -177,8 +178,9 @@ def _revoke(_situation: Situation, words: str) -> Decision:
 
 
 def _queue(situation: Situation, words: str) -> Decision:
-    """`/queue`: what waits. With `drop N` or `first N` one of it is taken back or comes next,
-    `mode NAME` is another mode.
+    """`/queue`: waiting messages.
+
+    `drop N` withdraws one, `first N` puts it first, `mode NAME` changes the mode.
     """
     thread = situation.thread
     if thread is None:
@@ -202,9 +204,9 @@ def _queue(situation: Situation, words: str) -> Decision:
 
 
 def _again(_situation: Situation, words: str) -> Decision:
-    """`/again N`: a turn for what the message with this number was edited to."""
+    """`/again N`: a turn for the edited message with this number."""
     if not _is_number(words):
-        return CommandReply(reply="Say which one: /again N.")
+        return CommandReply(reply="Give its number: /again N.")
     return RepeatedTurn(inbox=_number(words))
 
 
@@ -213,7 +215,7 @@ def _listed(situation: Situation, mode: str) -> str:
         f"{message.inbox}  {message.name or message.author}: {_line(message.text)}"
         for message in situation.queue
     ]
-    return "\n".join([*(lines or ["Nothing waits."]), f"Mode {mode}: {MODES[mode]}."])
+    return "\n".join([*(lines or ["No message is waiting."]), f"Mode {mode}: {MODES[mode]}."])
 
 
 def _line(text: str) -> str:

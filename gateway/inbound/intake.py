@@ -1,6 +1,4 @@
-"""Messages on their way in: what becomes of each is decided while it is stored, and what follows
-from that is set going.
-"""
+"""Intake of messages: decided while stored, then followed up."""
 
 from __future__ import annotations
 
@@ -67,7 +65,7 @@ class Intake:
         )
 
     def _prepared(self, message: InboundMessage) -> InboundMessage:
-        """The message as it is stored: without what was only known about it."""
+        """The message as stored, without values for its decision."""
         zone, author = self._using.limits.timezone, message.author
         return replace(
             message,
@@ -77,7 +75,7 @@ class Intake:
         )
 
     def _rules(self, message: InboundMessage, verdict: Verdict, team: str) -> MessageRules:
-        """All that decides about the message but what the store finds, as it is at this moment."""
+        """Rulebook of the message at this moment, without the store's facts."""
         limits, now = self._using.limits, self._clock()
         pairs = isinstance(verdict, Denial) and verdict.once_paired is not None
         return MessageRules(
@@ -91,7 +89,7 @@ class Intake:
             team=team,
             queue=QueueLimits(waiting=limits.waiting_messages, collect=limits.collect),
             files=limits.attachments,
-            crowded=self._dispatcher.full_crowds(),
+            full_groups=self._dispatcher.full_groups(),
             code=draw_code() if pairs else None,
         )
 
@@ -120,7 +118,7 @@ class Intake:
                 person=accepted.person,
                 delay=accepted.delay,
                 limits=enqueue.limits if isinstance(enqueue, QueueEntry) else None,
-                crowds=accepted.crowds,
+                groups=accepted.groups,
             )
 
     async def bring_files(
@@ -141,7 +139,7 @@ class Intake:
         self._dispatcher.hasten(brought.thread)
 
     def new_thread(self, team: str, *, mode: str = "queue") -> NewThread:
-        """What a thread begins with, on the default team unless one is named. Raises NotFound."""
+        """Beginning of a thread. Raises NotFound for an unknown team."""
         name = team or self._using.teams.default
         try:
             info = self._using.teams.info(name)
@@ -157,7 +155,7 @@ class Intake:
 
 
 def _once_let_in(verdict: Verdict) -> Admission:
-    """What a message's author may do there, or may once they are paired."""
+    """Permission of a message's author, and that once paired."""
     if isinstance(verdict, Admission):
         return verdict
     return verdict.once_paired or Admission()

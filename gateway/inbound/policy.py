@@ -1,4 +1,4 @@
-"""The meaning of a message to the team: decisions over frozen values, without any IO."""
+"""Meaning of a message: decisions over frozen values, without IO."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gateway.conversation import InboundMessage
 from gateway.inbound.answers import answer_in_words, decide_answer, is_approver, is_over
 from gateway.inbound.commands import Command, parse_command
 from gateway.inbound.replies import offer_after, reply_to
-from gateway.sessions.dispatcher import Crowd
+from gateway.sessions.dispatcher import LaneGroup
 from gateway.store.decisions import (
     CommandReply,
     Decision,
@@ -35,7 +35,7 @@ from gateway.store.decisions import (
     ThreadDeletion,
     UsageReply,
 )
-from gateway.store.records import crowds_of
+from gateway.store.records import lane_groups_of
 from gateway.store.rulebook import Fact, MessageMissed, Offer
 from gateway.values import value
 
@@ -44,33 +44,32 @@ PAIR = (
     "then write again."
 )
 NOT_YOURS_ALONE = (
-    "Others have written in this thread, too: ask an operator of this bot to delete it."
+    "Other people have written in this thread. Ask an operator of this bot to delete it."
 )
-MODE_NOT_YOURS = "Operators say what the mode is here."
-FULL = (
-    "{waiting} messages wait here already: send this again once the team has come to some of them."
-)
+MODE_NOT_YOURS = "Only operators may change the mode here."
+FULL = "{waiting} messages are already waiting here. Send yours again when some of them are done."
 CROWDED = {
-    "team": "The team has as many turns at a time as it may; your message waits for one to end.",
-    "workspace": "This workspace has as many turns at a time as it may; your message waits for one"
-    " to end.",
+    "team": "The team has reached its limit of turns at a time. Your message waits for one to end.",
+    "workspace": "This workspace has reached its limit of turns at a time. Your message waits for "
+    "one to end.",
 }
 BOT_MESSAGES = 20
 """Messages of other bots that are taken within a minute in one conversation."""
-WAITS_FOR_APPROVAL = "The team waits for an approval; your message comes after it."
-WAITS_FOR_OTHERS = (
-    "The team waits for an answer that is not yours to give; your message comes after it."
-)
+WAITS_FOR_APPROVAL = "The team is waiting for an approval. Your message comes after that."
+WAITS_FOR_OTHERS = "The team is waiting for somebody else's answer. Your message comes after that."
 WAITS_FOR_ANSWERS = (
-    "The team waits for several answers: reply to the one you mean. Your message comes after them."
+    "The team is waiting for several answers. To answer one, reply to its question. Your message "
+    "comes after them."
 )
-TOO_LATE = "It is too late for an answer: nobody gave one in time. Your message comes next."
+TOO_LATE = "The question has expired. Your message comes next."
 
 
 @value
 class QueueLimits:
-    """How many messages may wait in a thread, and for how long nobody may have written in one that
-    collects them before its turn begins, in seconds.
+    """Limits of a thread's queue.
+
+    `waiting`: messages that may wait. `collect`: seconds without a message before the turn of a
+    thread that collects them begins.
     """
 
     waiting: int = 20
@@ -81,7 +80,7 @@ USUAL = QueueLimits()
 
 
 def command_in(message: InboundMessage) -> Command | None:
-    """The command that a message is; an edit, a deletion and a click never are one."""
+    """Command in a message; none in an edit, deletion or click."""
     if message.event in ("edit", "delete") or message.click is not None:
         return None
     return parse_command(message.text)
@@ -89,9 +88,9 @@ def command_in(message: InboundMessage) -> Command | None:
 
 @value
 class MessageRules:
-    """The rulebook of one message: all that decides about it but what the store finds.
+    """Rulebook of one message.
 
-    `team` is that of the thread it would make, `crowded` those that have all the turns they may
+    `team` is that of the thread it would make, `full_groups` those that have all the turns they may
     have. `said_at` is the moment by which answers are too late or not, if that is not `now`:
     requests last on when the time of day is set. `code` is for an author who may be let in by one.
     """
@@ -106,7 +105,7 @@ class MessageRules:
     team: str = ""
     queue: QueueLimits = USUAL
     files: Attachments = field(default_factory=Attachments)
-    crowded: frozenset[Crowd] = frozenset()
+    full_groups: frozenset[LaneGroup] = frozenset()
     code: DrawnCode | None = None
 
     @property
@@ -121,7 +120,7 @@ class MessageRules:
         return reply_to(fact, self.usage)
 
     def offer(self, missed: MessageMissed) -> Offer:
-        """Offer people what may be done about a message that was changed too late."""
+        """Offer a command after a change that came too late."""
         return offer_after(missed)
 
     def decide(self, situation: Situation) -> Decision:
@@ -136,7 +135,7 @@ class MessageRules:
                 return decision
 
     def _bounded(self, decision: QueueEntry | MessageEdit, situation: Situation) -> Decision:
-        """The decision if its files are taken, with a word to who has to wait for others."""
+        """Decision on a message with its files, and a notice on waiting."""
         thread, message = situation.thread, self.message
         if files := (*message.attachments, *message.awaited):
             held = thread.attached if thread else 0
@@ -146,11 +145,13 @@ class MessageRules:
             isinstance(decision, MessageEdit)
             or decision.notice
             or situation.busy
-            or not self.crowded
+            or not self.full_groups
         ):
             return decision
         team, key = (thread.team, thread.key) if thread else (self.team, message.key)
-        full = next((crowd for crowd in crowds_of(team, key) if crowd in self.crowded), None)
+        full = next(
+            (group for group in lane_groups_of(team, key) if group in self.full_groups), None
+        )
         return decision if full is None else replace(decision, notice=CROWDED[full[0]])
 
     def _decide(self, situation: Situation) -> Decision:
@@ -166,7 +167,7 @@ class MessageRules:
         elif situation.bots >= BOT_MESSAGES:
             return MessageRefusal(reason="too many messages of bots")
         elif answer is None:
-            return self._taken(situation, verdict)
+            return self._decide_allowed(situation, verdict)
         return decide_answer(author, named, answer, self.operators, self.said_at)
 
     @property
@@ -175,13 +176,13 @@ class MessageRules:
 
     @property
     def _answer(self) -> Answer | None:
-        """The answer that a click or a command gives to the request it names."""
+        """Decision on a click or command that names a request."""
         if self.message.click is not None:
             return self.message.click.answer
         return self.command.answer if self.command is not None and self.command.request else None
 
     def _changed(self, verdict: Verdict) -> Decision:
-        """What it means that a message was edited or deleted on its platform."""
+        """Decision on an edit or deletion on the platform."""
         deleted = self.message.event == "delete"
         if deleted and not self.message.author.id:
             return MessageWithdrawal(
@@ -196,38 +197,44 @@ class MessageRules:
         )
 
     def _refuse(self, situation: Situation) -> MessageRefusal:
-        if self._was_told(situation):
+        if self._was_refused_lately(situation):
             return MessageRefusal(reason="not allowed")
         if self.code is None:
             return MessageRefusal(reason="not allowed", reply=NOT_ALLOWED)
         reply = PAIR.format(code=self.code.text)
         return MessageRefusal(reason="not allowed", reply=reply, pair=self.code.kept(self.now))
 
-    def _was_told(self, situation: Situation) -> bool:
-        """Whether the author was refused here not long ago."""
+    def _was_refused_lately(self, situation: Situation) -> bool:
+        """True if the author was refused here not long ago."""
         return situation.told is not None and self.now - situation.told < TELL_AGAIN
 
-    def _taken(self, situation: Situation, verdict: Admission) -> Decision:
-        """What a message means that its author may write and that answers nothing by name."""
+    def _decide_allowed(self, situation: Situation, verdict: Admission) -> Decision:
+        """Decision on a permitted message that names no request."""
         if self.command is not None:
             decision = self.command.decide(self._known_to_author(situation))
-            return self._commanded(decision, situation, verdict)
-        decision = self._said(situation, verdict.limits)
+            return self._decide_command(decision, situation, verdict)
+        decision = self._decide_text(situation, verdict.limits)
         if not isinstance(decision, QueueEntry):
             return decision
         if situation.waiting >= self.queue.waiting:
-            said = "" if self._was_told(situation) else FULL.format(waiting=situation.waiting)
+            said = (
+                ""
+                if self._was_refused_lately(situation)
+                else FULL.format(waiting=situation.waiting)
+            )
             return MessageRefusal(reason="too many wait", reply=said)
         return self._queued(decision, situation, verdict)
 
     def _known_to_author(self, situation: Situation) -> Situation:
-        """What commands tell of requests is for those who may answer them."""
+        """The situation with only the requests that the author may answer."""
         author, operators = self.message.author, self.operators
         mine = tuple(each for each in situation.requests if operators.may_answer(author, each))
         return replace(situation, requests=mine)
 
-    def _commanded(self, decision: Decision, situation: Situation, verdict: Admission) -> Decision:
-        """What a command means, as far as its author may do it."""
+    def _decide_command(
+        self, decision: Decision, situation: Situation, verdict: Admission
+    ) -> Decision:
+        """Decision on a command, as far as its author may use it."""
         operator = self._operator
         match decision:
             case ThreadDeletion() if situation.others and not operator:
@@ -246,14 +253,14 @@ class MessageRules:
         return decision
 
     def _queued(self, enqueue: QueueEntry, situation: Situation, verdict: Admission) -> QueueEntry:
-        """The message waits as the thread's mode says, which is the route's for a new thread."""
+        """The queue entry in the thread's mode, or the route's if new."""
         mode = situation.thread.mode if situation.thread else verdict.mode
         return replace(enqueue, mode=mode, limits=verdict.limits, quiet=self._quiet(mode))
 
     def _quiet(self, mode: str) -> float:
         return self.queue.collect if mode == "collect" else 0.0
 
-    def _said(self, situation: Situation, limits: PersonLimits | None) -> Decision:
+    def _decide_text(self, situation: Situation, limits: PersonLimits | None) -> Decision:
         author, text, operators = self.message.author, self.message.text, self.operators
         questions = [request for request in situation.requests if request.kind != "approval"]
         mine = [request for request in questions if operators.may_answer(author, request)]
@@ -289,14 +296,14 @@ def usual_rules(message: InboundMessage, access: Access, *, now: float) -> Messa
 
 
 def _in_line(situation: Situation, limits: PersonLimits | None) -> str:
-    """Where the message stands in its author's line, if their limits let it wait."""
+    """Notice with the message's place in its author's queue, or ""."""
     load = situation.load
     if limits is None:
         return ""
     place = load.waiting + 1
     if load.running >= limits.parallel:
         running = f"{load.running} of your turns are" if load.running > 1 else "a turn of yours is"
-        return f"Number {place} in your line: {running} running already."
+        return f"Number {place} in your queue: {running} running."
     if load.begun >= limits.turns:
-        return f"Number {place} in your line: you had {load.begun} turns within ten minutes."
+        return f"Number {place} in your queue: you had {load.begun} turns within ten minutes."
     return ""

@@ -1,4 +1,4 @@
-"""Replies to commands whose outcome only the store knows: facts made into sentences for people."""
+"""Replies to commands whose outcome only the store knows."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from gateway.store.rulebook import (
     UsageFound,
 )
 
-REVOKED = "{tool} is asked for again before it runs."
-NOT_GRANTED = "{tool} was not approved for this thread by you or for you; /grants lists what was."
+REVOKED = "{tool} needs approval again before it runs."
+NOT_GRANTED = "{tool} has no approval of yours in this thread. /grants lists approvals."
 
 
 def reply_to(fact: Fact, usage: UsageRules) -> str:
@@ -32,13 +32,13 @@ def _about(found: MessageFound) -> str:
         case "not yours":
             return "That message is not yours."
         case "not waiting":
-            return f"No message with the number {found.inbox} waits here; /queue lists them."
+            return f"No message with the number {found.inbox} is waiting here. /queue lists them."
         case "taken back":
-            return f"Message {found.inbox} is taken back."
+            return f"Message {found.inbox} is withdrawn."
         case "comes first":
             return f"Message {found.inbox} comes next."
         case "nothing to repeat":
-            return "There is nothing to run again: it was done already, or taken back."
+            return "There is nothing to run again: it was already run, or withdrawn."
 
 
 def offer_after(missed: MessageMissed) -> Offer:
@@ -46,7 +46,7 @@ def offer_after(missed: MessageMissed) -> Offer:
     match missed.event:
         case "edited":
             return Offer(
-                text="A message was edited after the team had got it.",
+                text="A message was edited after the team had received it.",
                 command=f"/again {missed.inbox}",
                 label="Run it again",
             )

@@ -1,4 +1,4 @@
-"""What a gateway does now and then: it lets go of idle teams, and of threads past their time."""
+"""Housekeeping: releases idle teams and expired threads."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ EVERY = 60.0
 
 
 class Housekeeping:
-    """Calls `tidy` at once and then once a minute; a round that fails is left to the next one."""
+    """Loop that calls `tidy` once a minute.
+
+    A round that fails is left to the next one.
+    """
 
     def __init__(self, tidy: Callable[[], Awaitable[None]], *, every: float = EVERY) -> None:
         self._tidy = tidy

@@ -1,4 +1,4 @@
-"""What a gateway does by itself: from what an earlier process left to do, to the orderly end."""
+"""Lifecycle of a gateway, from recovery to the orderly end."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from gateway.store.turn_records import MAX_RESUMES
 LOG = logging.getLogger("gateway")
 
 RECOVERY = RecoveryWords(
-    interrupted="The answer was interrupted; it goes on where it stood.",
+    interrupted="The answer was interrupted. It continues from where it stopped.",
     parked=f"The answer was interrupted {MAX_RESUMES + 1} times, so it is not tried again. "
-    "Your next message goes on from there.",
+    "Your next message continues from there.",
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GatewayParts:
-    """What a gateway works with. `clock` is the time of day."""
+    """Parts of a gateway. `clock` is the time of day."""
 
     store: SessionStore
     bus: EventBus
@@ -43,7 +43,10 @@ class GatewayParts:
 
 
 class Lifecycle:
-    """The lanes of one gateway and what is done beside them. `boot` is an id of this run."""
+    """Lanes of one gateway, and tasks beside them.
+
+    `boot` is an id of this run.
+    """
 
     def __init__(self, parts: GatewayParts, *, boot: str) -> None:
         self._store = parts.store
@@ -72,10 +75,10 @@ class Lifecycle:
                     replace=True,
                 )
                 self._bus.publish(left.thread, [shown])
-            self._dispatcher.wake(left.thread, person=left.person, crowds=left.crowds)
+            self._dispatcher.wake(left.thread, person=left.person, groups=left.groups)
 
     async def review(self) -> None:
-        """Withdraw the questions of teams that are no more: they would take no answer."""
+        """Withdraw questions of teams that no longer exist."""
         changed = await affected(self._store, self._using.teams)
         gone = [thread.id for thread, fate in changed if fate == "begins anew"]
         if gone:
@@ -101,7 +104,7 @@ class Lifecycle:
                 self.gone(thread)
 
     async def _settle_due(self) -> float | None:
-        """Let requests expire, and remind of them; when that is to be done next."""
+        """Expire and remind of requests; returns the next due time."""
         settled = await self._store.settle_due(
             RequestTimes(operators=self._using.access.operators),
             self._trust.now(),
@@ -119,8 +122,11 @@ class Lifecycle:
         self._sessions.forget(thread)
 
     async def shut_down(self, lanes: asyncio.Task[None]) -> None:
-        """Let turns reach a safe point, then cut them short; nothing here may take long."""
-        self._sessions.leave()
+        """Let turns reach a safe point, then cut them short.
+
+        Nothing here may take long.
+        """
+        self._sessions.pause()
         async with asyncio.TaskGroup() as group:
             resting = group.create_task(self._dispatcher.rest(), name="gateway rest")
             hurry = group.create_task(self.hurry.wait(), name="gateway hurry")

@@ -1,4 +1,4 @@
-"""What a gateway is set up with: teams, who may do what, bounds. A reload exchanges all of it."""
+"""Settings of a gateway: teams, access, limits; exchanged at a reload."""
 
 from __future__ import annotations
 
@@ -19,28 +19,27 @@ class Limits:
 
     parallel_turns: int = 16
     crowd_turns: Mapping[str, int] = field(default_factory=dict[str, int])
-    """How many of them may be of one "team" or of one "workspace"."""
+    """Most turns at a time of one "team" or "workspace"."""
     live_teams: int = 100
     """Idle teams kept in memory; the others are loaded again when they are needed."""
     idle: float = 900.0
-    """How long an idle team is kept in memory."""
+    """Seconds that an idle team stays in memory."""
     retention: float | None = None
-    """How long a thread is kept that nothing happens in; None for ever."""
+    """Seconds that a thread is kept after its last use, or None."""
     waiting_messages: int = 20
-    """How many messages may wait in a thread; more are refused."""
+    """Most messages that may wait in a thread."""
     collect: float = 3.0
-    """How long nobody may have written in a thread that collects messages before its turn begins.
-    """
+    """Seconds without a message before a collecting thread's turn begins."""
     requests_expire: float | None = 86400.0
-    """How long people have to answer a request; None for ever."""
+    """Seconds in which people can answer a request; None for ever."""
     shutdown: float = 3.0
-    """How long turns may take to reach a safe point when the gateway ends."""
+    """Seconds in which turns must reach a safe point at shutdown."""
     attachments: Attachments = field(default_factory=Attachments)
     """Which files are taken with messages."""
     budgets: Sequence[Budget] = ()
-    """How much may be used over time."""
+    """Budgets over time."""
     prices: Mapping[str, Price] = field(default_factory=dict[str, Price])
-    """What models cost, by their names at the provider."""
+    """Prices of models, by their names at the provider."""
     timezone: str = ""
     """Where times are told in, such as "Europe/Berlin", and where people are of whom it is not
     known; "" for this machine's.
@@ -49,14 +48,14 @@ class Limits:
 
 @dataclass(slots=True)
 class ActiveSettings:
-    """What holds at this moment."""
+    """Settings in use at this moment."""
 
     teams: TeamSource
     access: Access
     limits: Limits
 
     def terms(self, clock: Callable[[], float]) -> TurnSettings:
-        """What holds for turns and their questions; `clock` is the time of day."""
+        """Settings of turns; `clock` is the time of day."""
         limits = self.limits
         return TurnSettings(
             live_teams=limits.live_teams,

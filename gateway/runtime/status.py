@@ -20,4 +20,4 @@ class Status:
     """Idle teams in memory."""
     counts: Counts
     remarks: Mapping[str, float] = field(default_factory=dict[str, float])
-    """What platforms did not let happen, and how many seconds ago."""
+    """Refusals of platforms, with their age in seconds."""

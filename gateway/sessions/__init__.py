@@ -1,1 +1,1 @@
-"""Sessions: one thread's work, from its lane to its turn and its requests."""
+"""Work of one thread: lane, turn, requests."""

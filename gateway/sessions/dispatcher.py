@@ -1,4 +1,4 @@
-"""Which thread works next: one turn per thread, threads side by side, people in rotation."""
+"""Order of turns: one per thread, people in rotation."""
 
 from __future__ import annotations
 
@@ -8,16 +8,19 @@ import math
 from collections import Counter, OrderedDict, deque
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Protocol, TypeAlias
 
-from gateway.sessions.person_limits import PersonRateLimiter
 from gateway.store.decisions import PersonLimits
 
 LOG = logging.getLogger("gateway")
 
-Crowd: TypeAlias = tuple[str, str]
+WINDOW = 600.0
+"""Seconds for which a turn counts after it began."""
+
+LaneGroup: TypeAlias = tuple[str, str]
 """A kind, "team" or "workspace", and a name: what a thread is one of many of."""
-Crowds: TypeAlias = tuple[Crowd, ...]
+LaneGroups: TypeAlias = tuple[LaneGroup, ...]
 
 Drain = Callable[[str], Awaitable[bool]]
 """Runs at most one turn of a thread; True if the thread has more to do."""
@@ -33,20 +36,22 @@ class Dispatcher(Protocol):
         person: str = "",
         delay: float = 0.0,
         limits: PersonLimits | None = None,
-        crowds: Crowds = (),
+        groups: LaneGroups = (),
     ) -> None:
-        """Let the thread have its turn, on behalf of a person and within their `limits`, as one of
-        its `crowds`, not before `delay` seconds.
+        """Run the thread's turn after `delay` seconds.
+
+        It runs on behalf of a person and within their `limits`, as one of its `groups`.
         """
         ...
 
     def put_off(self, thread: str, delay: float) -> None:
-        """Let a thread that runs have its turn again, for the same reasons, in `delay` seconds."""
+        """Run a running thread again in `delay` seconds, unchanged."""
         ...
 
     def hasten(self, thread: str) -> None:
-        """Let a thread that is to be woken later, or that runs, have its turn next, for the same
-        reasons.
+        """Run a waiting or running thread as soon as possible.
+
+        The reasons stay the same.
         """
         ...
 
@@ -65,7 +70,51 @@ class _RunRequest:
 
     person: str
     limits: PersonLimits | None
-    crowds: Crowds
+    groups: LaneGroups
+
+
+class PersonRateLimiter:
+    """Counts each person's turns. Times are seconds of any one clock."""
+
+    def __init__(self) -> None:
+        self._running: Counter[str] = Counter()
+        self._begun: dict[str, list[float]] = {}
+
+    def wait(self, person: str, limits: PersonLimits | None, now: float) -> float:
+        """Seconds until a turn of the person may begin.
+
+        0 for now, infinity for once another of theirs has ended.
+        """
+        if limits is None:
+            return 0.0
+        if self._running[person] >= limits.parallel:
+            return math.inf
+        begun = self._begun.get(person, ())
+        if len(begun) < limits.turns:
+            return 0.0
+        return max(0.0, begun[len(begun) - limits.turns] + WINDOW - now)
+
+    def began(self, person: str, limits: PersonLimits | None, now: float) -> None:
+        """A turn of the person's has begun."""
+        self._forget(now)
+        self._running[person] += 1
+        if limits is not None:
+            begun = self._begun.setdefault(person, [])
+            begun.append(now)
+            del begun[: -limits.turns]  # no more are ever looked at
+
+    def ended(self, person: str) -> None:
+        """A turn of the person's has ended."""
+        self._running[person] -= 1
+        if not self._running[person]:
+            del self._running[person]
+
+    def _forget(self, now: float) -> None:
+        """Drop people without recent turns, two at a time, in rotation."""
+        for person in list(islice(self._begun, 2)):
+            begun = self._begun.pop(person)
+            if begun[-1] > now - WINDOW:
+                self._begun[person] = begun
 
 
 class LocalDispatcher:
@@ -73,19 +122,19 @@ class LocalDispatcher:
 
     Who waits is served person by person, so that someone with many busy threads delays others by
     one turn at most; a thread that has more to do goes to the end of its person's line. A person
-    or crowd whose limit is reached is passed over until it is not.
+    or group whose limit is reached is passed over until it is not.
     """
 
-    def __init__(self, limit: int, crowd_limits: Mapping[str, int] | None = None) -> None:
+    def __init__(self, limit: int, group_limits: Mapping[str, int] | None = None) -> None:
         self.limit = limit
-        """How many threads may run at a time."""
-        self.crowd_limits = crowd_limits or {}
-        """How many of each crowd, by its kind."""
+        """Most threads that may run at a time."""
+        self.group_limits = group_limits or {}
+        """Most running threads of each group, by its kind."""
         self._lines: OrderedDict[str, deque[str]] = OrderedDict()
         self._waiting: dict[str, _RunRequest] = {}
         self._running: dict[str, _RunRequest] = {}
         self._again: dict[str, _RunRequest] = {}
-        self._crowds: Counter[Crowd] = Counter()
+        self._groups: Counter[LaneGroup] = Counter()
         self._pace = PersonRateLimiter()
         self._timers: set[asyncio.TimerHandle] = set()
         self._delayed: dict[str, tuple[asyncio.TimerHandle, _RunRequest]] = {}
@@ -100,33 +149,35 @@ class LocalDispatcher:
         person: str = "",
         delay: float = 0.0,
         limits: PersonLimits | None = None,
-        crowds: Crowds = (),
+        groups: LaneGroups = (),
     ) -> None:
-        """Let the thread have its turn, on behalf of a person and within their `limits`, as one of
-        its `crowds`, not before `delay` seconds.
+        """Run the thread's turn after `delay` seconds.
+
+        It runs on behalf of a person and within their `limits`, as one of its `groups`.
         """
         running = self._running.get(thread)
-        wish = _RunRequest(person, limits, crowds or (running.crowds if running else ()))
+        wish = _RunRequest(person, limits, groups or (running.groups if running else ()))
         if delay > 0:
             self._wake_later(thread, wish, delay)
         else:
             self._wake(thread, wish)
 
     def put_off(self, thread: str, delay: float) -> None:
-        """Let a thread that runs have its turn again, for the same reasons, in `delay` seconds."""
+        """Run a running thread again in `delay` seconds, unchanged."""
         if (wish := self._running.get(thread)) is not None:
             self._wake_later(thread, wish, delay)
 
     def hasten(self, thread: str) -> None:
-        """Let a thread that is to be woken later, or that runs, have its turn next, for the same
-        reasons.
+        """Run a waiting or running thread as soon as possible.
+
+        The reasons stay the same.
         """
         wish = self._undelayed(thread) or self._running.get(thread)
         if wish is not None:
             self._wake(thread, wish)
 
     def _undelayed(self, thread: str) -> _RunRequest | None:
-        """Why a thread was to be woken later; it is not any more."""
+        """The request of a sleeping thread, which is cancelled."""
         if (delayed := self._delayed.pop(thread, None)) is None:
             return None
         handle, wish = delayed
@@ -135,7 +186,7 @@ class LocalDispatcher:
         return wish
 
     def _wake_later(self, thread: str, wish: _RunRequest, delay: float) -> None:
-        """Wake the thread then, and not before: what was to wake it later does so no more."""
+        """Wake the thread at that time, in place of an earlier plan."""
         self._undelayed(thread)
 
         def due() -> None:
@@ -179,7 +230,7 @@ class LocalDispatcher:
                 handle.cancel()
 
     def _next(self) -> str | None:
-        """The thread that may run now, counted as running; None if there is none."""
+        """The next thread, counted as running; None if there is none."""
         if self._resting or len(self._running) >= self.limit:
             return None
         now = asyncio.get_running_loop().time()
@@ -187,7 +238,7 @@ class LocalDispatcher:
         for person, line in self._lines.items():
             for thread in line:
                 wish = self._waiting[thread]
-                if any(map(self._is_full, wish.crowds)):
+                if any(map(self._is_full, wish.groups)):
                     continue  # looked at again once one of them has ended
                 wait = self._pace.wait(person, wish.limits, now)
                 if wait == 0:
@@ -197,15 +248,15 @@ class LocalDispatcher:
         self._look_again(min(waits, default=math.inf))
         return None
 
-    def full_crowds(self) -> frozenset[Crowd]:
-        """The crowds that have all the turns they may have at this moment."""
-        if not self.crowd_limits:
+    def full_groups(self) -> frozenset[LaneGroup]:
+        """Groups at their limit of turns at this moment."""
+        if not self.group_limits:
             return frozenset()
-        return frozenset(crowd for crowd in self._crowds if self._is_full(crowd))
+        return frozenset(group for group in self._groups if self._is_full(group))
 
-    def _is_full(self, crowd: Crowd) -> bool:
-        limit = self.crowd_limits.get(crowd[0])
-        return limit is not None and self._crowds[crowd] >= limit
+    def _is_full(self, group: LaneGroup) -> bool:
+        limit = self.group_limits.get(group[0])
+        return limit is not None and self._groups[group] >= limit
 
     def _look_again(self, delay: float) -> None:
         if self._look:
@@ -220,8 +271,8 @@ class LocalDispatcher:
         if line:
             self._lines[wish.person] = line
         self._running[thread] = wish
-        for crowd in wish.crowds:
-            self._crowds[crowd] += 1
+        for group in wish.groups:
+            self._groups[group] += 1
         self._pace.began(wish.person, wish.limits, now)
 
     async def _run(self, drain: Drain, thread: str) -> None:
@@ -233,10 +284,10 @@ class LocalDispatcher:
         finally:
             wish = self._running.pop(thread)
             self._pace.ended(wish.person)
-            for crowd in wish.crowds:
-                self._crowds[crowd] -= 1
-                if not self._crowds[crowd]:
-                    del self._crowds[crowd]
+            for group in wish.groups:
+                self._groups[group] -= 1
+                if not self._groups[group]:
+                    del self._groups[group]
             again = self._again.pop(thread, None)
             if more or again:
                 self._wake(thread, again or wish)

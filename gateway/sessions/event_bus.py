@@ -1,5 +1,6 @@
-"""How events reach whoever watches: best effort within the process; what must not be lost is in the
-store.
+"""Event bus: best effort within the process.
+
+What must not be lost is in the store.
 
 A feed holds a bounded number of events. One that is read too slowly forgets them and says so; its
 reader then takes what it missed from the store. Text of one message that waits is joined.
@@ -56,14 +57,15 @@ class Subscription:
             self._items.append(OpenText(delta))
 
     def start_over(self) -> list[TextDelta]:
-        """The open messages at this moment, each from its beginning; what waited is forgotten."""
+        """Open messages so far, each whole; waiting events are dropped."""
         self._items.clear()
         self._gap = False
         return [replace(text.delta(), replace=True) for text in self._opened.values()]
 
     async def take(self) -> list[SessionEvent] | None:
-        """Wait for events and take all there are. None: events were lost, or none will come any
-        more.
+        """Wait for events and take all of them.
+
+        None: events were lost, or no more will come.
         """
         while not (self._items or self._gap or self._closed):
             self._arrived.clear()
@@ -118,7 +120,7 @@ class ActivitySubscription:
         self._arrived.set()
 
     async def take(self) -> list[str] | None:
-        """Wait for threads and take all there are, each once. None: none will come any more."""
+        """Wait for threads and take each once; None at the end."""
         while not (self._threads or self._closed):
             self._arrived.clear()
             await self._arrived.wait()
@@ -133,7 +135,7 @@ class ActivitySubscription:
 
 
 class EventBus(Protocol):
-    """Carries events from the turn that makes them to the surfaces that show them."""
+    """Bus that carries events from turns to surfaces."""
 
     def publish(self, thread: str, events: Iterable[SessionEvent]) -> None:
         """Hand events to the thread's feeds."""
@@ -148,7 +150,7 @@ class EventBus(Protocol):
         ...
 
     def stirs(self) -> ActivitySubscription:
-        """Hear of every thread in which something happens; give it back with `unheard`."""
+        """Subscribe to the activity of all threads; `unheard` ends it."""
         ...
 
     def unheard(self, stirs: ActivitySubscription) -> None:
@@ -165,7 +167,7 @@ class EventBus(Protocol):
 
 
 class LocalBus:
-    """The bus within one process. It remembers the text of open messages for latecomers."""
+    """Bus within one process, with open messages for latecomers."""
 
     def __init__(self) -> None:
         self._feeds: dict[str, set[Subscription]] = {}
@@ -212,7 +214,7 @@ class LocalBus:
         self._tidy(thread)
 
     def stirs(self) -> ActivitySubscription:
-        """Hear of every thread in which something happens; give it back with `unheard`."""
+        """Subscribe to the activity of all threads; `unheard` ends it."""
         stirs = ActivitySubscription()
         if self._closed:
             stirs.close()
@@ -267,7 +269,9 @@ def listening(bus: EventBus) -> Generator[ActivitySubscription]:
 async def watch(
     store: SessionReader, bus: EventBus, thread: str, after: int
 ) -> AsyncGenerator[SessionEvent]:
-    """The thread's events after a seq, until the bus is closed. Raises NotFound.
+    """Events of the thread after a seq. Raises NotFound.
+
+    They end with the bus.
 
     No seq comes twice and none is left out: whenever the live events skip one, the store is asked.
     """

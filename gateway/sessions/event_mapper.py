@@ -1,4 +1,4 @@
-"""How the items of a run look to people: session events made of the team's messages and events.
+"""Session events made of a run's messages and events.
 
 Pure: it decides what is shown, somebody else stores and sends it.
 """
@@ -54,7 +54,9 @@ class _OpenMessage:
 
 
 class EventMapper:
-    """Turns items of one turn into events. At most one message of each agent grows at a time.
+    """Mapper of one turn's items to events.
+
+    At most one message of each agent grows at a time.
 
     `models` names each agent's model; `people` are the agents that stand for a human, whose words
     are the answers to requests and are shown as such; `resumed` are messages that an interrupted
@@ -76,15 +78,18 @@ class EventMapper:
         self._people = {USER, *people}
         self._speaking: set[str] = set()
         self._finished: dict[str, str] = {}
-        """What each agent has said last."""
+        """Last text of each agent."""
         self._growing = {
             message.agent: _OpenMessage(message.message, None, message.text) for message in resumed
         }
 
-    def take(
+    def map_item(
         self, item: BaseAgentEvent | BaseChatMessage, *, to_people: bool = False
     ) -> list[SessionEvent]:
-        """The events that this item amounts to, in order; `to_people`: it is a hand-off to them."""
+        """Events of the item, in order.
+
+        `to_people`: it is a hand-off to people.
+        """
         if isinstance(item, ModelClientStreamingChunkEvent):
             return self._chunk(item)
         if isinstance(item, UserInputRequestedEvent):
@@ -99,14 +104,17 @@ class EventMapper:
         return [*self._starts(item.source), *self._item(item), *self._usage(item)]
 
     def open_messages(self) -> list[OpenMessage]:
-        """What still grows, as it stands."""
+        """Unfinished messages so far."""
         return [
             OpenMessage(message=growing.message, turn=self._turn, agent=agent, text=growing.text)
             for agent, growing in self._growing.items()
         ]
 
     def close(self, *, done: bool) -> list[SessionEvent]:
-        """Finish what still grows, as it stands; what a `done` turn did not say again is void."""
+        """Finish open messages.
+
+        Open text that a `done` turn did not say again is void.
+        """
         return [
             self._finish(agent, "" if done and growing.source is None else growing.text)
             for agent, growing in [*self._growing.items()]
@@ -133,9 +141,9 @@ class EventMapper:
             case ThoughtEvent():
                 return self._thought(item)
             case ToolCallRequestEvent():
-                return self._said_before(agent)
+                return self._close_speech(agent)
             case HandoffMessage():
-                events = self._said_before(agent)
+                events = self._close_speech(agent)
                 self._speaking.discard(agent)
                 return [*events, self._handed_off(item)]
             case CodeGenerationEvent():
@@ -147,11 +155,11 @@ class EventMapper:
                 return []
 
     def _to_people(self, handoff: HandoffMessage) -> list[SessionEvent]:
-        """A hand-off that asks people something: what was said with it is a message to them."""
+        """Events of a hand-off to people, its text as a message."""
         agent = handoff.source
-        events = self._said_before(agent)
+        events = self._close_speech(agent)
         own = _own_words(handoff)
-        words = _said_with(handoff) or own
+        words = _handoff_text(handoff) or own
         if words.strip() and words != self._finished.get(agent):
             events.append(self._finish(agent, words, handoff.id))
         self._speaking.discard(agent)
@@ -159,7 +167,10 @@ class EventMapper:
         return [*events, replace(handed, text="" if own == words else own, to_people=True)]
 
     def _thought(self, thought: ThoughtEvent) -> list[SessionEvent]:
-        """Reasoning; but text that a model streamed before it calls tools is a message."""
+        """Events of reasoning.
+
+        Text that a model streamed before it calls tools is a message.
+        """
         growing = self._growing.get(thought.source)
         if growing is not None and growing.source is not None:
             if growing.text.strip() == thought.content.strip():
@@ -171,8 +182,11 @@ class EventMapper:
             )
         ]
 
-    def _said_before(self, agent: str) -> list[SessionEvent]:
-        """Finish what the agent said before it acts; what an earlier attempt had begun is void."""
+    def _close_speech(self, agent: str) -> list[SessionEvent]:
+        """Finish the agent's speech before it acts.
+
+        Text begun by an earlier attempt is void.
+        """
         growing = self._growing.get(agent)
         if growing is None:
             return []
@@ -229,8 +243,8 @@ class EventMapper:
         ]
 
 
-def _said_with(handoff: HandoffMessage) -> str:
-    """What the model said when it handed off."""
+def _handoff_text(handoff: HandoffMessage) -> str:
+    """Text of the model beside its hand-off."""
     for message in reversed(handoff.context):
         if isinstance(message, AssistantMessage):
             said = message.content if isinstance(message.content, str) else message.thought
@@ -239,6 +253,6 @@ def _said_with(handoff: HandoffMessage) -> str:
 
 
 def _own_words(handoff: HandoffMessage) -> str:
-    """What the hand-off itself says, if it was given any words."""
+    """Text of the hand-off itself, or ""."""
     usual = Handoff(target=handoff.target, name="handoff").message
     return "" if handoff.content == usual else handoff.content

@@ -1,4 +1,4 @@
-"""The times that requests to people have: one task that sleeps until the next of them."""
+"""Expiry of requests: one task that sleeps until the next."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ UNANSWERED = "(Nobody has answered in time. Go on without the answer, or say tha
 
 @value
 class RequestTimes:
-    """The rules about requests whose time has come, in words for people and for the team."""
+    """Rules for requests whose time has come, with their texts."""
 
     operators: Operators
 
     def who_may_answer(self, request: Request) -> tuple[str, ...]:
-        """The people (Author.id) to turn to with this request, as far as they are named."""
+        """People (Author.id) named for this request."""
         return self.operators.who_may_answer(request)
 
     def reminder(self, request: Request, age: float) -> str:
-        """A reminder of a request that has been open for so many seconds."""
+        """Reminder of a request open for so many seconds."""
         return f"Waiting for {_span(age)}: {request.prompt}"
 
     def expired(self, request: Request) -> tuple[str, Answer]:
-        """An approval is denied, and a question has a sentence for an answer."""
+        """Answer at expiry: a denial, or a sentence for a question."""
         if request.kind == "approval":
             return EXPIRED, Answer(kind="deny")
         return EXPIRED_QUESTION, Answer(kind="text", text=UNANSWERED)
@@ -53,8 +53,10 @@ def _span(seconds: float) -> str:
 
 
 class Deadlines:
-    """Calls `settle`, which does what is due and says when something is due next (in seconds, by
-    `clock`), if anything ever is.
+    """Timer that calls `settle` at each due time.
+
+    `settle` does what is due and returns the next due time (in seconds, by `clock`), if there is
+    one.
     """
 
     def __init__(
@@ -65,7 +67,7 @@ class Deadlines:
         self._wanted = asyncio.Event()
 
     def look(self) -> None:
-        """Something is due: do not wait until it was to be looked for."""
+        """Look for due requests at once."""
         self._wanted.set()
 
     async def run(self) -> None:

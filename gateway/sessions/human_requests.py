@@ -1,5 +1,4 @@
-"""What agents ask of humans: requests that are rows, found again with their answers when a turn
-goes on.
+"""Requests to humans: rows that a resumed turn finds with answers.
 
 Nothing waits here. A question without an answer is stored, shown, and suspends the run.
 """
@@ -28,18 +27,18 @@ if TYPE_CHECKING:
 
 
 def arguments_hash(arguments: str) -> str:
-    """What an approval is bound to: these arguments, to the letter."""
+    """Hash of arguments, to which an approval is bound."""
     return hashlib.sha256(arguments.encode()).hexdigest()
 
 
 def _binding(call: ToolCall) -> str:
-    """What an approval is bound to: who calls which tool with which arguments, to the letter."""
+    """Identity of a call for its approval: agent, tool, arguments."""
     whole = json.dumps([call.agent, call.name, call.arguments])
     return hashlib.sha256(whole.encode()).hexdigest()
 
 
 def asking(request: Request, may_answer: tuple[str, ...]) -> InputRequested:
-    """The event that shows a request to people; `may_answer` are those it names."""
+    """Event that shows a request; `may_answer` names people."""
     return InputRequested(
         thread=request.thread,
         turn=request.turn,
@@ -59,8 +58,10 @@ def asking(request: Request, may_answer: tuple[str, ...]) -> InputRequested:
 
 
 class HumanRequests:
-    """The requests of one turn. `requests` are those of its earlier attempts, `asker` is whose
-    message the team works on (Author.id).
+    """Requests of one turn.
+
+    `requests` are those of its earlier attempts, `asker` is whose message the team works on
+    (Author.id).
     """
 
     def __init__(
@@ -88,7 +89,10 @@ class HumanRequests:
         self._agents[event.request_id] = event.source
 
     async def ask(self, prompt: str, token: CancellationToken | None) -> str:
-        """What the human said; raises InputRequired while they have not. Serves UserProxyAgents."""
+        """Answer of the human, for UserProxyAgents.
+
+        Raises InputRequired while there is none.
+        """
         engine_id = UserProxyAgent.InputRequestContext.request_id()
         agent = self._agents.get(engine_id)
         asked = PendingInput(
@@ -102,13 +106,17 @@ class HumanRequests:
             return request.answer.text
         if request is None:
             request = self._request(asked)
-            await self._log.write(TurnUpdate(requests=[request], events=[self._shown(request)]))
+            await self._log.write(
+                TurnUpdate(requests=[request], events=[self._request_event(request)])
+            )
         raise InputRequired(asked.prompt, request_id=engine_id, kind=asked.kind)
 
     async def approval(
         self, call: ToolCall, rule: ToolRule, row: CallRow, shown: Sequence[SessionEvent]
     ) -> Request:
-        """The request with the verdict on a tool call; raises InputRequired while there is none.
+        """Request with the verdict on a call.
+
+        Raises InputRequired while there is none.
 
         `row` and `shown` are what the journal adds where the request is new.
         """
@@ -133,12 +141,14 @@ class HumanRequests:
             )
             self._requests[request.engine_id] = request
             await self._log.write(
-                TurnUpdate(calls=[row], requests=[request], events=[*shown, self._shown(request)])
+                TurnUpdate(
+                    calls=[row], requests=[request], events=[*shown, self._request_event(request)]
+                )
             )
         raise InputRequired(asked.prompt, request_id=asked.request_id, kind="approval")
 
-    def told(self, call: ToolCall) -> str | None:
-        """What a human answered to a question that this tool call itself asked."""
+    def answer_to(self, call: ToolCall) -> str | None:
+        """Answer to a question that this tool call itself asked."""
         for request in self._requests.values():
             if request.call == call.key and request.kind != "approval" and request.answer:
                 return request.answer.text
@@ -159,7 +169,9 @@ class HumanRequests:
             if pending.request_id not in self._requests
         ]
         await self._log.write(
-            TurnUpdate(calls=[row], requests=requests, events=[self._shown(r) for r in requests])
+            TurnUpdate(
+                calls=[row], requests=requests, events=[self._request_event(r) for r in requests]
+            )
         )
 
     async def pending(self, asked: Iterable[PendingInput]) -> None:
@@ -176,7 +188,7 @@ class HumanRequests:
         ]
         if requests:
             await self._log.write(
-                TurnUpdate(requests=requests, events=[self._shown(r) for r in requests])
+                TurnUpdate(requests=requests, events=[self._request_event(r) for r in requests])
             )
 
     def _request(
@@ -211,9 +223,9 @@ class HumanRequests:
         return request
 
     def _expiry(self, asked_at: float, seconds: float | None) -> float | None:
-        """When a request expires that was made then: after so long, or as all do."""
+        """Time at which a request of that time expires."""
         lasts = self._terms.expire if seconds is None else seconds
         return asked_at + lasts if lasts else None
 
-    def _shown(self, request: Request) -> InputRequested:
+    def _request_event(self, request: Request) -> InputRequested:
         return asking(request, self._terms.may_answer(request))

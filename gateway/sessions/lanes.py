@@ -1,4 +1,4 @@
-"""The lanes: each thread's turns one after the other, on a team that is kept while it is in use."""
+"""Lanes: turns of each thread in order, on a cached team."""
 
 from __future__ import annotations
 
@@ -34,7 +34,9 @@ FIRST_RETRY, LONGEST_RETRY = 1.0, 30.0
 
 
 class Lanes:
-    """Runs the turns of all threads; keeps at most `terms.live_teams` idle teams in memory.
+    """Runner of all threads' turns.
+
+    It keeps at most `terms.live_teams` idle teams in memory.
 
     `dispatcher` is asked to wake a thread later whose turn the store refused, or that collects
     messages.
@@ -59,7 +61,7 @@ class Lanes:
         self._vitals = vitals
         self._ledger = ledger
         self.terms = terms
-        """What holds for turns and their questions from now on."""
+        """Settings of turns from now on."""
         self._dispatcher = dispatcher
         self._live: OrderedDict[str, LiveTeam] = OrderedDict()
         self.closing = TeamCloser()
@@ -73,16 +75,16 @@ class Lanes:
 
     @property
     def running(self) -> int:
-        """How many turns run at this moment."""
+        """Number of running turns."""
         return len(self._running)
 
     @property
     def live(self) -> int:
-        """How many idle teams are in memory."""
+        """Number of idle teams in memory."""
         return len(self._live)
 
     async def drain(self, thread: str) -> bool:
-        """Run the thread's next turn, if it has one; True if there is more to do."""
+        """Run the thread's next turn; True if it has more."""
         try:
             work = await self._store.begin(
                 thread, self._boot, words=MISSING, quiet=self.terms.quiet
@@ -117,7 +119,7 @@ class Lanes:
         return more
 
     async def _turn(self, work: ClaimedTurn) -> tuple[str, bool]:
-        """How the work's turn ended, and whether the thread has more to do at once."""
+        """End of the turn; True if the thread has more."""
         thread = work.thread
         meter = await self._ledger.meter(work)
         log = TurnWriter(self._store, self._bus, work.lease, meter)
@@ -131,7 +133,7 @@ class Lanes:
         )
         self._running[thread.id] = turn
         if self._leaving:
-            turn.leave()
+            turn.pause()
         if self._stops.get(thread.id) == turn.id:
             turn.stop()
         live = self._live.pop(thread.id, None)
@@ -184,7 +186,7 @@ class Lanes:
         if thread.team not in self._teams.names():
             raise TeamUnusable(
                 f"The team {thread.team!r} is not configured any more. "
-                "Begin a new thread with /new."
+                "Start a new thread with /new."
             )
         built = await self._teams.build(thread.team, workdir=folder)
         if not _can_be_saved(built.team):
@@ -194,7 +196,7 @@ class Lanes:
         return built.team, built.holds
 
     def stop(self, thread: str, turn: str) -> None:
-        """Stop this turn of the thread, whether it runs already or is about to."""
+        """Stop this turn, running or about to run."""
         running = self._running.get(thread)
         if running is not None and running.id == turn:
             running.stop()
@@ -202,7 +204,7 @@ class Lanes:
             self._stops[thread] = turn
 
     def steer(self, thread: str, turn: str) -> None:
-        """Let this turn of the thread, if it runs, take up what waits at its next safe point."""
+        """Let this turn, if it runs, take waiting messages next."""
         running = self._running.get(thread)
         if running is not None and running.id == turn:
             running.steer()
@@ -212,15 +214,16 @@ class Lanes:
         if running := self._running.get(thread):
             running.revoke(tool)
 
-    def leave(self) -> None:
-        """Let every turn end at its next safe point, to go on in the next process."""
+    def pause(self) -> None:
+        """Pause every turn at its next safe point."""
         self._leaving = True
         for turn in self._running.values():
-            turn.leave()
+            turn.pause()
 
     async def use(self, teams: TeamSource, terms: TurnSettings) -> None:
-        """Build teams from this source from now on, on these terms; the earlier one is closed once
-        its last turn has ended.
+        """Use this source and these settings for new turns.
+
+        The earlier source is closed once its last turn has ended.
         """
         self._retired.append((self._teams, {turn.id for turn in self._running.values()}))
         self._teams, self.terms = teams, terms
@@ -242,7 +245,7 @@ class Lanes:
             await source.aclose()
 
     def evict(self, idle: float) -> None:
-        """Drop the teams that nobody has used for `idle` seconds: they are loaded again."""
+        """Drop teams unused for `idle` seconds."""
         while self._live and next(iter(self._live.values())).used_at < monotonic() - idle:
             self._drop_oldest()
 
@@ -256,7 +259,7 @@ class Lanes:
         await self.closing.finish(live.values())
 
     def forget(self, thread: str) -> None:
-        """Stop the work of a thread that was deleted, and drop what it has in memory."""
+        """Stop a deleted thread's work and drop its team."""
         if turn := self._running.get(thread):
             turn.stop()
         if live := self._live.pop(thread, None):

@@ -1,4 +1,4 @@
-"""A thread's team in memory, how little of it has to be saved, and its end.
+"""A thread's team in memory: load, checkpoint, close.
 
 Teams that nobody needs any more are closed: what their agents and tools hold is released, such as
 containers that ran code. Nobody waits for it, and it takes only so long.
@@ -42,7 +42,7 @@ class LiveTeam:
         self.anew = anew
         """It has taken another's place in the midst of a turn, of which it knows nothing."""
         self.closes: tuple[Closer, ...] = ()
-        """What releases all that it holds."""
+        """Functions that release its resources."""
         self.acts = True
         """It may do more than ask models, such as making files."""
         self.folder: Path | None = None
@@ -57,7 +57,7 @@ class LiveTeam:
 
     @classmethod
     async def load(cls, team: DurableTeam, checkpoints: Sequence[Checkpoint]) -> LiveTeam:
-        """The team as it stood at the last checkpoint. Raises TeamUnusable if it does not fit."""
+        """Team at the last checkpoint. Raises TeamUnusable if it does not fit."""
         live = cls(team)
         if not checkpoints:
             return live
@@ -65,7 +65,7 @@ class LiveTeam:
             await team.load_snapshot([checkpoint.data for checkpoint in checkpoints])
         except (ValueError, KeyError, TypeError) as error:
             raise TeamUnusable(
-                "The team has changed since this thread was saved, and can't go on with it."
+                "The team has changed since this thread was saved, and can't continue it."
             ) from error
         first, *deltas = checkpoints
         live._snapshot = len(first.data)
@@ -74,11 +74,14 @@ class LiveTeam:
 
     @property
     def ends_next(self) -> bool:
-        """Its run is known to end with what it gives next, at once: it need not be saved before."""
+        """True if the next item ends the run: no checkpoint before it."""
         return self._foretells is not None and self._foretells.ends_next
 
     async def checkpoint(self) -> Checkpoint | None:
-        """What to add to the chain, None for nothing. Whoever can't store it drops the team."""
+        """Checkpoint to add, or None.
+
+        A caller that can't store it drops the team.
+        """
         if self._deltas is None or self._deltas > max(CHAIN, 3 * self._snapshot):
             data = await self.team.save_snapshot()
             self._snapshot, self._deltas = len(data), 0
@@ -89,7 +92,7 @@ class LiveTeam:
 
 
 class TeamCloser:
-    """Closes teams one after the other, a few at a time, while it runs."""
+    """Closer of teams, a few at a time."""
 
     def __init__(self) -> None:
         self._waiting: asyncio.Queue[LiveTeam] = asyncio.Queue()

@@ -1,4 +1,4 @@
-"""Files that agents made: what is new or changed in a thread's folder when a turn ends or waits.
+"""Output files: new or changed ones at a turn's end.
 
 A file is told once: what was told is one time in the thread's row, that of the newest change seen,
 by the file system's own clock of changes (`st_ctime`), which no program can set back. It is written
@@ -40,8 +40,10 @@ class _File:
 
 
 class OutputFiles:
-    """Looks for the files of one turn. `told` is the time of the newest change that was told, in
-    nanoseconds; files of more than `largest` bytes are only counted.
+    """Output files of one turn.
+
+    `told` is the time of the newest change that was told, in nanoseconds; files of more than
+    `largest` bytes are only counted.
     """
 
     def __init__(self, folder: Path, told: int, *, largest: float) -> None:
@@ -51,7 +53,7 @@ class OutputFiles:
         self._largest = largest
 
     async def look(self, thread: str, turn: str) -> tuple[list[SessionEvent], int | None]:
-        """What to tell of files, and the time to remember with it; None if there is none."""
+        """Events about files with their newest time; None for no files."""
         if not _has_entries(self._folder):
             return [], None
         try:
@@ -93,7 +95,7 @@ def _has_entries(folder: Path) -> bool:
 
 
 def _files(folder: Path) -> Iterator[_File]:
-    """The ordinary files below the folder, without links and what nobody made on purpose."""
+    """Ordinary files below the folder, without links and caches."""
     seen, folders = 0, [folder]
     while folders:
         with os.scandir(folders.pop()) as entries:

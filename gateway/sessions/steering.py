@@ -1,5 +1,6 @@
-"""People's messages on their way into a team: as the task of its run or in the midst of it, until
-its saved state holds them.
+"""Steering: messages that join a team's run.
+
+They come as its task or in the midst of it, until its saved state holds them.
 """
 
 from __future__ import annotations
@@ -32,18 +33,18 @@ class Steering:
     _given: list[int] = field(default_factory=list[int])
 
     def task(self, *, anew: bool, handoff_to: str) -> list[BaseChatMessage]:
-        """What the run begins with: what the team has not got, or all of it to a new team."""
+        """Task of the run: messages the team lacks, or all `anew`."""
         messages = [each for each in self.work.messages if anew or not each.joined]
         self._given += [message.inbox for message in messages]
         work = self.work
         return task_of(messages, work.thread.key, shared=work.shared, handoff_to=handoff_to)
 
-    def left(self) -> list[BaseChatMessage]:
-        """What joined an earlier attempt that came to its end before the team was saved with it."""
+    def unsaved(self) -> list[BaseChatMessage]:
+        """Messages that joined an earlier attempt and were not saved."""
         return self._added([each for each in self.work.messages if not each.joined])
 
     async def after_tools(self, item: ToolCallExecutionEvent) -> list[BaseChatMessage]:
-        """What the agent is to hear that has called these tools.
+        """Messages for the agent after its tool calls.
 
         Nothing after a hand-off: somebody else comes next, or a person, whose next message it is.
         """
@@ -52,7 +53,7 @@ class Steering:
         return await self.between()
 
     async def between(self) -> list[BaseChatMessage]:
-        """What the next speaker is to hear."""
+        """Messages for the next speaker."""
         if not self.wanted:
             return []
         self.wanted = False
@@ -68,7 +69,7 @@ class Steering:
         return task_of(messages, work.thread.key, shared=shared, handoff_to="")
 
     def given(self) -> list[int]:
-        """The messages that the team has got since this was asked last: it is being saved."""
+        """Messages given to the team since the last call."""
         given, self._given = self._given, []
         return given
 
@@ -79,7 +80,10 @@ class Steering:
 
 @dataclass(frozen=True, slots=True)
 class SteeringWatch:
-    """A ModelWatch that tells what joins a turn when models are asked, on the way to `meter`."""
+    """ModelWatch that notes when joined messages reach a model.
+
+    It passes all calls on to `meter`.
+    """
 
     meter: ModelWatch
     joining: Steering

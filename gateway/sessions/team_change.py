@@ -1,5 +1,6 @@
-"""A thread whose team was defined anew: it goes on with what it remembers, or a new team takes over
-and is told what was said.
+"""Change of a thread's team: it continues, or a new one begins.
+
+A new team is told what was said.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from teams.messages import BaseChatMessage, TextMessage
 
 LOG = logging.getLogger("gateway")
 
-GOES_ON = "The team's definition has changed; it goes on with what it remembers."
+GOES_ON = "The team has changed. It continues with what it remembers."
 BEGINS_ANEW = (
     "The team was changed and can't go on with what the earlier one remembered. A new one begins, "
     "and is told what was said here."
@@ -40,7 +41,7 @@ Fate = Literal["unchanged", "goes on", "begins anew", "has no team"]
 
 
 async def affected(store: SessionReader, teams: TeamSource) -> list[tuple[Thread, Fate]]:
-    """The threads whose team has another definition than when they last used it."""
+    """Threads whose team has changed since they last used it."""
     infos = {name: teams.info(name) for name in teams.names()}
     threads = await store.outdated({name: info.definition for name, info in infos.items()})
     return [
@@ -50,7 +51,7 @@ async def affected(store: SessionReader, teams: TeamSource) -> list[tuple[Thread
 
 
 def fate(thread: Thread, info: TeamInfo) -> Fate:
-    """What the team's present definition means for a thread, as far as can be told beforehand."""
+    """Effect of the team's definition on a thread, as far as known."""
     if thread.definition == info.definition:
         return "unchanged"
     known = thread.participants and info.participants
@@ -60,7 +61,7 @@ def fate(thread: Thread, info: TeamInfo) -> Fate:
 
 
 class TeamChange:
-    """Finds the team that takes a thread's turn, as the team is defined now.
+    """Choice of the team for a thread's turn.
 
     `build` makes a fresh team, `info` tells of it once it was built.
     """
@@ -79,8 +80,9 @@ class TeamChange:
         self._info = info
 
     async def team(self, thread: Thread, *, saved: bool = True) -> LiveTeam:
-        """The team with what it remembers, if anything was `saved`, or else a new one that was told
-        what was said.
+        """Team with its `saved` memory, or a new one.
+
+        A new one is told what was said.
         """
         checkpoints = await self._store.checkpoints(thread.id) if saved else []
         team = await self._build()
@@ -130,7 +132,7 @@ class TeamChange:
 
 
 def transcript(events: Iterable[SessionEvent]) -> list[BaseChatMessage]:
-    """What people and agents said, the last of it, as messages to a team."""
+    """The last messages of people and agents, for a team."""
     said: list[tuple[str, str, str]] = []
     for event in events:
         match event:
@@ -156,7 +158,7 @@ def transcript(events: Iterable[SessionEvent]) -> list[BaseChatMessage]:
 
 
 def _with_history(state: Mapping[str, Any], told: Sequence[BaseChatMessage]) -> dict[str, Any]:
-    """The documented state of an unused team, once everybody in it has heard these messages.
+    """State of an unused team that has heard these messages.
 
     They are the team's past, not its task: its termination condition does not look at them.
     """

@@ -1,5 +1,4 @@
-"""The gate that every tool call of a turn passes: policy, approval, and a journal that survives a
-crash.
+"""Tool gate: policy, approval, and a crash-safe journal of calls.
 
 A call's line is committed before the call runs and again with its result, so that no finished call
 is ever run twice, and one whose outcome a crash hid is repeated only if it may be.
@@ -39,9 +38,10 @@ SEVERITY = {"allow": 0, "ask": 1, "deny": 2}
 
 
 class ToolGate:
-    """The interceptor of one turn. `calls` are the lines that earlier attempts left, `people` those
-    on whose behalf the team works: a call must be permitted to each. `untrusted`: the team's
-    context holds foreign text.
+    """Interceptor of one turn's tool calls.
+
+    `calls` are the lines that earlier attempts left. `people` are those on whose behalf the team
+    works: a call must be permitted to each. `untrusted`: the team's context holds foreign text.
     """
 
     def __init__(
@@ -66,8 +66,10 @@ class ToolGate:
         """Ids of the calls, as the models gave them, that hand off."""
 
     def joined(self, person: Author, *, untrusted: bool) -> None:
-        """Somebody's message has joined the turn, and what it came with is in the team's context:
-        who approved a tool for the rest of the thread knew nothing of that.
+        """Note a message that has joined the turn.
+
+        With foreign text in it, earlier approvals for the thread no longer hold: who gave them knew
+        nothing of that text.
         """
         if untrusted or person.id not in self._people:
             self._granted.clear()
@@ -79,8 +81,9 @@ class ToolGate:
         self._granted.discard(tool)
 
     def _rule(self, call: ToolCall) -> ToolRule:
-        """The strictest of the rules for the people, and stricter while there is foreign text,
-        which may have made the call: what is allowed and changes something is asked first.
+        """Strictest rule of all people for the call.
+
+        Foreign text may have made the call: what is allowed and changes something is asked first.
         """
         rules = (self._rules(call, person) for person in self._people.values())
         found = max(rules, key=lambda rule: SEVERITY[rule.action])
@@ -91,7 +94,10 @@ class ToolGate:
     async def intercept(
         self, call: ToolCall, proceed: Callable[[ToolCall], Awaitable[ToolResult]]
     ) -> ToolResult:
-        """The call's result: recorded, refused, or that of running it. May raise InputRequired."""
+        """Result of the call: recorded, refused, or run.
+
+        May raise InputRequired.
+        """
         if call.handoff:
             self.handoffs.add(call.id)
             return await proceed(call)
@@ -105,11 +111,11 @@ class ToolGate:
         return await self._run(call, proceed) if settled is None else settled
 
     async def _settled(self, call: ToolCall, row: CallRow | None) -> ToolResult | None:
-        """The result of a call that is not to run, or not again; None for one that is."""
+        """Result of a call that must not run; None to run it."""
         if not call.known:
             return None  # nothing runs: there is nothing to decide
-        if (told := self._humans.told(call)) is not None:
-            return await self._finish(call, _text(call, told))
+        if (answer := self._humans.answer_to(call)) is not None:
+            return await self._finish(call, _text(call, answer))
         rule = self._rule(call)
         repeatable = rule.idempotent or call.idempotent
         if row is not None and row.status == "started" and not repeatable:
@@ -122,7 +128,7 @@ class ToolGate:
         return await self._ask(call, rule)
 
     async def _ask(self, call: ToolCall, rule: ToolRule) -> ToolResult | None:
-        """The result of a call that a person refused; None if it may run."""
+        """Result of a call that a person refused; None to run it."""
         if call.parsed_arguments() is None:  # nobody can judge that, and no tool could take it
             return await self._finish(call, _text(call, NOT_ARGUMENTS, error=True))
         started = self._started(call)
@@ -190,7 +196,7 @@ class ToolGate:
         return result
 
     def given_up(self, *, stopped: bool) -> tuple[list[CallRow], list[SessionEvent]]:
-        """What to record of calls that have not ended when the turn does."""
+        """Rows of calls that have not ended when the turn does."""
         rows: list[CallRow] = []
         events: list[SessionEvent] = []
         for row in list(self._calls.values()):
@@ -252,15 +258,13 @@ class ToolGate:
 
 
 def _is_of(row: CallRow, call: ToolCall) -> bool:
-    """Whether the line is about this very call: what was decided is bound to all of it."""
+    """True if the line is about this exact call."""
     described = (row.agent, row.tool, row.arguments_hash)
     return described == (call.agent, call.name, arguments_hash(call.arguments))
 
 
 def _without_secrets(result: ToolResult) -> ToolResult:
-    """The result as team, store and people may have it: a tool may tell what it was configured
-    with.
-    """
+    """The result without secrets of the config."""
     if REDACTION.known(text := result.to_text()) == text:
         return result
     parts = [

@@ -1,4 +1,4 @@
-"""One turn: a run of the team, shown as it goes, saved at each safe point that matters.
+"""One turn: a run of the team, shown and saved.
 
 The team is pulled at its own pace: no tool runs, and nothing is shown, before what came ahead of it
 is stored. A message is stored while the team sees who is next: with the end of the turn, if that is
@@ -45,7 +45,7 @@ Build = Callable[[], Awaitable[LiveTeam]]
 
 
 class Turn:
-    """A turn on its way to being done, waiting, stopped, failed or, at a shutdown, paused."""
+    """A turn, until it is done, waiting, stopped, failed or paused."""
 
     def __init__(
         self,
@@ -59,25 +59,25 @@ class Turn:
         self.intact = False
         """The team has come to an end of its own: it can be used again as it stands."""
         self.ended = "cut short"
-        """How it has left its lane."""
+        """Status in which it left its lane."""
         self._work = work
         self._log = log
         self._participants: Collection[str] = info.participants
-        self._humans = HumanRequests(log, work.requests, terms, work.asker.id)
-        self._journal = ToolGate(
+        self._requests = HumanRequests(log, work.requests, terms, work.asker.id)
+        self._gate = ToolGate(
             log,
-            self._humans,
+            self._requests,
             rules,
             work.calls,
             granted=work.grants,
             people=(work.asker, *work.others),
             untrusted=work.untrusted,
         )
-        self._transcript = EventMapper(
+        self._mapper = EventMapper(
             log.thread,
             log.turn,
             info.models,
-            people=self._humans.proxies,
+            people=self._requests.proxies,
             resumed=work.open_messages,
         )
         self._token = CancellationToken()
@@ -85,7 +85,7 @@ class Turn:
         self._leaving = False
         self._files: OutputFiles | None = None
         self._largest_file = terms.largest_file
-        self._joining = Steering(work, log, self._journal, wanted=work.thread.mode == "steer")
+        self._steering = Steering(work, log, self._gate, wanted=work.thread.mode == "steer")
         self._too_long = False
         self._unwritten: list[SessionEvent] = []
         self._shown_at = 0.0
@@ -98,18 +98,18 @@ class Turn:
 
     def steer(self) -> None:
         """Take up, at the next safe point, what waits to join."""
-        self._joining.wanted = True
+        self._steering.wanted = True
 
     def revoke(self, tool: str) -> None:
-        """Ask for a tool again that was approved for the rest of the thread."""
-        self._journal.revoke(tool)
+        """Revoke a tool that was approved for the thread."""
+        self._gate.revoke(tool)
 
-    def leave(self) -> None:
+    def pause(self) -> None:
         """End this attempt at the next safe point: the process ends."""
         self._leaving = True
 
     async def run(self, build: Build) -> bool:
-        """Run the team as far as it goes. True if the thread has more to do at once.
+        """Run the team; True if the thread has more to do.
 
         Raises GatewayError if the store fails or the lease is lost; the turn then goes on later.
         """
@@ -123,10 +123,10 @@ class Turn:
             try:
                 # Code that wants to run is a tool call like any other: it is not approved twice.
                 with run_hooks(
-                    intercept=self._journal.intercept,
-                    ask=self._humans.ask,
-                    model=SteeringWatch(self._log.meter, self._joining),
-                    between=self._joining.between,
+                    intercept=self._gate.intercept,
+                    ask=self._requests.ask,
+                    model=SteeringWatch(self._log.meter, self._steering),
+                    between=self._steering.between,
                 ):
                     return await self._drive(live)
             finally:
@@ -142,19 +142,19 @@ class Turn:
                 if isinstance(cause, BudgetSpent):
                     return await self._over_budget(live, cause)
                 if isinstance(cause, GatewayError) and not isinstance(cause, TeamUnusable):
-                    await self._log.leave()
+                    await self._log.discard()
                     raise cause from error
             return await self._failed(live, error)
 
     def _files_of(self, live: LiveTeam) -> OutputFiles | None:
-        """What finds the files that the team makes; None if it does nothing but ask models."""
+        """Finder of the team's files; None if it only asks models."""
         if live.folder is None or not live.acts:
             return None
         told = self._work.thread.files_at
         return OutputFiles(live.folder, told, largest=self._largest_file)
 
     def _timer(self) -> asyncio.TimerHandle | None:
-        """Stops the run once it has taken all the time that one turn may take."""
+        """Timer that stops the run at the turn's time limit."""
         if (seconds := self._log.meter.seconds) is None:
             return None
         return asyncio.get_running_loop().call_later(seconds, self._time_is_up)
@@ -173,39 +173,39 @@ class Turn:
                 async for item in stream:
                     if isinstance(item, TaskResult):
                         break
-                    await self._take(live, item)
+                    await self._handle_item(live, item)
                     if self._leaving:
                         return await self._paused(live)
                 else:
                     raise RuntimeError("The team's run ended without a result.")
-            if item.pending or not self._joining.unheard:
+            if item.pending or not self._steering.unheard:
                 return await self._ended(live, item)
             task = None  # it ended before anybody could heed what had joined
             await self._log.write(self._record(await live.checkpoint()))
-            self._joining.heard()
+            self._steering.heard()
 
     def _task(self, live: LiveTeam) -> list[BaseChatMessage] | None:
-        """What the run begins with; None if the team knows its task already."""
+        """Task of the run; None if the team has it already."""
         work = self._work
         if not work.delivered or live.anew:
             anew, live.anew = live.anew, False
             if anew:  # the store has forgotten it, too
                 self._handoff_from = self._handoff_written = ""
             handoff_to = self._handoff_from if live.hands_off else ""
-            return self._joining.task(anew=anew, handoff_to=handoff_to)
-        if left := self._joining.left():
+            return self._steering.task(anew=anew, handoff_to=handoff_to)
+        if left := self._steering.unsaved():
             live.team.add_messages(left)
         return None
 
-    async def _take(self, live: LiveTeam, item: BaseAgentEvent | BaseChatMessage) -> None:
+    async def _handle_item(self, live: LiveTeam, item: BaseAgentEvent | BaseChatMessage) -> None:
         message = item if isinstance(item, BaseChatMessage) else None
         to_people = False
         if message is not None and live.hands_off:
             to_people = self._note_handoff(message)
         elif isinstance(item, UserInputRequestedEvent):
-            self._humans.heard(item)
+            self._requests.heard(item)
         deltas: list[TextDelta] = []
-        for event in self._transcript.take(item, to_people=to_people):
+        for event in self._mapper.map_item(item, to_people=to_people):
             if isinstance(event, TextDelta):
                 deltas.append(event)
             else:
@@ -215,37 +215,40 @@ class Turn:
                 await self._log.put_off(self._record(await live.checkpoint()))
         elif _matters(item) or any(isinstance(e, MessageFinished) for e in self._unwritten):
             if isinstance(item, ToolCallExecutionEvent):
-                live.team.add_messages(await self._joining.after_tools(item))
+                live.team.add_messages(await self._steering.after_tools(item))
             await self._log.write(self._record(await live.checkpoint()))
         elif any(isinstance(event, SpeakerStarted) for event in self._unwritten):
             await self._show_speaker()
         self._log.show(deltas)
         if deltas and asyncio.get_running_loop().time() - self._shown_at >= SHOW_EVERY:
-            await self._log.write(TurnUpdate(shown=self._transcript.open_messages()))
+            await self._log.write(TurnUpdate(shown=self._mapper.open_messages()))
             self._shown_at = asyncio.get_running_loop().time()
 
     def _note_handoff(self, message: BaseChatMessage) -> bool:
-        """Whether the message hands the work to people: the next message is the way back."""
+        """True for a hand-off to people.
+
+        The next message is the way back.
+        """
         outside = isinstance(message, HandoffMessage) and message.target not in self._participants
         self._handoff_from = message.source if outside else ""
         return outside
 
     async def _show_speaker(self) -> None:
-        """Say at once who speaks; what else was not written yet waits for the team's state."""
+        """Show the speaker at once; other events wait for the state."""
         started = [event for event in self._unwritten if isinstance(event, SpeakerStarted)]
         self._unwritten = [e for e in self._unwritten if not isinstance(e, SpeakerStarted)]
-        await self._log.write(TurnUpdate(events=started, shown=self._transcript.open_messages()))
+        await self._log.write(TurnUpdate(events=started, shown=self._mapper.open_messages()))
         self._shown_at = asyncio.get_running_loop().time()
 
     async def _end(
         self, checkpoint: Checkpoint | None, end: TurnEnd, calls: Collection[CallRow] = ()
     ) -> bool:
-        """Write the end of this attempt. True if the thread has more to do at once."""
+        """Write the end of this attempt; True for more to do."""
         files_at: int | None = None
         if self._files is not None and end.status != "paused":
             made, files_at = await self._files.look(self._log.thread, self._log.turn)
             self._unwritten += made
-        shown = self._transcript.open_messages()
+        shown = self._mapper.open_messages()
         record = self._record(checkpoint, shown=shown, calls=calls, files_at=files_at, end=end)
         recorded = await self._log.write(record)
         self.ended = end.status
@@ -260,7 +263,7 @@ class Turn:
         files_at: int | None = None,
         end: TurnEnd | None = None,
     ) -> TurnUpdate:
-        """What was not written yet; whoever can't write it gives the turn up."""
+        """Unwritten events; a caller that can't write them gives up."""
         events, self._unwritten = self._unwritten, []
         handoff, known = self._handoff_from, self._handoff_written
         self._handoff_written = handoff
@@ -271,7 +274,7 @@ class Turn:
             sealed=[event.message for event in events if isinstance(event, MessageFinished)],
             calls=calls,
             handoff_from=None if handoff == known else handoff,
-            joined=self._joining.given() if checkpoint else (),
+            joined=self._steering.given() if checkpoint else (),
             files_at=files_at,
             end=end,
         )
@@ -279,9 +282,9 @@ class Turn:
     async def _ended(self, live: LiveTeam, result: TaskResult) -> bool:
         checkpoint = await live.checkpoint()
         if result.pending:
-            await self._humans.pending(result.pending)
+            await self._requests.pending(result.pending)
         else:
-            self._unwritten += self._transcript.close(done=True)
+            self._unwritten += self._mapper.close(done=True)
         end = TurnEnd(
             status="waiting" if result.pending else "done", reason=result.stop_reason or ""
         )
@@ -293,8 +296,8 @@ class Turn:
         return await self._end(await live.checkpoint(), TurnEnd(status="paused"))
 
     async def _stopped(self, live: LiveTeam) -> bool:
-        calls, lost = self._journal.given_up(stopped=True)
-        self._unwritten += [*self._transcript.close(done=False), *lost]
+        calls, lost = self._gate.given_up(stopped=True)
+        self._unwritten += [*self._mapper.close(done=False), *lost]
         reason = "stopped"
         if self._too_long:
             reason = self._log.meter.too_long()
@@ -304,11 +307,11 @@ class Turn:
         return await self._end(await live.checkpoint(), end, calls)
 
     async def _over_budget(self, live: LiveTeam | None, spent: BudgetSpent) -> bool:
-        """End where the run stands: the next message goes on from there, and so does /retry."""
-        calls, lost = self._journal.given_up(stopped=False)
+        """Stop where the run stands; a message or /retry continues it."""
+        calls, lost = self._gate.given_up(stopped=False)
         text = str(spent)
         self._unwritten += [
-            *self._transcript.close(done=False),
+            *self._mapper.close(done=False),
             *lost,
             self._notice(text, TRY_AGAIN),
         ]
@@ -328,16 +331,16 @@ class Turn:
         )
 
     async def _cut_short(self) -> None:
-        """The process can't wait any longer: the next one goes on from the last checkpoint."""
+        """Pause at the last checkpoint, as the process can't wait."""
         with suppress(GatewayError):
-            shown = self._transcript.open_messages()
+            shown = self._mapper.open_messages()
             await self._log.write(TurnUpdate(shown=shown, end=TurnEnd(status="paused")))
 
     async def _failed(self, live: LiveTeam | None, error: Exception) -> bool:
         local = self._work.thread.key.is_local
         failure = report(error, thread=self._log.thread, turn=self._log.turn, local=local)
-        calls, lost = self._journal.given_up(stopped=False)
-        self._unwritten += [*self._transcript.close(done=False), *lost]
+        calls, lost = self._gate.given_up(stopped=False)
+        self._unwritten += [*self._mapper.close(done=False), *lost]
         self._unwritten.append(
             Notice(
                 thread=self._log.thread,
@@ -360,7 +363,7 @@ class Turn:
 
 
 def _matters(item: BaseAgentEvent | BaseChatMessage) -> bool:
-    """Whether to save the team here, besides after a message: before tools run, and after them."""
+    """True to save the team before and after tools."""
     return isinstance(item, ToolCallRequestEvent | ToolCallExecutionEvent)
 
 

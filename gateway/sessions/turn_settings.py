@@ -1,4 +1,4 @@
-"""What holds for turns and their questions to people, apart from teams and tools."""
+"""Settings of turns and requests, apart from teams and tools."""
 
 from __future__ import annotations
 
@@ -17,10 +17,12 @@ def _nobody(request: Request) -> tuple[str, ...]:
 
 @value
 class TurnSettings:
-    """`live_teams`: how many idle teams are kept in memory. `quiet`: seconds for which nobody may
-    have written in a thread that collects messages before its turn begins. `expire`: seconds after
-    which a request expires, None for never. `largest_file`: bytes that a file may have which agents
-    made and people are shown. `may_answer` are the people who may answer a request, by name.
+    """Settings of turns.
+
+    `live_teams`: how many idle teams are kept in memory. `quiet`: seconds for which nobody may have
+    written in a thread that collects messages before its turn begins. `expire`: seconds after which
+    a request expires, None for never. `largest_file`: bytes that a file may have which agents made
+    and people are shown. `may_answer` are the people who may answer a request, by name.
     """
 
     live_teams: int = 100

@@ -19,7 +19,10 @@ LOG = logging.getLogger("gateway.events")
 
 
 class TurnWriter:
-    """Writes under the turn's lease. Every write raises LeaseLost once the lease is lost."""
+    """Writer under the turn's lease.
+
+    Every write raises LeaseLost once the lease is lost.
+    """
 
     def __init__(self, store: SessionStore, bus: EventBus, lease: Lease, meter: Meter) -> None:
         self._store = store
@@ -44,25 +47,27 @@ class TurnWriter:
         return self.lease.turn
 
     async def write(self, record: TurnUpdate) -> StoredUpdate:
-        """Commit, then show what was committed. What models were used for goes with it, and what
-        was put off.
+        """Commit the update, then show it.
+
+        Usage of models goes with it, and any update put off.
         """
         await self._settle()
-        if (before := self._take_put_off()) is not None:
+        if (before := self._pop_put_off()) is not None:
             record = before.followed_by(record)
         return await self._commit(record)
 
     async def put_off(self, record: TurnUpdate) -> None:
-        """Commit and show this together with what is written next, if that comes at once; or else
-        while the team waits for something.
+        """Put the update off until the next write.
+
+        If none comes at once, it is written while the team waits for something.
         """
         await self._settle()
-        if (before := self._take_put_off()) is not None:
+        if (before := self._pop_put_off()) is not None:
             record = before.followed_by(record)
         self._put_off = record
         self._due = asyncio.get_running_loop().call_soon(self._write_put_off)
 
-    def _take_put_off(self) -> TurnUpdate | None:
+    def _pop_put_off(self) -> TurnUpdate | None:
         record, self._put_off = self._put_off, None
         if self._due is not None:
             self._due.cancel()
@@ -70,7 +75,7 @@ class TurnWriter:
         return record
 
     def _write_put_off(self) -> None:
-        if (record := self._take_put_off()) is not None:
+        if (record := self._pop_put_off()) is not None:
             # Whoever writes next, or leaves, waits for it.
             loop = asyncio.get_running_loop()
             self._writing = loop.create_task(self._commit(record), name=f"turn {self.turn} writes")
@@ -87,14 +92,14 @@ class TurnWriter:
             self._writing = None
             writing.result()
 
-    async def leave(self) -> None:
+    async def discard(self) -> None:
         """Write no more: what was put off is lost with the lease."""
-        self._take_put_off()
+        self._pop_put_off()
         with suppress(GatewayError):
             await self._settle()
 
     async def _commit(self, record: TurnUpdate) -> StoredUpdate:
-        uses, told = self.meter.take()
+        uses, told = self.meter.drain()
         if uses or told:
             notices = [Notice(thread=self.thread, turn=self.turn, text=text) for text in told]
             record = replace(record, uses=uses, events=[*record.events, *notices])
@@ -107,7 +112,7 @@ class TurnWriter:
         return recorded
 
     async def join(self) -> tuple[QueuedMessage, ...]:
-        """Take what waits into the turn, if it may join it, and show that."""
+        """Take waiting messages into the turn and show them."""
         if self._put_off or self._writing:
             await self.write(TurnUpdate())
         joined = await self._store.join(self.lease)

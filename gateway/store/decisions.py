@@ -155,7 +155,7 @@ class RepeatedTurn:
 
 @value
 class QueueRemoval:
-    """The waiting message with this number is taken back."""
+    """The waiting message with this number is withdrawn."""
 
     inbox: int
     anybody: bool = False
@@ -326,7 +326,7 @@ class AcceptedMessage:
     reply: str
     decision: Decision | None
     person: str = ""
-    crowds: tuple[tuple[str, str], ...] = ()
+    groups: tuple[tuple[str, str], ...] = ()
     """The lane's "team" and "workspace", each with its name."""
     wake: bool = False
     """The thread's lane has something to do."""

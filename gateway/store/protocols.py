@@ -71,7 +71,7 @@ class SessionReader(Protocol):
         """The conversation's current thread; None if it is unknown."""
         ...
 
-    async def taken(self, keys: Collection[str]) -> frozenset[str]:
+    async def accepted_keys(self, keys: Collection[str]) -> frozenset[str]:
         """Those of these dedupe keys whose messages were taken."""
         ...
 
@@ -122,7 +122,7 @@ class SessionReader(Protocol):
         """Numbers of ratings of the thread's answers, "good" or "bad"."""
         ...
 
-    async def said_lately(
+    async def recent_messages(
         self, platform: str, workspace: str, since: float, *, threads: int = 20, each: int = 50
     ) -> list[RecentMessage]:
         """The newest messages of a workspace's threads.

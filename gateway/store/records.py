@@ -49,8 +49,8 @@ class Thread(ThreadInfo):
         return self.mode in ("collect", "interrupt")
 
 
-def crowds_of(team: str, key: ConversationKey) -> tuple[tuple[str, str], ...]:
-    """The crowds that a thread is in: its team's and its workspace's."""
+def lane_groups_of(team: str, key: ConversationKey) -> tuple[tuple[str, str], ...]:
+    """The groups that a thread is in: its team's and its workspace's."""
     return (("team", team), ("workspace", key.place))
 
 

@@ -109,7 +109,7 @@ class RecoveredThread:
 
     thread: str
     person: str
-    crowds: tuple[tuple[str, str], ...] = ()
+    groups: tuple[tuple[str, str], ...] = ()
     open_messages: tuple[OpenMessage, ...] = ()
 
 

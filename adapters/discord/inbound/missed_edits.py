@@ -53,7 +53,7 @@ class MissedEdits:
 
     async def _recent_messages(self, guild: str, since: float) -> list[RecentMessage]:
         """What was said lately, without that of which it is known that it is gone."""
-        found = await self._host.said_lately(PLATFORM, guild, since - KNOWN_FOR)
+        found = await self._host.recent_messages(PLATFORM, guild, since - KNOWN_FOR)
         gone = {said.key.dedupe("delete", said.message_id): said for said in found}
         known = await self._host.known_keys(gone)
         return [said for key, said in gone.items() if key not in known]

@@ -17,7 +17,7 @@ LOG = logging.getLogger("adapters.slack")
 
 NOT_OPENED = "Slack did not open the window in time. Press the button again."
 NO_REQUEST = "There is no such request."
-NOT_YOURS = "This is not yours to answer."
+NOT_YOURS = "You may not answer this request."
 EMPTY = "Write an answer first."
 
 
@@ -51,7 +51,7 @@ class Dialogs:
         except NotFound:
             return modals.closed(place.kind, NO_REQUEST)
         if not request.open:
-            settled = f"This was settled already: {request.outcome}."
+            settled = f"This is already settled: {request.outcome}."
             return modals.closed(place.kind, escaped(settled))
         author = await self._drafts.author(wanted.draft)
         if not await self._host.may_answer(author, place.request):

@@ -10,7 +10,7 @@ from gateway.conversation import AWAITED_SECONDS, InboundMessage
 from gateway.events import HumanText, MessageQueued, Notice, SessionEvent, ThreadRenamed
 from gateway.store.connection import Connection
 from gateway.store.decisions import AcceptedMessage, NewThread, QueueEntry, Situation
-from gateway.store.records import InboxKind, InboxOutcome, crowds_of
+from gateway.store.records import InboxKind, InboxOutcome, lane_groups_of
 from gateway.store.rulebook import Fact, Rulebook
 from gateway.store.units.events import add_events
 from gateway.store.units.files import attach, expect
@@ -109,7 +109,7 @@ class Acceptance:
         inbox = self.insert(thread.id if thread else None, outcome, kept, reason)
         return self.accepted(inbox, thread.id if thread else "", outcome, reply)
 
-    def told(self, fact: Fact) -> AcceptedMessage:
+    def reply_fact(self, fact: Fact) -> AcceptedMessage:
         """The message is done with once its sender is told a fact."""
         return self.closed("command", reply=self.rulebook.reply(fact))
 
@@ -146,9 +146,9 @@ class Acceptance:
             reply=reply,
             decision=self.decision,
             person=self.message.author.id,
-            crowds=crowds_of(found.team, found.key)
+            groups=lane_groups_of(found.team, found.key)
             if found
-            else crowds_of(self.new.team, self.message.key),
+            else lane_groups_of(self.new.team, self.message.key),
             wake=wake,
             stop=stop,
             delay=delay,

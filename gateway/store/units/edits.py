@@ -118,12 +118,14 @@ def _again(acceptance: Acceptance, decision: RepeatedTurn) -> AcceptedMessage:
     thread = acceptance.met.thread
     edit = targets.newest_edit(acceptance.connection, decision.inbox)
     if edit is None or thread is None or edit["thread"] != thread.id:
-        return acceptance.told(MessageFound(outcome="nothing to repeat", inbox=decision.inbox))
+        return acceptance.reply_fact(
+            MessageFound(outcome="nothing to repeat", inbox=decision.inbox)
+        )
     query = "SELECT * FROM inbox WHERE id = :inbox"
     (target,) = acceptance.connection.fetch(query, {"inbox": decision.inbox})
     author = author_of(target)
     if not decision.anybody and acceptance.message.author.id != author.id:
-        return acceptance.told(MessageFound(outcome="not yours", inbox=decision.inbox))
+        return acceptance.reply_fact(MessageFound(outcome="not yours", inbox=decision.inbox))
     acceptance.message = replace(
         acceptance.message,
         author=author,
@@ -142,14 +144,14 @@ def _rearrange(acceptance: Acceptance, decision: QueueRemoval | QueuePromotion) 
     thread = acceptance.met.thread
     author = thread and queue.author_of_waiting(acceptance.connection, thread.id, decision.inbox)
     if thread is None or author is None:
-        return acceptance.told(MessageFound(outcome="not waiting", inbox=decision.inbox))
+        return acceptance.reply_fact(MessageFound(outcome="not waiting", inbox=decision.inbox))
     if not decision.anybody and author != acceptance.message.author.id:
-        return acceptance.told(MessageFound(outcome="not yours", inbox=decision.inbox))
+        return acceptance.reply_fact(MessageFound(outcome="not yours", inbox=decision.inbox))
     if isinstance(decision, QueuePromotion):
         queue.put_first(acceptance.connection, thread.id, decision.inbox)
-        return acceptance.told(MessageFound(outcome="comes first", inbox=decision.inbox))
+        return acceptance.reply_fact(MessageFound(outcome="comes first", inbox=decision.inbox))
     taken = queue.withdraw(acceptance.connection, acceptance.now, thread.id, decision.inbox)
-    accepted = acceptance.told(MessageFound(outcome="taken back", inbox=decision.inbox))
+    accepted = acceptance.reply_fact(MessageFound(outcome="taken back", inbox=decision.inbox))
     return replace(accepted, events=tuple(taken[1]) if taken else ())
 
 
@@ -180,5 +182,5 @@ def _revoke(acceptance: Acceptance, decision: GrantRevocation) -> AcceptedMessag
         acceptance.now,
         anybody=decision.anybody,
     )
-    accepted = acceptance.told(GrantRevoked(tool=decision.tool, revoked=revoked))
+    accepted = acceptance.reply_fact(GrantRevoked(tool=decision.tool, revoked=revoked))
     return replace(accepted, revoked=decision.tool if revoked else "")

@@ -56,11 +56,11 @@ def accept(
     lists = kind == "command"
     met = situation(connection, message, named, now, counted=counted, lists=lists)
     if isinstance(met, int):
-        return _taken(connection, message, met)
+        return _known_message(connection, message, met)
     return _carry_out(Acceptance(connection, message, met, rulebook, new, kind, now))
 
 
-def _taken(connection: Connection, message: InboundMessage, inbox: int) -> AcceptedMessage:
+def _known_message(connection: Connection, message: InboundMessage, inbox: int) -> AcceptedMessage:
     """Outcome of a known message.
 
     Its other keys now belong to the same one.
@@ -110,18 +110,18 @@ def _carry_out(acceptance: Acceptance) -> AcceptedMessage:
         case CommandReply():
             accepted = acceptance.closed("command", reply=decision.reply)
         case UsageReply():
-            accepted = _tell_usage(acceptance, decision)
+            accepted = _reply_usage(acceptance, decision)
         case MessageRefusal():
             accepted = _refuse(acceptance, decision)
     return accepted
 
 
-def _tell_usage(acceptance: Acceptance, decision: UsageReply) -> AcceptedMessage:
+def _reply_usage(acceptance: Acceptance, decision: UsageReply) -> AcceptedMessage:
     used = {
         each: spent(acceptance.connection, each.scope, each.name, each.since)
         for each in decision.queries
     }
-    return acceptance.told(UsageFound(thread=acceptance.met.thread, used=used))
+    return acceptance.reply_fact(UsageFound(thread=acceptance.met.thread, used=used))
 
 
 def _refuse(acceptance: Acceptance, decision: MessageRefusal) -> AcceptedMessage:
@@ -155,7 +155,7 @@ def _begin(acceptance: Acceptance, decision: NewConversation) -> AcceptedMessage
     if key.is_local:
         key = ConversationKey.local(acceptance.new.id)
     elif old is not None:
-        _leave(acceptance.connection, old.id)
+        _detach(acceptance.connection, old.id)
         stop = acceptance.request_stop(old.id)
     thread = create_thread(acceptance.connection, acceptance.now, acceptance.new, key=key)
     lane = old.id if old else thread.id
@@ -164,7 +164,7 @@ def _begin(acceptance: Acceptance, decision: NewConversation) -> AcceptedMessage
     return replace(accepted, lane=lane, wake=bool(stop), stop=stop)
 
 
-def _leave(connection: Connection, thread: str) -> None:
+def _detach(connection: Connection, thread: str) -> None:
     """Let the conversation go on elsewhere: waiting messages get no turn."""
     of_thread = {"thread": thread}
     connection.execute("UPDATE threads SET current = FALSE WHERE id = :thread", of_thread)

@@ -26,7 +26,7 @@ KEYS = 500
 """Dedupe keys that are looked up at once."""
 
 
-def taken(connection: Connection, keys: Collection[str]) -> frozenset[str]:
+def accepted_keys(connection: Connection, keys: Collection[str]) -> frozenset[str]:
     """Those of these dedupe keys whose messages were taken."""
     found: set[str] = set()
     asked = [*keys]
@@ -37,7 +37,7 @@ def taken(connection: Connection, keys: Collection[str]) -> frozenset[str]:
     return frozenset(found)
 
 
-def said_lately(
+def recent_messages(
     connection: Connection,
     platform: str,
     workspace: str,

@@ -23,7 +23,7 @@ def put_part(connection: Connection, row: OutboxRow) -> None:
     connection.execute(_PUT, asdict(row))
 
 
-def told(connection: Connection, thread: str, seq: int) -> int:
+def mark_delivered(connection: Connection, thread: str, seq: int) -> int:
     """Note that all up to `seq` is delivered; the thread's last seq.
 
     Raises NotFound.
@@ -68,7 +68,7 @@ def give_up(connection: Connection, thread: str, seq: int, why: str) -> None:
     )
 
 
-def take_up(connection: Connection, thread: str) -> None:
+def clear_gone(connection: Connection, thread: str) -> None:
     """Note that the thread can be written to again."""
     connection.execute("UPDATE deliveries SET gone = '' WHERE thread = :thread", {"thread": thread})
 

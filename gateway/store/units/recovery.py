@@ -5,7 +5,7 @@ from __future__ import annotations
 from gateway.conversation import ConversationKey
 from gateway.events import MessageFinished, Notice, SessionEvent, TurnFinished
 from gateway.store.connection import Connection
-from gateway.store.records import crowds_of
+from gateway.store.records import lane_groups_of
 from gateway.store.rulebook import RecoveryWords
 from gateway.store.turn_records import MAX_RESUMES, Lease, RecoveredThread
 from gateway.store.units.events import add_events
@@ -51,7 +51,7 @@ def _to_do(connection: Connection) -> list[RecoveredThread]:
         RecoveredThread(
             thread=row["thread"],
             person=row["author"],
-            crowds=crowds_of(row["team"], ConversationKey.parse(row["key"])),
+            groups=lane_groups_of(row["team"], ConversationKey.parse(row["key"])),
             open_messages=open_messages(connection, row["thread"]),
         )
         for row in rows

@@ -19,7 +19,7 @@ from tests.adapters.discord.test_interactions import card_in, ready
 from tests.fakes.scripted_model import ScriptedModel, calls
 from tests.gateway.scripted import ScriptedTeams, solo
 
-NOT_YOURS = "This is not yours to answer."
+NOT_YOURS = "You may not answer this request."
 REFUSALS = {NOT_YOURS, NOT_ALLOWED, "This was not taken."}
 """The last where somebody was told only lately that they may not write."""
 

@@ -238,7 +238,7 @@ async def test_an_approval_is_clicked_and_its_outcome_stands_on_the_card(
         not_his = await bob.clicks(card, "Approve")
         await discord.answered(not_his)
         await discord.until(
-            lambda: any("not yours" in each.content for each in bob.sees(thread_of(asked)))
+            lambda: any("may not answer" in each.content for each in bob.sees(thread_of(asked)))
         )
         assert RUNG == []
         await discord.answered(await alice.clicks(card, "Approve"))
@@ -303,7 +303,7 @@ async def test_a_late_click_and_an_unknown_button_are_answered(
         await discord.until(lambda: not card.components)
         await discord.answered(await alice.clicks_gone(card, approve))
         await discord.until(
-            lambda: any("settled already" in each.content for each in alice.sees(thread_of(asked)))
+            lambda: any("already settled" in each.content for each in alice.sees(thread_of(asked)))
         )
         await discord.answered(await alice.clicks_gone(card, "of:an:older:bot"))
         await discord.until(

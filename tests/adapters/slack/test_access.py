@@ -210,7 +210,7 @@ async def test_who_may_not_moves_nothing(tmp_path: Path, who: str) -> None:
                 if kind == "message":  # another bot is not even heard where none is let in
                     assert after == ([] if who == "bot" else ["refused"])
                 if kind == "modal" and outcome is not None:
-                    assert "This is not yours to answer." in str(actor.modal), kind
+                    assert "You may not answer this request." in str(actor.modal), kind
             assert "CANARY" not in str(await run.inbox("text"))
             assert (await rated(run), await title(run)) == (0, "go")
             assert (run.asked, sent) == (1, [])
@@ -249,7 +249,7 @@ async def test_who_may_is_heard(tmp_path: Path, who: str, kind: str) -> None:
             if kind == "modal":
                 if who == "allowed":
                     assert actor.modal
-                    assert "This is not yours to answer." in str(actor.modal.body)
+                    assert "You may not answer this request." in str(actor.modal.body)
                     return
                 await actor.submits({"answer": "too risky"})
                 await run.settled()
@@ -267,7 +267,7 @@ async def test_who_may_is_heard(tmp_path: Path, who: str, kind: str) -> None:
             assert sent == ["sent"] * ((who, kind) == ("operator", "click"))
             if (who, kind) == ("allowed", "click"):
                 await run.until(lambda: slack.private(actor))
-                assert slack.private(actor)[0].text == "This is not yours to answer."
+                assert slack.private(actor)[0].text == "You may not answer this request."
 
 
 async def test_members_of_a_user_group_are_let_in_and_no_other_group_is_asked_for(

@@ -95,7 +95,7 @@ async def test_a_click_counts_after_a_restart_and_a_second_one_is_told_so(tmp_pa
             await run.until(lambda: early.acked)
             slack.world.deliver("interactive", late)
             await run.until(lambda: slack.private(boss))
-            assert "This was settled already: approved." in slack.private(boss)[0].text
+            assert "This is already settled: approved." in slack.private(boss)[0].text
             await run.until(lambda: run.asked)
             assert box.sent == 1
         # The same delivery once more is what it was.
@@ -139,7 +139,7 @@ async def test_free_text_is_taken_in_a_modal_and_only_once(tmp_path: Path) -> No
         for person in (ann, eve):
             await person.clicks(shown, button)
             await run.until(lambda who=person: who.modal and "moment" not in str(who.modal.body))
-        assert "This is not yours to answer." in str(eve.modal)
+        assert "You may not answer this request." in str(eve.modal)
         empty = await ann.submits({"answer": "  "})
         await run.until(lambda: empty.acked)
         assert ann.modal is not None

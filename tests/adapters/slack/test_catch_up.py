@@ -166,7 +166,7 @@ async def test_missed_files_are_fetched_and_their_author_is_told_of_what_is_not(
         await ann.uploads("general", "old.txt", b"", text="and", thread=asked, external=elsewhere)
         await away(slack, 400)
         async with served(slack, tmp_path) as run:
-            told = "The file 'old.txt' did not get to the team: it is not stored in Slack."
+            told = "The file 'old.txt' did not reach the team: it is not stored in Slack."
             await run.until(lambda: told in str(slack.messages("general", asked)))
             await run.until(lambda: run.asked)
             assert "buy bread" in str(run.heard())

@@ -97,7 +97,7 @@ async def test_names_links_and_commands_are_what_people_see(tmp_path: Path) -> N
         ("a.png", png(2, 2), {}, ""),
         ("notes.txt", b"remember the milk", {}, ""),
         ("huge.png", png(90_000, 90_000), {}, "90,000 by 90,000 pixels"),
-        ("fake.png", b"<html>", {"mimetype": "image/png"}, "is no image that models take"),
+        ("fake.png", b"<html>", {"mimetype": "image/png"}, "is not an image that models accept"),
         ("large.bin", b"x" * 20_000_001, {}, "a file may have 20 MB"),
         ("plan.txt", b"", {"external": "https://evil.example/plan.txt"}, "not stored in Slack"),
     ],
@@ -250,7 +250,7 @@ async def test_author_and_team_are_told_of_a_file_that_is_left_out(tmp_path: Pat
         await run.until(lambda: run.asked)
         elsewhere = "https://evil.example/plan.txt"
         await ann.uploads("general", "plan.txt", b"", text="see", thread=asked, external=elsewhere)
-        told = "The file 'plan.txt' did not get to the team: it is not stored in Slack."
+        told = "The file 'plan.txt' did not reach the team: it is not stored in Slack."
         await run.until(lambda: told in str(slack.messages("general", asked)))
         await run.until(lambda: run.asked == 2)
         assert "The file 'plan.txt' did not get here" in str(run.heard())

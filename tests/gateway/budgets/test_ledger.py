@@ -132,9 +132,9 @@ async def test_a_turn_over_budget_ends_before_the_model_is_asked_and_says_when_i
         refused = await here.say("and this?")
         assert outcome(refused) == "failed"
         assert told(refused) == [
-            "The budget of this thread for today is used up (250 tokens). It is whole again at"
-            " 00:00 UTC; an operator can raise it. What was said is kept: your next message, or"
-            " /retry, goes on from here."
+            "The budget of this thread for today is used up (250 tokens). It resets at"
+            " 00:00 UTC. An operator can raise it. The conversation is kept: your next message, or"
+            " /retry, continues from here."
         ]
         assert counting.asked == 3
         assert outcome(await here.say(root="another thread")) == "done"
@@ -155,7 +155,7 @@ async def test_retry_goes_on_once_the_budget_allows_it(tmp_path):
         assert outcome(await here.say("second")) == "failed"
         here.clock.now += DAY
         reply = await here.say("/retry")
-        assert "tried again" in reply
+        assert "Trying again" in reply
         (thread,) = here.seen
         events = await until(here.gateway, thread, ends, here.seen[thread])
         assert outcome(events) == "done"
@@ -237,7 +237,7 @@ async def test_cost_follows_the_prices_and_is_told_at_four_fifths(tmp_path):
         assert told(await here.say(root="1")) == []
         assert told(await here.say(root="2")) == [
             "The budget of this workspace for this month is used to 93%: 1.40 of a cost of 1.50."
-            " It is whole again on 2027-02-01 at 00:00 UTC; an operator can raise it."
+            " It resets on 2027-02-01 at 00:00 UTC. An operator can raise it."
         ]
         assert told(await here.say(root="3")) == []  # beyond it
         assert "is used up (a cost of 1.50)" in told(await here.say(root="4"))[0]
@@ -319,8 +319,8 @@ async def test_usage_tells_the_thread_s_and_the_person_s_own_and_operators_every
             "This thread: 200 tokens (120 read, 80 written) in 2 turns.\n"
             "You, today: 100 tokens (60 read, 40 written) in 1 turn.\n"
             "You, this month: 100 tokens (60 read, 40 written) in 1 turn.\n"
-            "Your budget for today: 100 of 1,000 tokens. It is whole again at 00:00 UTC;"
-            " an operator can raise it."
+            "Your budget for today: 100 of 1,000 tokens. It resets at 00:00 UTC."
+            " An operator can raise it."
         )
         (thread,) = here.seen
         operator = await here.gateway.send(thread, "/usage")
@@ -530,7 +530,7 @@ async def test_turns_of_a_team_wait_for_each_other_and_say_so(tmp_path):
     assert most == 2
     assert [len(told(events)) for events in seen] == [0, 0] + [1] * 6
     assert told(seen[2]) == [
-        "The team has as many turns at a time as it may; your message waits for one to end."
+        "The team has reached its limit of turns at a time. Your message waits for one to end."
     ]
 
 

@@ -553,14 +553,14 @@ def test_what_a_replaced_team_remembered_is_exported(thread, folder):
 
 
 def test_what_has_not_failed_is_not_tried_again(thread):
-    assert parley("sessions", "retry", "trip").stdout.startswith("Nothing has failed here")
+    assert parley("sessions", "retry", "trip").stdout.startswith("There is nothing to try again")
 
 
 def test_what_has_failed_is_tried_again_once_parley_runs(folder):
     configure(folder, HELLO.replace("hello", "offline"))
     parley("run", "--session", "trip", "Hi")
     said = parley("sessions", "retry", "trip")
-    assert "It is tried again, from where it stood. Parley is not running" in said.stdout
+    assert "Trying again from where it stopped. Parley is not running" in said.stdout
     assert "1 working" in parley("status").stdout
 
 

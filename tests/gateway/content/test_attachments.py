@@ -110,10 +110,13 @@ def opened(folder, teams=None, **limits) -> Gateway:
             [file(b"x" * 1_600_000), file(b"y" * 1_600_000)],
             "its files have 3.2 MB together, and a message may have 3 MB.",
         ),
-        ([file(media_type="text/html")], "a.bin is of the type text/html, which is not taken here"),
+        (
+            [file(media_type="text/html")],
+            "a.bin is of the type text/html, which is not allowed here",
+        ),
         (
             [file(b"<svg/>", "a.svg", "image/svg+xml")],
-            "a.svg is no image that models take; these are PNG, JPEG, GIF and WebP.",
+            "a.svg is not an image that models accept (PNG, JPEG, GIF or WebP).",
         ),
         (
             [file(png(20_000, 20_000), "a.png", "image/png")],
@@ -135,7 +138,7 @@ async def test_a_message_with_a_file_that_is_not_taken_is_refused_and_says_why(
         for _ in range(2):  # each time
             receipt = await gateway.accept(message(*files))
             assert receipt.outcome == "refused"
-            assert receipt.reply.startswith(f"Your message was not taken: {said}")
+            assert receipt.reply.startswith(f"Your message was not accepted: {said}")
         assert (await gateway.status()).counts.refused == {"files": 2}
         assert (await gateway.accept(message(file()))).outcome == "turn"
 

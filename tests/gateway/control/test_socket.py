@@ -78,7 +78,7 @@ async def test_a_request_is_answered_through_the_socket(tmp_path):
         events = await until(client, thread, ends)
         request = of(InputRequested, events)[0].request
         assert await client.answer(request, Answer(kind="deny", text="no")) is None
-        assert "settled already" in (await client.answer(request, Answer(kind="approve")) or "")
+        assert "already settled" in (await client.answer(request, Answer(kind="approve")) or "")
         events = await until(client, thread, lambda e: ends(e) and e.outcome == "done")
     assert of(ToolFinished, events)[0].failed
 

@@ -143,27 +143,27 @@ DONE = request("approval", 4, state="answered", outcome="approved")
         (OPEN, APPROVE, LOCAL_OPERATOR, "approved"),
         (OPEN, Answer(kind="approve_always"), LOCAL_OPERATOR, "approved for this thread"),
         (OPEN, DENY, LOCAL_OPERATOR, "denied: no"),
-        (OPEN, APPROVE, ASKER, CommandReply(reply="This is not yours to answer.")),
-        (DONE, DENY, LOCAL_OPERATOR, CommandReply(reply="This was settled already: approved.")),
+        (OPEN, APPROVE, ASKER, CommandReply(reply="You may not answer this request.")),
+        (DONE, DENY, LOCAL_OPERATOR, CommandReply(reply="This is already settled: approved.")),
         (None, APPROVE, LOCAL_OPERATOR, CommandReply(reply="There is no such request.")),
         (replace(OPEN, expires_at=10_000.1), APPROVE, LOCAL_OPERATOR, "approved"),
         (
             replace(OPEN, expires_at=10_000.0),
             APPROVE,
             LOCAL_OPERATOR,
-            CommandReply(reply="It is too late: nobody decided in time."),
+            CommandReply(reply="It is too late: the request has expired."),
         ),
         (
             TEXT,
             APPROVE,
             ASKER,
-            CommandReply(reply="This request wants something else: answer it in words."),
+            CommandReply(reply="This request needs another answer: answer it in words."),
         ),
         (
             OPEN,
             Answer(kind="text", text="ok"),
             LOCAL_OPERATOR,
-            CommandReply(reply="This request wants something else: approve or deny."),
+            CommandReply(reply="This request needs another answer: approve or deny."),
         ),
         (TEXT, Answer(kind="text", text="Rome"), ASKER, "Rome"),
     ],
@@ -202,7 +202,7 @@ def test_a_command_never_becomes_an_answer_or_a_task(text, at, expected):
 def test_status_says_what_is_asked_and_what_waits():
     found = meaning("/status", situation(TEXT, waiting=2))
     assert isinstance(found, CommandReply)
-    assert "Messages that wait: 2." in found.reply
+    assert "Waiting messages: 2." in found.reply
     assert f"Asked ({TEXT.id}): Well?" in found.reply
 
 
@@ -214,7 +214,7 @@ def test_only_who_may_answer_a_request_is_told_its_id(command):
         assert isinstance(found, CommandReply)
         assert (OPEN.id in found.reply) == told
     as_other = meaning("/approve", at, OTHER)
-    assert as_other == CommandReply(reply="Nothing waits for an approval of yours.")
+    assert as_other == CommandReply(reply="Nothing is waiting for your approval.")
 
 
 def test_help_names_every_command():
@@ -316,7 +316,12 @@ def test_an_edit_or_a_deletion_means(author, access, edited, deleted):
     [
         ((), True, "approve", RequestSupport(request=OPEN.id, always=False, approved=1, quorum=3)),
         (("x:1",), True, "approve_always", 2),
-        (("x:1", "local:operator"), True, "approve", "You have approved this; 2 of 3 have so far."),
+        (
+            ("x:1", "local:operator"),
+            True,
+            "approve",
+            "You have already approved this (2 of 3 so far).",
+        ),
         (("x:1", "x:2"), True, "approve_always", "approved for this thread by 3 people"),
         (("x:1", "x:2"), False, "approve_always", "approved by 3 people"),
         (("x:1", "x:2"), True, "approve", "approved by 3 people"),
@@ -351,12 +356,12 @@ def test_an_approval_that_several_people_give(supporters, always, answer, expect
         ("/queue mode", "The modes are:"),
         ("/queue mode fast", "The modes are:"),
         ("/queue mode Steer", MODE_NOT_YOURS),
-        ("/queue", "Nothing waits.\nMode queue: "),
+        ("/queue", "No message is waiting.\nMode queue: "),
         ("/again 7", RepeatedTurn(inbox=7)),
-        ("/again", "Say which one"),
+        ("/again", "Give its number"),
         ("/revoke send_mail", GrantRevocation(tool="send_mail")),
-        ("/revoke", "Say which tool"),
-        ("/grants", "Nothing was approved"),
+        ("/revoke", "Name the tool"),
+        ("/grants", "No tool is approved"),
     ],
 )
 def test_a_command_about_what_waits_means(text, expected):

@@ -301,7 +301,7 @@ async def test_a_named_approver_decides_where_no_route_lets_them_in(tmp_path):
             )
             return receipt.reply or receipt.outcome
 
-        assert await click(OPERATOR, "approve") == "This is not yours to answer."
+        assert await click(OPERATOR, "approve") == "You may not answer this request."
         assert "approve it once" in await click(UNLISTED, "approve_always")
         assert await click(GUEST, "approve") == NOT_ALLOWED
         assert await click(UNLISTED, "approve") == "answer"
@@ -350,8 +350,8 @@ async def test_a_person_over_their_limit_is_told_their_place_and_others_go_first
     told = [[event.text for event in of(Notice, events)] for events in seen]
     assert told == [
         [],
-        ["Number 1 in your line: a turn of yours is running already."],
-        ["Number 2 in your line: a turn of yours is running already."],
+        ["Number 1 in your queue: a turn of yours is running."],
+        ["Number 2 in your queue: a turn of yours is running."],
         [],
     ]
 
@@ -365,7 +365,7 @@ async def test_turns_of_ten_minutes_are_counted(tmp_path):
         await turn(gateway, first.thread, "1", author=ALLOWED)
         await gateway.accept(message(ALLOWED, "2"))
         seen = await until(gateway, first.thread, lambda e: e.kind == "notice")
-        place = "Number 1 in your line: you had 2 turns within ten minutes."
+        place = "Number 1 in your queue: you had 2 turns within ten minutes."
         assert of(Notice, seen)[0].text == place
         assert (await gateway.thread(first.thread)).state == "idle"
 

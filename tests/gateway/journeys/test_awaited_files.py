@@ -96,9 +96,9 @@ async def test_author_and_team_are_told_what_is_missing_and_why(tmp_path):
         events = await until(gateway, receipt.thread, ends)
     (notice,) = [each for each in events if isinstance(each, Notice)]
     assert notice.text.splitlines() == [
-        "The file 'plan.txt' did not get to the team: Slack did not deliver it.",
-        "The file 'fake.png' did not get to the team: it is no image that models take; these are"
-        " PNG, JPEG, GIF and WebP.",
+        "The file 'plan.txt' did not reach the team: Slack did not deliver it.",
+        "The file 'fake.png' did not reach the team: it is not an image that models accept"
+        " (PNG, JPEG, GIF or WebP).",
     ]
     assert "(The file 'plan.txt' did not get here: Slack did not deliver it.)" in heard(client)
     (message,) = [m for m in client.create_calls[0]["messages"] if m.type == "UserMessage"]
@@ -109,7 +109,7 @@ async def test_author_and_team_are_told_what_is_missing_and_why(tmp_path):
     ("file", "why"),
     [
         (AwaitedFile(name="a.bin", media_type="text/plain", size=2_000_000), "has 2.0 MB"),
-        (AwaitedFile(name="a.bin", media_type="video/mp4"), "which is not taken here"),
+        (AwaitedFile(name="a.bin", media_type="video/mp4"), "which is not allowed here"),
     ],
     ids=["size", "type"],
 )
@@ -192,7 +192,7 @@ async def test_a_turn_begins_without_files_that_do_not_come_in_time(tmp_path, mo
     late = "its platform did not deliver it in time; send it again"
     assert work.messages[0].text == f"look\n(The file 'plan.txt' did not get here: {late}.)"
     assert [each.text for each in work.events if isinstance(each, Notice)] == [
-        f"The file 'plan.txt' did not get to the team: {late}."
+        f"The file 'plan.txt' did not reach the team: {late}."
     ]
     assert not work.untrusted
 

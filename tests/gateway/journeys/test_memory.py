@@ -20,7 +20,7 @@ class Everybody(OperatorAccess):
         return Admission(limits=PersonLimits(parallel=3, turns=30))
 
 
-class Crowd:
+class LaneGroup:
     """Each thread has a person of its own, who says one thing."""
 
     def __init__(self, gateway: Gateway) -> None:
@@ -52,13 +52,13 @@ async def test_nothing_is_kept_of_threads_that_rest(tmp_path):
         SqliteStore(tmp_path), teams, access=Everybody(), limits=Limits(live_teams=LIVE)
     )
     async with gateway:
-        crowd = Crowd(gateway)
-        await crowd.write(60)
+        group = LaneGroup(gateway)
+        await group.write(60)
         teams.workdirs.clear()
         tracemalloc.start()
         try:
             before = allocated()
-            await crowd.write(120)
+            await group.write(120)
             teams.workdirs.clear()
             grown = allocated() - before
         finally:

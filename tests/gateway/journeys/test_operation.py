@@ -78,10 +78,10 @@ async def test_what_failed_is_tried_again_on_demand_with_the_same_message(tmp_pa
         again = await client.send(thread, "/retry")
     assert (receipt.outcome, receipt.reply) == (
         "command",
-        "It is tried again, from where it stood.",
+        "Trying again from where it stopped.",
     )
     assert [event.outcome for event in of(TurnFinished, events)] == ["done"]
-    assert again.reply == "Nothing has failed here that could be tried again."
+    assert again.reply == "There is nothing to try again."
 
 
 async def test_a_question_of_a_turn_that_failed_is_asked_anew_when_it_is_tried_again(tmp_path):
@@ -343,7 +343,7 @@ async def test_a_person_may_forget_a_thread_of_their_own_and_none_that_others_wr
     async with Gateway(SqliteStore(tmp_path), teams, access=Everybody()) as gateway:
         first = (await gateway.accept(said(ANNA, "hello"))).thread
         fresh = await gateway.accept(said(ANNA, "/forget"))
-        assert fresh.reply == "All that was said and made in this thread is deleted."
+        assert fresh.reply == "All messages and files of this thread are deleted."
         assert [each.id for each in await gateway.threads()] == [fresh.thread] != [first]
         await gateway.accept(said(ANNA, "hello again"))
         refused = await gateway.accept(said(BEN, "/forget"))

@@ -467,7 +467,7 @@ async def test_what_waits_is_shown_with_numbers_and_can_be_taken_back_and_put_fi
     assert [event.inbox for event in of(MessageWithdrawn, events)] == [b]
     texts = [message.text for event in of(TurnStarted, events) for message in event.messages]
     assert texts == ["a", "d  d", "c"]
-    assert gone.startswith(f"No message with the number {c} waits")
+    assert gone.startswith(f"No message with the number {c} is waiting")
 
 
 async def test_others_messages_and_the_mode_are_for_operators_and_whom_the_route_lets(tmp_path):

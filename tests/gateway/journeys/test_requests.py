@@ -141,7 +141,7 @@ async def test_an_approval_that_nobody_gives_in_time_is_a_denial(tmp_path, soon)
     assert [event.outcome for event in of(InputResolved, events)] == [EXPIRED]
     assert of(ToolFinished, events)[0].result == "Nobody approved this in time."
     assert office.sent == []
-    assert late.reply == f"This was settled already: {EXPIRED}."
+    assert late.reply == f"This is already settled: {EXPIRED}."
     assert audit == [("asked", "", ""), ("expired", "", EXPIRED)]
 
 
@@ -240,7 +240,7 @@ async def test_several_people_approve_and_each_of_them_counts_once(tmp_path):
         events = await office.finished()
         audit = await office.audit()
     assert request.quorum == 3
-    assert replies == ["", "You have approved this; 1 of 3 have so far.", ""]
+    assert replies == ["", "You have already approved this (1 of 3 so far).", ""]
     assert [(e.by, e.approved, e.quorum) for e in of(InputSupported, events)] == [
         ("Boss 0", 1, 3),
         ("Boss 1", 2, 3),
@@ -316,7 +316,7 @@ async def test_twenty_people_in_two_processes_settle_it_exactly_once(tmp_path):
     late = [getattr(each, "reply", each) for each in said if each not in taken]
     [resolved] = of(InputResolved, events)
     assert len(taken) == 1
-    assert set(late) == {f"This was settled already: {resolved.outcome}."}
+    assert set(late) == {f"This is already settled: {resolved.outcome}."}
     assert [what for what, _, _ in audit] == ["asked", "answered"]
     assert office.sent == (["all"] if resolved.outcome.startswith("approved") else [])
 
@@ -355,7 +355,7 @@ async def test_approvals_are_given_in_a_channel_that_does_not_see_the_thread(tmp
         await office.finished()
         [row] = [row for row in await office.gateway.store.audit(office.thread) if row.person]
     assert stranger.outcome == "refused"
-    assert operator.reply == "This is not yours to answer."
+    assert operator.reply == "You may not answer this request."
     assert approver.outcome == "answer"
     assert row.place == str(APPROVALS)
     assert office.sent == ["all"]
@@ -375,13 +375,13 @@ async def test_a_grant_ends_with_its_thread_when_a_new_one_begins_in_the_convers
         listed = InboundMessage(key=KEY, author=ANN, text="/grants")
         assert "send" in (await office.gateway.accept(listed)).reply
         fresh = await office.gateway.accept(InboundMessage(key=KEY, author=ANN, text="/new"))
-        assert (await office.gateway.accept(listed)).reply.startswith("Nothing was approved")
+        assert (await office.gateway.accept(listed)).reply.startswith("No tool is approved")
         office.thread = ""
         again = await office.ask("go again")
         assert office.thread == fresh.thread
         await office.click(BOSSES[0], again.request, APPROVE)
         await office.finished()
-        assert (await office.gateway.accept(listed)).reply.startswith("Nothing was approved")
+        assert (await office.gateway.accept(listed)).reply.startswith("No tool is approved")
     assert len(office.sent) == 2
 
 
@@ -417,9 +417,9 @@ async def test_a_grant_is_listed_and_taken_back_also_from_a_turn_that_runs(tmp_p
         none = (await office.person.send(office.thread, "/grants")).reply
         audit = await office.audit()
     assert listed == f"send, for {ANN.id}; approved by {BOSSES[0].id}"
-    assert nobodys.reply.startswith("send was not approved")
-    assert revoked.reply == "send is asked for again before it runs."
-    assert none.startswith("Nothing was approved")
+    assert nobodys.reply.startswith("send has no approval")
+    assert revoked.reply == "send needs approval again before it runs."
+    assert none.startswith("No tool is approved")
     assert ("revoked", ANN.id, "asked for again") in audit
     assert office.sent == [""]
 

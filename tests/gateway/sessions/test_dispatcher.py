@@ -125,8 +125,8 @@ async def test_at_rest_nothing_new_begins():
 
 
 @asynccontextmanager
-async def crowded(limit: int, crowd_limits, **more: int):
-    dispatcher, lanes = LocalDispatcher(limit, crowd_limits), Lanes(**more)
+async def crowded(limit: int, group_limits, **more: int):
+    dispatcher, lanes = LocalDispatcher(limit, group_limits), Lanes(**more)
     task = asyncio.ensure_future(dispatcher.serve(lanes.drain))
     try:
         yield dispatcher, lanes
@@ -139,21 +139,21 @@ async def test_a_crowd_that_has_its_share_is_passed_over_until_one_of_it_ends():
     slow, quick = (("team", "slow"),), (("team", "quick"), ("workspace", "slack:T1"))
     async with crowded(10, {"team": 2}) as (dispatcher, lanes):
         for number in range(4):
-            dispatcher.wake(f"s{number}", person=f"p{number}", crowds=slow)
-        dispatcher.wake("q", person="p9", crowds=quick)
+            dispatcher.wake(f"s{number}", person=f"p{number}", groups=slow)
+        dispatcher.wake("q", person="p9", groups=quick)
         assert await lanes.until(3) == ["s0", "s1", "q"]
         assert await lanes.end("s1", 4) == ["s0", "s1", "q", "s2"]
         assert await lanes.end("s0", 5) == ["s0", "s1", "q", "s2", "s3"]
 
 
 async def test_a_thread_that_is_tried_again_still_counts_for_its_crowds():
-    crowds = (("workspace", "slack:T1"),)
+    groups = (("workspace", "slack:T1"),)
     async with crowded(10, {"workspace": 1}) as (dispatcher, lanes):
-        dispatcher.wake("a", person="ann", crowds=crowds)
+        dispatcher.wake("a", person="ann", groups=groups)
         await lanes.until(1)
         dispatcher.wake("a", delay=0.01)
         await lanes.end("a", 2)
-        dispatcher.wake("b", person="ben", crowds=crowds)
+        dispatcher.wake("b", person="ben", groups=groups)
         dispatcher.wake("c")
         assert await lanes.until(3) == ["a", "a", "c"]
         assert await lanes.end("a", 4) == ["a", "a", "c", "b"]
@@ -161,7 +161,7 @@ async def test_a_thread_that_is_tried_again_still_counts_for_its_crowds():
 
 async def test_a_thousand_people_share_two_places_of_a_team_fairly():
     """One of them has a hundred threads; nobody's second turn comes before everybody's first."""
-    crowds = (("team", "demo"), ("workspace", "slack:T1"))
+    groups = (("team", "demo"), ("workspace", "slack:T1"))
     begun: list[str] = []
     most = running = 0
 
@@ -180,9 +180,9 @@ async def test_a_thousand_people_share_two_places_of_a_team_fairly():
     dispatcher = LocalDispatcher(16, {"team": 2, "workspace": 8})
     task = asyncio.ensure_future(dispatcher.serve(drain))
     for number in range(100):
-        dispatcher.wake(f"busy {number}", person="busy", crowds=crowds)
+        dispatcher.wake(f"busy {number}", person="busy", groups=groups)
     for number in range(999):
-        dispatcher.wake(f"person {number}", person=str(number), crowds=crowds)
+        dispatcher.wake(f"person {number}", person=str(number), groups=groups)
     await done.wait()
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)

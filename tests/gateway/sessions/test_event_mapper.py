@@ -53,7 +53,7 @@ REQUEST = ToolCallRequestEvent(
 def play(script: EventMapper, *items):
     """What is shown: deltas and messages in short, and the names of the rest."""
     shown = []
-    events: list[Any] = [event for item in items for event in script.take(item)]
+    events: list[Any] = [event for item in items for event in script.map_item(item)]
     for event in events:
         match event:
             case TextDelta():
@@ -143,7 +143,7 @@ def test_a_message_that_was_cut_off_ends_as_it_stands():
 def test_a_handoff_is_told_and_ends_the_speakers_turn():
     script = transcript()
     handoff = HandoffMessage(source="ann", target="bob", content="Take it.")
-    [_, handed] = script.take(handoff)
+    [_, handed] = script.map_item(handoff)
     assert isinstance(handed, WorkHandedOff)
     assert (handed.agent, handed.target, handed.text) == ("ann", "bob", "Take it.")
     assert play(script, text("I have it.", "bob", "m2"), text("Me again."))[0::2] == [
@@ -164,7 +164,7 @@ def test_a_handoff_is_told_and_ends_the_speakers_turn():
 def test_what_is_said_when_people_get_the_work_is_a_message_to_them(context, content, shown):
     script = transcript()
     handoff = HandoffMessage(source="ann", target="user", content=content, context=context)
-    [_, told, handed] = script.take(handoff, to_people=True)
+    [_, told, handed] = script.map_item(handoff, to_people=True)
     assert isinstance(told, MessageFinished)
     assert (told.agent, told.text) == ("ann", shown)
     assert isinstance(handed, WorkHandedOff)
@@ -177,7 +177,7 @@ def test_what_was_streamed_before_a_hand_off_to_people_stands_once():
     play(script, chunk("Which "), chunk("order?"), thought("Which order?"))
     context = [AssistantMessage(content="Which order?", source="ann")]
     handoff = HandoffMessage(source="ann", target="user", content=USUAL, context=[*context])
-    assert [event.kind for event in script.take(handoff, to_people=True)] == ["handed_off"]
+    assert [event.kind for event in script.map_item(handoff, to_people=True)] == ["handed_off"]
 
 
 def test_words_of_people_are_not_shown_as_an_agents():
@@ -202,6 +202,6 @@ def test_chosen_speakers_are_named_before_they_speak():
 def test_the_models_usage_is_told():
     usage = RequestUsage(prompt_tokens=7, completion_tokens=3)
     message = StopMessage(source="ann", content="Enough.", models_usage=usage)
-    *_, last = transcript().take(message)
+    *_, last = transcript().map_item(message)
     assert isinstance(last, Usage)
     assert (last.agent, last.prompt_tokens, last.completion_tokens) == ("ann", 7, 3)

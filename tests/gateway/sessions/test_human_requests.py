@@ -196,7 +196,7 @@ async def test_a_request_is_answered_exactly_once_under_races(tmp_path):
         said = await asyncio.gather(*(client.answer(request.request, answer) for answer in answers))
         events = await until(client, thread, lambda e: ends(e) and not waits(e))
     assert said.count(None) == 1
-    assert all("settled already: approved" in why for why in said if why is not None)
+    assert all("already settled: approved" in why for why in said if why is not None)
     assert len(of(InputResolved, events)) == 1
     assert tools.done == ["delete a"]
 
@@ -260,7 +260,7 @@ async def test_stopping_a_waiting_turn_closes_its_request_and_frees_the_thread(t
         assert events[-1].outcome == "stopped"
         assert of(InputResolved, events)[0].outcome == "closed: stopped"
         late = await client.answer(request.request, APPROVE)
-        assert late == "This was settled already: closed: stopped."
+        assert late == "This is already settled: closed: stopped."
         went_on = await turn(client, thread, "something else")
     assert tools.done == []
     assert of(MessageFinished, went_on)[-1].text == "Something else."
@@ -375,7 +375,7 @@ async def test_only_operators_approve_and_only_they_or_the_asker_answer(tmp_path
         events = await until(gateway, receipt.thread, waits)
         request = of(InputRequested, events)[0].request
         replies = [await gateway.accept(click(author, request, APPROVE)) for author in (ann, bob)]
-        assert {reply.reply for reply in replies} == {"This is not yours to answer."}
+        assert {reply.reply for reply in replies} == {"You may not answer this request."}
         assert tools.done == []
         await gateway.answer(request, APPROVE)
         await until(gateway, receipt.thread, lambda e: ends(e) and not waits(e))

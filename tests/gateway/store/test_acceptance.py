@@ -233,7 +233,7 @@ async def test_what_was_said_lately_is_the_newest_of_the_threads_used_last() -> 
             assert isinstance(work, ClaimedTurn)
             now = 5000.0
             await say(kept, "w", "b", "7")
-            lately = await kept.said_lately("x", "w", 4000.0, threads=2, each=2)
+            lately = await kept.recent_messages("x", "w", 4000.0, threads=2, each=2)
     # "old" is left out: nothing waits there any more. What waits counts however old it is.
     assert [(each.key.root, each.message_id) for each in lately] == [
         ("a", "3"),
