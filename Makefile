@@ -50,6 +50,10 @@ format: .venv/dev ## Format the code and apply safe fixes
 	$(BIN)/ruff check --fix-only
 	$(BIN)/ruff format
 
+.PHONY: texts
+texts: .venv/dev ## Print all notices, cards and CLI texts as one Markdown page
+	@$(BIN)/python docs/texts.py
+
 .PHONY: coverage
 coverage: .venv/dev ## Run the tests and report branch coverage
 	$(BIN)/pytest -n 2 -m "not soak" --cov --cov-report=term-missing:skip-covered $(ARGS)

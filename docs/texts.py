@@ -1,0 +1,126 @@
+"""Page of all texts that people read: `make texts` prints it.
+
+Found in the source, so that none is left out: constants and other texts that are sentences, error
+messages, and the help of commands and options. Docstrings, log lines and prompts to models are not
+for people and stay out.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+PLACES = ("gateway", "adapters")
+LEFT_OUT = ("simulator", "testing", "demo")
+"""Folders whose texts are not the product's own words to people."""
+
+SENTENCE = re.compile(r"[A-Z(`{/*].*\s.*[.?!:…)`*}]$", re.DOTALL)
+PHRASE = re.compile(r"[A-Za-z(`{/*][^_=<>|]*\s[^_=<>|]*$")
+WORD = re.compile(r"[A-Za-z][a-z']+\b")
+FILLED = re.compile(r"\{.*?\}")
+LEAST = 2
+"""Words that a text must have of its own."""
+CODE = re.compile(r"\(\?[P:]|\b(SELECT|INSERT INTO|UPDATE|DELETE FROM|CREATE|WHERE|FROM|AND)\b")
+LOGS = {"debug", "info", "warning", "error", "exception", "critical", "log"}
+
+
+def page() -> str:
+    """All texts as Markdown, file by file."""
+    lines = ["# Texts for people", ""]
+    for place in PLACES:
+        for path in sorted((ROOT / place).rglob("*.py")):
+            if set(path.parts) & set(LEFT_OUT):
+                continue
+            if found := list(texts(ast.parse(path.read_text()))):
+                lines += [f"## {path.relative_to(ROOT)}", ""]
+                lines += [f"- {line}: {_one_line(text)}" for line, text in found]
+                lines.append("")
+    return "\n".join(lines)
+
+
+def texts(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """The texts of a module, each with its line."""
+    skipped = set(_skipped(tree))
+    constants = set(_constants(tree))
+    found: dict[int, str] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant | ast.JoinedStr) and id(node) not in skipped:
+            text = _text(node)
+            if _is_for_people(text, constant=id(node) in constants):
+                found.setdefault(node.lineno, text)
+    yield from sorted(found.items())
+
+
+def _is_for_people(text: str, *, constant: bool) -> bool:
+    words = WORD.findall(FILLED.sub("", text))
+    shape = PHRASE if constant else SENTENCE
+    return len(words) >= LEAST and bool(shape.match(text.strip())) and not CODE.search(text)
+
+
+def _constants(tree: ast.Module) -> Iterator[int]:
+    """Nodes in the values of the module's constants, where labels are texts, too."""
+    for node in tree.body:
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value) if name.isupper():
+                yield from map(id, ast.walk(value))
+            case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
+                if name.isupper():
+                    yield from map(id, ast.walk(value))
+            case _:
+                pass
+
+
+def _text(node: ast.Constant | ast.JoinedStr) -> str:
+    """The text of a literal; what is filled in stands in braces."""
+    if isinstance(node, ast.JoinedStr):
+        return "".join(map(_part, node.values))
+    return node.value if isinstance(node.value, str) else ""
+
+
+def _part(node: ast.expr) -> str:
+    match node:
+        case ast.Constant(value=text):
+            return str(text)
+        case ast.FormattedValue(value=filled):
+            return f"{{{ast.unparse(filled)}}}"
+        case _:
+            return ""
+
+
+def _skipped(tree: ast.Module) -> Iterator[int]:
+    """Nodes that hold no text for people: docstrings, log lines, parts of longer texts."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.FunctionDef(body=body) | ast.AsyncFunctionDef(body=body):
+                if not _is_command(node):
+                    yield from _strings(body)
+            case ast.Module(body=body) | ast.ClassDef(body=body):
+                yield from _strings(body)
+            case ast.Call(func=ast.Attribute(attr=name, value=ast.Name(id="LOG"))) if name in LOGS:
+                yield from map(id, ast.walk(node))
+            case ast.JoinedStr():
+                yield from (id(each) for each in ast.walk(node) if each is not node)
+            case _:
+                pass
+
+
+def _strings(body: list[ast.stmt]) -> Iterator[int]:
+    """Statements that are strings: docstrings."""
+    yield from (id(each.value) for each in body if isinstance(each, ast.Expr))
+
+
+def _is_command(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """True if the docstring is shown as a command's help."""
+    return any(re.search(r"\.(command|group)\b", ast.unparse(d)) for d in node.decorator_list)
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+if __name__ == "__main__":
+    sys.stdout.write(page())
