@@ -104,21 +104,21 @@ class CatchUp:
     async def answer(self, draft: Draft, after: str) -> str:
         """Hand in the missed messages of a thread; a reply if any."""
         key = draft.key
-        said = await self._history.read(key, after=after)
-        if said is None:
+        excerpt = await self._history.read(key, after=after)
+        if excerpt is None:
             return CANT_READ
-        found = await self._wanted(key.workspace, key.channel, said.messages)
-        if not found and said.whole:
+        found = await self._wanted(key.workspace, key.channel, excerpt.messages)
+        if not found and excerpt.whole:
             return NOTHING
         taken = await self._collect([each.draft for each in found])
         if found and not taken:
             return NOT_TAKEN
         done = ANSWERED.format(count=_were(taken)) if taken else ""
-        if said.whole:
+        if excerpt.whole:
             await self._settle(draft, [_section(done)])
         else:
             text = f"{done} {REST}".strip()
-            await self._settle(draft, _card(text, ts_at(said.messages[-1], "ts")))
+            await self._settle(draft, _card(text, ts_at(excerpt.messages[-1], "ts")))
         return ""
 
     async def _missed(self, since: float) -> tuple[list[_MissedMessage], set[ConversationKey]]:
@@ -126,11 +126,11 @@ class CatchUp:
         found: dict[tuple[str, str], _MissedMessage] = {}
         partly: set[ConversationKey] = set()
         for place in await self._places():
-            said = await self._history.read(place, after=f"{since:.6f}")
-            if said is None or not said.whole:
+            excerpt = await self._history.read(place, after=f"{since:.6f}")
+            if excerpt is None or not excerpt.whole:
                 LOG.warning("what was missed in %s could not all be read", place)
                 partly.add(place)
-            messages = said.messages if said else ()
+            messages = excerpt.messages if excerpt else ()
             for each in await self._wanted(place.workspace, place.channel, messages):
                 found[place.channel, each.draft.message.message_id] = each
         if partly:

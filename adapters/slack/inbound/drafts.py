@@ -180,12 +180,14 @@ class Drafts:
         called = message.event in ("message", "file") and draft.in_thread
         if not called or await self._host.thread_at(key) is not None:
             return ()
-        said = await self._history.earlier(key, before=message.message_id, seconds=HISTORY_SECONDS)
-        if said is None:
+        excerpt = await self._history.earlier(
+            key, before=message.message_id, seconds=HISTORY_SECONDS
+        )
+        if excerpt is None:
             return (_remark(UNREAD.format(which="Earlier")),)
-        found = earlier_messages(said.messages, key, message.message_id, self.me(key.workspace))
-        unread = () if said.whole else (_remark(UNREAD.format(which="Later")),)
-        return (*newest(found, between=said.between), *unread)
+        found = earlier_messages(excerpt.messages, key, message.message_id, self.me(key.workspace))
+        unread = () if excerpt.whole else (_remark(UNREAD.format(which="Later")),)
+        return (*newest(found, between=excerpt.between), *unread)
 
 
 def earlier_messages(

@@ -7,9 +7,6 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from pydantic import SecretStr
-
-from adapters.slack.config import Config
 from adapters.slack.connection.web_api import SlackClients
 from adapters.slack.outbound.surface import SlackSurface
 from adapters.slack.simulator.state import Message
@@ -17,6 +14,7 @@ from adapters.slack.testing import HOME, AppSettings, RenderedMessage, SlackSimu
 from gateway.base.clock import Clock
 from gateway.conversation import ConversationKey
 from gateway.surface import Activity, ActivityStatus, Content, Part, Place, Speech
+from tests.adapters.slack.serving import config_of
 
 
 @dataclass
@@ -65,14 +63,6 @@ async def at_desk(
         yield Desk(slack, surface, asked, place_of(slack, asked), clients)
 
 
-def config_of(slack: SlackSimulator) -> Config:
-    return Config(
-        bot_token=SecretStr(slack.bot_token),
-        app_token=SecretStr(slack.app_token),
-        api_url=slack.api_url,
-    )
-
-
 def surface_of(slack: SlackSimulator, clients: SlackClients) -> SlackSurface:
     links = {"docs.example"}
     return SlackSurface(
@@ -80,9 +70,14 @@ def surface_of(slack: SlackSimulator, clients: SlackClients) -> SlackSurface:
     )
 
 
+def key_of(thread: Message) -> ConversationKey:
+    return ConversationKey(
+        platform="slack", workspace=HOME, channel=thread.channel, root=thread.root
+    )
+
+
 def place_of(slack: SlackSimulator, asked: Message) -> Place:
-    key = ConversationKey(platform="slack", workspace=HOME, channel=asked.channel, root=asked.root)
-    return Place(key=key, thread=f"thread {asked.ts}", asker=f"slack:{HOME}:{asked.user}")
+    return Place(key=key_of(asked), thread=f"thread {asked.ts}", asker=f"slack:{HOME}:{asked.user}")
 
 
 def says(text: str, *, key: str = "k1", growing: bool = True, unsure: bool = False, **more) -> Part:

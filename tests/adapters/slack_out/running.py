@@ -14,7 +14,7 @@ from adapters.slack.simulator.state import Message
 from adapters.slack.testing import HOME, Person, RenderedMessage, SlackSimulator, VirtualClock
 from gateway.access.authority import OperatorAccess
 from gateway.base.clock import Clock, sleep
-from gateway.conversation import Author, ConversationKey, InboundMessage
+from gateway.conversation import Author, InboundMessage
 from gateway.delivery.service import delivering
 from gateway.gateway import Gateway, Limits
 from gateway.registry import ToolRule
@@ -25,7 +25,8 @@ from teams.base import Team
 from teams.conditions import TextMentionTermination
 from teams.models import CreateResult
 from teams.models.replay import ReplayChatCompletionClient
-from tests.adapters.slack_out.desk import config_of
+from tests.adapters.slack.serving import config_of
+from tests.adapters.slack_out.desk import key_of
 from tests.gateway.scripted import CAN_CALL, ScriptedTeams, calls, solo
 
 PEOPLE = ("alice", "bob")
@@ -90,11 +91,8 @@ class RunningGateway:
 
 
 def message(person: Person, text: str, thread: Message, **more: Any) -> InboundMessage:
-    key = ConversationKey(
-        platform="slack", workspace=HOME, channel=thread.channel, root=thread.root
-    )
     author = Author(id=f"slack:{HOME}:{person.id}", name="someone")
-    return InboundMessage(key=key, author=author, text=text, **more)
+    return InboundMessage(key=key_of(thread), author=author, text=text, **more)
 
 
 @asynccontextmanager
