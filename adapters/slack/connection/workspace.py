@@ -1,4 +1,4 @@
-"""A workspace that the bot is in, and the workspace of a token."""
+"""A workspace that the bot is in, and that of a token."""
 
 from __future__ import annotations
 
