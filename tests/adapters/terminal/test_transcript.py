@@ -163,10 +163,10 @@ async def test_of_a_long_open_code_block_the_last_lines_follow_until_it_is_close
     async with chatting(client, tmp_path, new=True) as chat:
         await chat.type("write a long program")
         await chat.happen(speaker("coder"), delta("coder", "m", "```python\n" + "\n".join(lines)))
-        await chat.until_shown("… 101 more lines so far", "line_299 = 299")
+        await chat.until_shown("… 101 more lines, formatted once", "line_299 = 299")
         await chat.happen(delta("coder", "m", "\nline_300 = 300\n```\nThat is all."))
         await chat.until_shown("That is all.", "line_300 = 300")
-        assert "more lines so far" not in chat.text()
+        assert "more lines, formatted" not in chat.text()
         fence = chat.transcript.query_one("MarkdownFence")
         assert getattr(fence, "code", "").splitlines() == [*lines, "line_300 = 300"]
 
