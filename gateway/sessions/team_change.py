@@ -26,12 +26,12 @@ LOG = logging.getLogger("gateway")
 
 GOES_ON = "The team has changed. It continues with what it remembers."
 BEGINS_ANEW = (
-    "The team was changed and can't go on with what the earlier one remembered. A new one begins, "
-    "and is told what was said here."
+    "The team has changed and can't use the earlier team's memory. A new team starts and is told "
+    "what was said here."
 )
 REASON = "the team was changed"
 WITHDRAWN = (
-    "The team was changed, and its question is withdrawn. Your next message goes to the new team, "
+    "The team has changed, and its question is withdrawn. Your next message goes to the new team, "
     "which knows what was said here."
 )
 LONGEST = 100_000

@@ -437,7 +437,7 @@ async def test_the_slash_command_alone_says_what_it_is_for(tmp_path: Path, typed
         helped = await slack.person("ann").commands("general", "/parley", typed)
         first, *rest = (await helped.answered())["text"].split("\n")
         assert first.startswith("Type /parley and your question to start a thread here.")
-        assert "!stop  stop what the team is doing" in rest
+        assert "!stop  stop the team" in rest
         assert not [line for line in rest if line.startswith("/")]
         assert await run.inbox("kind") == ["command"]
 
@@ -473,7 +473,7 @@ async def test_help_alone_is_answered_with_what_can_be_typed(
             *(each for each in slack.messages(ann.direct) if each.author != ann.id),
         ]
         await run.until(shown)
-        assert "!stop  stop what the team is doing" in shown()[0].text
+        assert "!stop  stop the team" in shown()[0].text
         assert await run.inbox("kind") == ["message", "command"]
         assert run.asked == 1
 
