@@ -1,1 +1,1 @@
-"""The platforms on which people meet a team: one module or package each."""
+"""The platforms on which people meet a team: one package each."""

@@ -1,4 +1,7 @@
-"""Discord, as `[adapters.discord]`: people write in its channels, the team answers in threads."""
+"""Discord, as `[adapters.discord]`.
+
+People write in its channels, and the team answers in threads.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,7 @@ def build(config: Config) -> Adapter:
 
 
 async def check(config: Config, routes: Sequence[Route]) -> CheckResult:
-    """What `parley check` has to say about these settings."""
+    """The findings of `parley check` about these settings."""
     from adapters.discord.settings_check import check  # it loads what it asks Discord with
 
     return await check(config, routes)

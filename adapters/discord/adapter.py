@@ -1,4 +1,4 @@
-"""The bot: one connection, what comes in over it, and the surface that the gateway writes to."""
+"""The bot: its connection, its events, and the gateway's surface."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class DiscordAdapter:
 
 
 async def _sign_in(rest: Rest, config: Config) -> tuple[BotIdentity, int]:
-    """Who the bot is, and how many connections it needs. Raises AuthError."""
+    """The bot's identity, and the number of connections it needs. Raises AuthError."""
     wait = FIRST_WAIT
     while True:
         try:
@@ -172,7 +172,7 @@ class _Bot:
         self._events.on_resumed(shard)
 
     async def _heard_at(self) -> Sequence[float]:
-        """Until when each shard has heard everything, as the last run has noted it."""
+        """The time until which each shard heard everything, from the store."""
         noted = (await self._host.marks(PLATFORM)).get(SEEN)
         if noted is None:  # before the very first run there is nothing that could have been missed
             return [self._clock()] * self._shards

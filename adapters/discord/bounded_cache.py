@@ -1,4 +1,4 @@
-"""What is remembered of the last things that happened, and no more."""
+"""A cache of a bounded number of recent entries."""
 
 from __future__ import annotations
 

@@ -37,8 +37,8 @@ class Config(Section):
     """Each agent writes under a name of its own, where the bot may manage webhooks."""
 
     shards: int | None = Field(default=None, ge=1)
-    """How many connections carry the events; Discord is asked if there are more than one, or none
-    is given for a bot in more than 2,000 servers.
+    """The number of connections that carry the events. By default, Discord is asked if a bot in
+    more than 2,000 servers needs more than one.
     """
 
     api_url: str = Field(default=API, pattern=r"^https?://")

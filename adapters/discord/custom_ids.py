@@ -1,4 +1,4 @@
-"""Buttons, menus and forms: the opaque ids that Discord gives back for a click, and what they mean.
+"""Custom ids of buttons, menus and forms, and the actions they mean.
 
 An id is `g:KIND:WHAT` or `g:KIND:WHAT:NUMBER`, at most 100 characters, the same in every process;
 what it is about is looked up, and nothing in it would have to be believed.
@@ -12,9 +12,9 @@ from typing import Literal, TypeAlias, cast, get_args
 ActionKind: TypeAlias = Literal[
     "approve", "always", "deny", "note", "choice", "menu", "text", "command", "missed"
 ]
-"""What a click does: answers an approval (`note`: asks for one in a form first), chooses by a
-button or from a menu, asks for text in a form, says a command, or wants an answer to what was
-missed.
+"""The effect of a click: answers an approval (`note`: asks for one in a form first), chooses by a
+button or from a menu, asks for text in a form, says a command, or wants an answer to missed
+messages.
 """
 
 LONGEST = 100
@@ -39,7 +39,7 @@ class Action:
 
     @property
     def fits(self) -> bool:
-        """Whether Discord takes it."""
+        """True if Discord accepts the id."""
         return len(str(self)) <= LONGEST
 
 

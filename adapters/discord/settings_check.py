@@ -1,4 +1,4 @@
-"""What `parley check` finds out about the bot: its token, its intents, and what it may do where."""
+"""Findings of `parley check`: the bot's token, intents and permissions."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Payload = Mapping[str, Any]
 
 
 def required_permissions(config: Config) -> dict[str, int]:
-    """What the bot has to be allowed, by the names that Discord shows."""
+    """Permissions that the bot needs, by Discord's names."""
     wanted = dict(PERMISSIONS)
     if config.threads == "public":
         wanted |= [PUBLIC]
@@ -90,7 +90,7 @@ class _RouteCheck:
     user: str
 
     async def check_route(self, route: Route) -> list[str]:
-        """What is wrong with the places of a route."""
+        """Mistakes in the places of a route."""
         problems: list[str] = []
         if route.workspace and not await self._get(f"/guilds/{route.workspace}"):
             problems.append(f"the bot is not in the server {route.workspace}")
@@ -126,8 +126,9 @@ class _RouteCheck:
 def granted_permissions(
     channel: Payload, guild: str, roles: Sequence[Payload], member: Payload, user: str
 ) -> int:
-    """What a member may do in a channel: roles, then what the channel says of everyone, of the
-    roles and of the member.
+    """A member's permissions in a channel.
+
+    Roles come first, then the channel's overwrites for everyone, for the roles and for the member.
     """
     held = {guild, *map(str, member.get("roles", ()))}
     base = 0

@@ -1,4 +1,4 @@
-"""What the adapter finds in the gateway's store, and keeps there from one run to the next."""
+"""The adapter's state in the gateway's store, kept between runs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class MarkStore(Protocol):
     async def mark(
         self, platform: str, name: str, value: str, *, of: ConversationKey | None = None
     ) -> None:
-        """Keep a text under a name, instead of an earlier one, as long as a conversation is."""
+        """Replace a stored text, kept as long as a conversation is."""
         ...
 
 
@@ -29,5 +29,5 @@ class ThreadStore(MarkStore, Protocol):
     """The same, and knows of conversations."""
 
     async def thread_at(self, key: ConversationKey) -> ThreadInfo | None:
-        """The thread in which a conversation goes on, None for one that is not known."""
+        """The thread of a conversation, None for an unknown one."""
         ...

@@ -1,4 +1,4 @@
-"""What the connection knows of servers, channels and roles without asking Discord."""
+"""Servers, channels and roles that the connection has told of."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Cache:
         return [str(guild.id) for guild in client.guilds] if client else []
 
     def me_in(self, me: BotIdentity, guild: str) -> BotIdentity:
-        """The bot with its own role in a server, if it has one."""
+        """The bot with its own role in a server, if any."""
         client = self._connection.client
         found = client.get_guild(int(guild)) if client and guild else None
         role = found.self_role if found else None

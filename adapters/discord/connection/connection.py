@@ -1,4 +1,4 @@
-"""The connection to Discord's gateway: kept by discord.py, and by us wherever that gives up.
+"""The connection to Discord's gateway, kept up by discord.py and by us.
 
 An event that its parsers can't read ends discord.py's connection while it still says that it is
 ready. So it runs in a task of its own, and is replaced by a new one when it ends or falls silent.
@@ -47,7 +47,7 @@ BAD_INTENTS = (4013, 4014)
 
 
 class ConnectionListener(Protocol):
-    """Is told what goes over the connections, which are numbered from 0 (Discord's shards)."""
+    """A listener to the connections, numbered from 0 (Discord's shards)."""
 
     def on_frame(self, text: str) -> None:
         """Discord sent this."""
@@ -58,7 +58,7 @@ class ConnectionListener(Protocol):
         ...
 
     def on_resumed(self, shard: int) -> None:
-        """It goes on where it was lost, and everything since then was sent."""
+        """The connection resumed, and every event since then was sent."""
         ...
 
 
@@ -103,7 +103,7 @@ class ShardedClient(AutoShardedClient):
 
 
 def make_intents(config: Config) -> Intents:
-    """What the bot asks to be told of."""
+    """The intents that the bot asks for."""
     intents = Intents.none()
     intents.guilds = True
     intents.guild_messages = True
@@ -134,10 +134,10 @@ def make_client(config: Config, shards: int, listener: ConnectionListener) -> Di
 
 
 class Connection:
-    """Keeps a connection, of so many `shards`, until it is cancelled, each time with a new client
-    of `make`; passes on to `listener` what goes over it.
+    """Keeps a connection of `shards` shards until it is cancelled.
 
-    `client` is the one of now. Raises AuthError for a token or intents that Discord refuses.
+    Each attempt has a new client from `make`; its events go to `listener`. `client` is the current
+    one. Raises AuthError for a token or intents that Discord refuses.
     """
 
     def __init__(
@@ -159,7 +159,7 @@ class Connection:
         self._heard_at = 0.0
         self.client: DiscordClient | None = None
         self.replaced = 0
-        """How many clients were given up."""
+        """The number of clients that were given up."""
 
     async def run(self) -> None:
         """Connect, and again whenever that ends."""

@@ -1,9 +1,9 @@
-"""The events of the gateway connections, taken in the order of their channels.
+"""Events of the gateway connections, handled in order per channel.
 
-Each frame is read on its own: one that can't be read, or fails to be taken, is logged and ends
-nothing. While the store takes nothing, what was said is kept and tried again. What there is no room
-for, or fails for longer, is read from Discord's history when the next connection begins. Of several
-connections (shards) each has its own time until which it heard everything.
+Each frame is parsed on its own: one that can't be read or handled is logged and does not stop the
+others. While the store fails, messages are kept and retried. What exceeds the queue, or fails for
+longer, is read from Discord's history when the next connection begins. Each connection (shard) has
+its own time until which it heard everything.
 """
 
 from __future__ import annotations
@@ -68,7 +68,10 @@ class EventHandler(Protocol):
         ...
 
     async def on_guild(self, payload: Payload, since: float) -> None:
-        """A server can be read; until `since` (seconds since the epoch) it was heard."""
+        """A server can be read. Everything until `since` was heard.
+
+        `since` is in seconds since the epoch.
+        """
         ...
 
     async def on_ready(self, since: float) -> None:
@@ -82,7 +85,7 @@ class EventHandler(Protocol):
 
 @dataclass(slots=True)
 class _Shard:
-    """What is known of one connection. Times are seconds since the epoch."""
+    """The state of one connection. Times are seconds since the epoch."""
 
     heard_at: float
     """Until when everything was heard."""
@@ -93,7 +96,7 @@ class _Shard:
     lost: float = math.inf
     """When the first thing was said that could not be taken."""
     open: dict[int, float] = field(default_factory=dict[int, float])
-    """What is being taken, with the times from which it would have to be read again."""
+    """Events being handled, with the times from which they would have to be read again."""
 
     @property
     def done_until(self) -> float:
@@ -102,7 +105,7 @@ class _Shard:
 
 
 class EventQueue:
-    """Reads frames and hands their events to a handler, in tasks of `group`.
+    """Parses frames and hands their events to a handler.
 
     The ConnectionListener of a connection. `heard_at`: the time until which each shard had heard
     everything.
@@ -125,7 +128,10 @@ class EventQueue:
 
     @property
     def done_until(self) -> tuple[float, ...]:
-        """Until when each shard has taken everything that was to be (seconds since the epoch)."""
+        """The times until which each shard has handled everything.
+
+        In seconds since the epoch.
+        """
         return tuple(shard.done_until for shard in self._shards)
 
     def on_frame(self, text: str) -> None:
@@ -144,7 +150,7 @@ class EventQueue:
             LOG.warning("a frame of Discord can't be read: %r", error)
 
     def on_lost(self, shard: int) -> None:
-        """The connection is gone: what comes next is a greeting, or was said before."""
+        """The connection is gone: next come a greeting, or repeated events."""
         self._shards[shard].live = False
 
     def on_resumed(self, shard: int) -> None:
@@ -157,8 +163,9 @@ class EventQueue:
         shard.live = True
 
     def _shard_of(self, kind: int, data: Any) -> _Shard | None:
-        """Whose frame it is: of several, only what happens in servers tells; the rest comes over
-        the first. Of an answer to a heartbeat nobody knows.
+        """The shard of a frame, None for the answer to a heartbeat.
+
+        With several shards only events of servers tell theirs; the rest comes over the first.
         """
         if len(self._shards) == 1:
             return self._shards[0]
@@ -233,7 +240,7 @@ class EventQueue:
         self._open -= 1
 
     async def _persist(self, event: str, work: Work) -> None:
-        """Do the work, again where it failed for now: Discord does not tell an event twice."""
+        """Do the work, and retry temporary failures: Discord sends an event once."""
         tried = 0
         while True:
             try:

@@ -1,4 +1,4 @@
-"""The body of a message as Discord takes it: short enough, and pinging only whom it may ping."""
+"""The body of a message, within Discord's length and allowed mentions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MASK_OR_CODE = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
-    """The body of a message; `files` go with it when it is posted."""
+    """The body of a message, with `files` for a new one."""
 
     content: str
     components: tuple[dict[str, Any], ...] = ()
@@ -35,8 +35,9 @@ class Message:
         object.__setattr__(self, "content", unmask_links(self.content))
 
     def body(self, *, nonce: str = "", below: str = "") -> dict[str, Any]:
-        """As JSON for an edit; for a new message with a `nonce`, which makes it once, and as a
-        reply to the message `below`.
+        """The body as JSON for an edit or a new message.
+
+        A new message has a `nonce`, which makes it once. With `below`, it replies to that message.
         """
         shown: dict[str, Any] = {
             "content": self.content,
@@ -52,12 +53,12 @@ class Message:
 
 
 def unmask_links(text: str) -> str:
-    """Text in which no address hides behind words, as Discord reads it; its code stays as it is."""
+    """Text without masked links, as Discord reads it; code stays unchanged."""
     return _MASK_OR_CODE.sub(lambda found: found["code"] or APART, text)
 
 
 def length(text: str) -> int:
-    """In UTF-16 units, the largest of the ways in which Discord's clients count."""
+    """Length in UTF-16 units, the strictest measure of Discord's clients."""
     return len(text.encode("utf-16-le", "replace")) // 2
 
 

@@ -1,9 +1,9 @@
-"""What is left of Discord's rate limits, and who may call next.
+"""Discord's rate limits, and the order of calls within them.
 
 Each route and channel (or guild, or webhook) counts in a bucket that only the headers of answers
 tell of. One call of a bucket is under way at a time, so that a limit that shrinks is known before
-the next call; edits of growing texts are spread over the bucket's window and leave room for what
-must not wait.
+the next call. Edits of growing texts are spread over the bucket's window and leave room for urgent
+calls.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ EDIT_SECONDS = 1.25
 """Between two edits where Discord says nothing of its limits."""
 
 PROMISE_SECONDS = 0.5
-"""How long a place in the bucket is kept for a call that was announced."""
+"""Seconds for which a place in the bucket is kept for an announced call."""
 
 MARGIN = 0.1
 """Seconds added to a bucket's end: its clock is not ours."""
@@ -38,7 +38,7 @@ PER_SECOND = 45
 
 
 class Rank(IntEnum):
-    """Who goes first."""
+    """The priority of a call."""
 
     URGENT = 0
     POST = 1
@@ -53,7 +53,7 @@ class Bucket:
     remaining: int = 1
     reset_at: float = 0.0
     streams: dict[str, float] = field(default_factory=dict[str, float])
-    """Who edits here, and when they last asked to."""
+    """Streams that edit here, with the time of their last request."""
     _next_edit: float = 0.0
     _taken: bool = False
     _promised: asyncio.TimerHandle | None = None
@@ -62,7 +62,7 @@ class Bucket:
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def promise(self, rank: Rank, stream: str = "") -> None:
-        """Wait for the next call to be due, and keep its place for a moment."""
+        """Wait for the next call's time, and reserve its place."""
         if rank is Rank.EDIT:
             self.streams[stream] = monotonic()
         await self._acquire(rank)
@@ -71,7 +71,7 @@ class Bucket:
 
     @asynccontextmanager
     async def call(self, rank: Rank) -> AsyncGenerator[None]:
-        """Make a call, at the place that was promised or else when it is due."""
+        """Make a call, at its reserved place or when it is due."""
         if self._promised is not None:
             self._promised.cancel()
             self._promised = None
@@ -83,7 +83,7 @@ class Bucket:
             self._release()
 
     def delay(self, rank: Rank) -> float:
-        """Seconds until a call of this rank is due, as far as is known now."""
+        """Estimated seconds until a call of this rank is due."""
         now = monotonic()
         if now >= self.reset_at:
             return 0.0 if rank is not Rank.EDIT else self._next_edit - now
@@ -93,7 +93,7 @@ class Bucket:
 
     @property
     def is_idle(self) -> bool:
-        """Whether it may be forgotten."""
+        """True if the bucket can be forgotten."""
         return not (self._taken or self._queue) and monotonic() > self.reset_at + 60
 
     def learn(self, headers: Mapping[str, str]) -> None:
@@ -114,7 +114,7 @@ class Bucket:
         self.remaining, self.reset_at = 0, monotonic() + seconds + MARGIN
 
     def _reserve(self) -> int:
-        """Calls that edits leave for last states and questions: one for each text that grows."""
+        """Calls that edits leave free: one for each text that grows."""
         now = monotonic()
         for stream in [name for name, at in self.streams.items() if now - at > STREAM_SECONDS]:
             del self.streams[stream]
@@ -165,7 +165,7 @@ class Buckets:
         self._calls: deque[float] = deque()
 
     def bucket_of(self, route: str, major: str) -> Bucket:
-        """The bucket in which a route counts, for this channel, guild or webhook."""
+        """The bucket of a route for a channel, guild or webhook."""
         key = (self._hashes.get(route, route), major)
         if key not in self._buckets:
             self._forget_idle()

@@ -1,4 +1,4 @@
-"""Discord's REST API, one try at a time: each call ends within its time, and says how.
+"""Discord's REST API, one try per call, each with a time limit.
 
 discord.py's own client sleeps inside a call while a bucket is empty, tries some errors again and
 others not, and ends with its connection. What stands in threads needs an answer now, and goes on
@@ -51,7 +51,7 @@ _ID = re.compile(r"/\d{5,20}(?=/|$)")
 
 
 class ApiError(CallRejected):
-    """Discord answered with an error of the caller's: HTTP status, and Discord's own code."""
+    """An error that Discord answered, with its HTTP status and code."""
 
     def __init__(self, status: int, code: int, message: str) -> None:
         super().__init__(f"Discord refused it: {message} ({code or status}).", gone=code in GONE)
@@ -130,7 +130,7 @@ class Rest:
             raise RateLimited(max(bucket.delay(rank), self.buckets.held_seconds, 0.5)) from error
 
     async def respond(self, path: str, json: Any) -> Any:
-        """Answer an interaction: in no bucket and without waiting, for there are three seconds."""
+        """Answer an interaction: outside the buckets, for there are only three seconds."""
         try:
             async with asyncio.timeout(RESPOND_SECONDS):
                 return await self._send("POST", path, None, json, (), None)
@@ -138,7 +138,7 @@ class Rest:
             raise _call_error("POST", "TimeoutError") from error
 
     async def fetch(self, url: str, longest: int) -> bytes:
-        """A file of at most `longest` bytes from one of Discord's hosts, without the token.
+        """A file from Discord's hosts, without the token.
 
         Raises CallRejected if it is not there, or longer, and PlatformUnreachable.
         """
@@ -227,7 +227,10 @@ class Rest:
 
 
 def _call_error(method: str, why: str) -> OutcomeUnknown | PlatformUnreachable:
-    """What a call that ended without an answer means: one that may be made twice is not unclear."""
+    """The error for a call without an answer.
+
+    A call that may be made twice has no unknown outcome.
+    """
     if method == "POST":
         return OutcomeUnknown(f"Discord did not say whether it took it ({why}).")
     return PlatformUnreachable(f"Discord failed ({why}).")

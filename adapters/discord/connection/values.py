@@ -1,4 +1,4 @@
-"""Values of Discord's that every wing knows: the bot, people, channels, interactions, ids."""
+"""Discord's values that every wing knows: people, channels, interactions, ids."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ DISCORD_EPOCH = 1_420_070_400.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BotIdentity:
-    """The bot itself: its ids, and its roles, by which people mention it, too."""
+    """The bot's ids, and its roles, by which people can mention it."""
 
     user: str
     application: str
@@ -24,7 +24,10 @@ class BotIdentity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sender:
-    """Who wrote something. `roles` is None where the event does not tell them."""
+    """The author of a message.
+
+    `roles` is None if the event omits them.
+    """
 
     id: str
     name: str
@@ -35,7 +38,7 @@ class Sender:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InteractionEvent:
-    """What every interaction has. `token` is good for fifteen minutes."""
+    """The fields of every interaction. `token` is valid for fifteen minutes."""
 
     id: str
     token: str = field(repr=False)
@@ -58,7 +61,7 @@ class Channel:
 
     @property
     def is_thread(self) -> bool:
-        """Whether it is a thread or a post in a forum."""
+        """True for a thread or a post in a forum."""
         return self.type in THREADS
 
 
@@ -75,5 +78,5 @@ def parse_channel(payload: Payload, guild: str = "") -> Channel:
 
 
 def snowflake(at: float) -> int:
-    """The least id of what was made at a time (seconds since the epoch)."""
+    """The least id at a time (seconds since the epoch)."""
     return max(int((at - DISCORD_EPOCH) * 1000), 0) << 22

@@ -1,4 +1,4 @@
-"""What is known of channels: their kind, and the channel that a thread belongs to."""
+"""Channels' kinds, and the channel that a thread belongs to."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ KNOWN_SECONDS = 600.0
 
 
 class Channels:
-    """Knows channels from events, and asks for others. `cached` is what the connection knows."""
+    """Channels from events, from the connection's cache, or asked for."""
 
     def __init__(self, rest: Rest, cached: Callable[[str], Channel | None]) -> None:
         self._rest = rest
@@ -49,9 +49,9 @@ class Channels:
 async def find_conversation(
     channels: Channels, spots: Spots, channel: str, guild: str, root: str
 ) -> tuple[ConversationKey, bool]:
-    """The conversation of what was said in a channel, and whether that is a thread.
+    """The conversation of a message in a channel; True for a thread.
 
-    `root` is what a conversation hangs on that stands in no thread. Raises what a call raises.
+    `root` is the message that a conversation outside threads hangs on. Raises the errors of calls.
     """
     if not guild:
         return ConversationKey(platform=PLATFORM, channel=channel), False

@@ -1,8 +1,7 @@
-"""Conversations that a command began: they are taken before Discord has a message they hang on.
+"""Conversations that a command began, before Discord has their root message.
 
-Such a conversation is known by its command. The answer to the command becomes the message on which
-it hangs; where there is none, because the process ended before it could answer, the bot says itself
-what was asked.
+Such a conversation is known by its command. The answer to the command becomes its root message. If
+the process ended before it could answer, the bot posts the question itself.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ def root_of_command(interaction: str) -> str:
 
 
 def is_command_thread(key: ConversationKey) -> bool:
-    """Whether a command began the conversation."""
+    """True if a command began the conversation."""
     return key.root.startswith(PREFIX)
 
 
@@ -52,11 +51,11 @@ class CommandThreads:
         self._roots[message] = root
 
     def root_at(self, message: str) -> str | None:
-        """The root of the conversation that hangs on a message, None for any other message."""
+        """The root of the conversation on a message, None for other messages."""
         return self._roots.get(message)
 
     def known(self, key: ConversationKey) -> str:
-        """The message on which a conversation hangs, "" for one of which that is not known."""
+        """The conversation's root message, "" if it is not known."""
         return self._messages.get(key.root, "")
 
     async def set_message(self, key: ConversationKey, message: str) -> None:
@@ -68,7 +67,7 @@ class CommandThreads:
             LOG.warning("where a conversation stands is not noted: %s", error)
 
     async def message(self, key: ConversationKey) -> str:
-        """The message on which it hangs, posted if need be. Raises what a call raises."""
+        """The root message, posted if need be. Raises the errors of calls."""
         if known := self.known(key):
             return known
         opening = OPENING.format(title=markdown(await self.title(key)))
@@ -77,7 +76,7 @@ class CommandThreads:
         return message
 
     async def title(self, key: ConversationKey) -> str:
-        """What was asked, in a line."""
+        """The question in one line."""
         thread = await self._kept.thread_at(key)
         return thread.title if thread else ""
 

@@ -1,4 +1,4 @@
-"""Where a conversation stands on Discord: in a direct channel, a thread, or in replies.
+"""The place of a conversation: a direct channel, a thread, or replies.
 
 A conversation that begins in a channel is known by the message that began it. A thread that is
 opened on a message has the message's id, so most need nothing to be remembered; private threads
@@ -44,7 +44,7 @@ SetMessage: TypeAlias = Callable[[str], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """A channel to write to, and the message that replies are to there."""
+    """A channel to write to, and the message to reply to there."""
 
     channel: str
     reply_to: str = ""
@@ -55,14 +55,14 @@ class Spot:
 
 @dataclass(frozen=True, slots=True)
 class ThreadOpening:
-    """How a conversation began: the title for its thread, and the id of whose it is."""
+    """The title for a new thread, and its owner's id."""
 
     title: str
     asker: str
 
 
 class Spots:
-    """Finds the spot of a conversation, and opens its thread if there is none yet."""
+    """Finds a conversation's spot, and opens its thread if there is none."""
 
     def __init__(self, rest: Rest, threads: Threads, kept: ThreadStore) -> None:
         self._rest = rest
@@ -93,13 +93,13 @@ class Spots:
         self.direct.setdefault(channel, "")
 
     async def keep_direct(self, key: ConversationKey, thread: str) -> None:
-        """What was written in a direct channel was taken, into a thread."""
+        """Record the thread in which a direct message was taken."""
         if self.direct.get(key.channel) != thread:
             await self._kept.mark(PLATFORM, f"direct:{key.channel}", thread, of=key)
             self.direct[key.channel] = thread
 
     def root_of(self, where: str) -> str:
-        """The root of the conversation that stands in a thread, or hangs on a message."""
+        """The root of the conversation in a thread or on a message."""
         return self._roots.get(where) or self._asked.root_at(where) or where
 
     def key_of_thread(self, guild: str, parent: str, thread: str) -> ConversationKey:
@@ -113,8 +113,9 @@ class Spots:
 
     @asynccontextmanager
     async def pending_message(self, key: ConversationKey) -> AsyncGenerator[SetMessage]:
-        """While it is not known yet on which message a command's conversation hangs, nobody finds
-        it. What this gives is to be told the message.
+        """Hide a command's conversation until its root message is known.
+
+        Yields the function that sets the message.
         """
         async with self._lock(key):
             yield lambda message: self._asked.set_message(key, message)
@@ -124,11 +125,13 @@ class Spots:
         self._known.put(key.root, spot)
 
     def forget(self, key: ConversationKey) -> None:
-        """What was known of a spot does not hold any more."""
+        """Forget a spot that no longer holds."""
         self._known.forget(key.root)
 
     async def find(self, key: ConversationKey, *, asker: str = "") -> Spot:
-        """Where a conversation stands; one that begins in a private thread has this person in it.
+        """The spot of a conversation; a new private thread includes `asker`.
+
+        Raises the errors of calls, CallRejected where nothing can be.
 
         Raises what a call raises, CallRejected where nothing can be.
         """
@@ -157,7 +160,7 @@ class Spots:
         return await self._open_new(key, root, begun)
 
     async def _root(self, key: ConversationKey) -> str:
-        """The message on which a conversation hangs; "" for one that begins in a private thread."""
+        """The conversation's root message; "" if it begins in a private thread."""
         if not is_command_thread(key):
             return key.root
         if self._threads == "private":

@@ -1,4 +1,4 @@
-"""Who writes: people of Discord as the gateway's authority judges them.
+"""Discord's people as authors for the gateway's access rules.
 
 Members of a server with their roles as groups; who has not passed its screening, or was let into a
 voice channel only, is a guest, who has left it is external. In direct messages nobody has roles:
@@ -23,7 +23,7 @@ MOST_GUILDS = 25
 
 
 class AuthorLookup:
-    """Looks up what an event does not tell of its sender. `guilds` are those that the bot is in."""
+    """Looks up authors beyond their event. `guilds` are the bot's servers."""
 
     def __init__(self, rest: Rest, guilds: Callable[[], Iterable[str]]) -> None:
         self._rest = rest

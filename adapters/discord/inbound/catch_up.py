@@ -1,7 +1,7 @@
-"""What was said while nobody listened: read from Discord's history, taken like anything else.
+"""Messages missed while disconnected, read from Discord's history.
 
-What is a quarter of an hour old or less is answered, the messages of one person in a row as one.
-What is older waits below a button: an answer out of the blue, hours later, helps nobody.
+Messages up to a quarter of an hour old are answered, those of one person in a row as one. Older
+ones wait below a button: an answer out of the blue, hours later, helps nobody.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class _PendingMessage:
 
 @dataclass(frozen=True, slots=True)
 class MissedRange:
-    """What stands in a channel from the message `first` on, before the message `end`."""
+    """Missed messages of a channel, from `first` to before `end`."""
 
     channel: str
     guild: str
@@ -60,7 +60,7 @@ class MissedRange:
 
 
 class CatchUp:
-    """Reads the channels in which something was said since a time (seconds since the epoch)."""
+    """Reads channels with messages since a time (seconds since the epoch)."""
 
     def __init__(
         self, rest: Rest, hearing: MessageHandler, clock: Callable[[], float] = time.time
@@ -73,7 +73,7 @@ class CatchUp:
     async def read(
         self, channels: Iterable[tuple[Channel, str]], since: float, me: BotIdentity
     ) -> None:
-        """Take what was missed in these channels; each with the id of its last message."""
+        """Take missed messages of channels, given with their last message's id."""
         since = max(since, self._clock() - OLDEST)
         for channel, last in channels:
             if channel.type in TEXT_CHANNELS and (
@@ -98,7 +98,7 @@ class CatchUp:
         await self._offer_missed((await self._prepare_all(old, me, files=False))[-MOST_MISSED:])
 
     async def _history(self, channel: Channel, since: float) -> list[Mapping[str, Any]]:
-        """What was said there since then, in order; of too much, the newest."""
+        """The messages since then, in order; the newest if too many."""
         after, found = snowflake(since), list[Mapping[str, Any]]()
         query = {"limit": str(PAGE)}
         for _ in range(PAGES):
@@ -115,7 +115,7 @@ class CatchUp:
     async def _prepare_all(
         self, said: Sequence[ParsedMessage], me: BotIdentity, *, files: bool = True
     ) -> list[_PendingMessage]:
-        """What of it is meant for the team, with what one person says in a row put together."""
+        """Messages meant for the team, one person's consecutive ones joined."""
         found: list[_PendingMessage] = []
         for each in said:
             message = await self._handler.prepare(each, me, files=files)
@@ -130,7 +130,7 @@ class CatchUp:
         return found
 
     async def _offer_missed(self, missed: Sequence[_PendingMessage]) -> None:
-        """A button below what was missed, one for each conversation; none for who may not write."""
+        """Post a button below missed messages, one per conversation that allows writing."""
         offered: set[str] = set()
         for found in missed:
             first = found.said[0]
@@ -154,7 +154,7 @@ class CatchUp:
         )
 
     async def answer(self, gap: MissedRange, author: Author, me: BotIdentity) -> str:
-        """Take what was missed, for somebody who may write there; what they are told."""
+        """Take missed messages for an allowed author; the reply to them."""
         try:
             found, whole = await self._read_range(gap)
         except (ApiError, ValueError):

@@ -1,4 +1,4 @@
-"""Files that came with a message: read from Discord's own hosts alone, within bounds."""
+"""Files of messages, read only from Discord's own hosts, within limits."""
 
 from __future__ import annotations
 
@@ -24,8 +24,10 @@ Refetch = Callable[[], Awaitable[Sequence[FileRef]]]
 
 
 class FileReader:
-    """Reads files. `largest` is that of one in bytes: larger ones are left to the gateway, which
-    refuses them in words. A simulator's API has its files where it has everything else.
+    """Reads files of at most `largest` bytes.
+
+    Larger ones are left to the gateway, which refuses them in words. A simulator serves files from
+    its API.
     """
 
     def __init__(self, rest: Rest, api: str, largest: Callable[[], int]) -> None:
@@ -37,7 +39,7 @@ class FileReader:
     async def read(
         self, files: Sequence[FileRef], again: Refetch
     ) -> tuple[tuple[Attachment, ...], list[str]]:
-        """The files that can be had, and a sentence about each other one."""
+        """The readable files, and a sentence about each other one."""
         taken: list[Attachment] = []
         told: list[str] = []
         for n, file in enumerate(files):
@@ -85,7 +87,7 @@ class FileReader:
 
 
 def is_expired(url: str) -> bool:
-    """Whether an address has signed itself out; `ex` is its end, in hexadecimal seconds."""
+    """True if a signed address has expired (`ex`, in hexadecimal seconds)."""
     ends = parse_qs(urlsplit(url).query).get("ex", [""])[0]
     try:
         return bool(ends) and int(ends, 16) < time.time()

@@ -1,7 +1,7 @@
-"""Answers to commands, clicks and forms: the first within Discord's three seconds, then the rest.
+"""Answers to commands, clicks and forms, within Discord's three seconds.
 
-Whatever somebody did is taken before they are told so, unless that takes too long: then Discord is
-told that it was noticed.
+An action is taken before its person is answered, unless that takes too long: then Discord is told
+to wait.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """What is shown about something that was done; `alone`: to its person alone."""
+    """The reply to an action; `alone`: visible to its person alone."""
 
     text: str
     alone: bool = False
@@ -47,7 +47,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class _Outcome(Generic[T]):
-    """Something that was done, before or after Discord was told that it was noticed."""
+    """The outcome of an action, before or after its acknowledgement."""
 
     result: T | None
     """None: it was not taken."""
@@ -81,8 +81,9 @@ class InteractionReplies:
     async def reply(
         self, event: InteractionEvent, work: Coroutine[Any, Any, Reply], *, hidden: bool = False
     ) -> str:
-        """Do the work, and show what it returns, `hidden` to its person alone; the message in which
-        others see that, "" if there is none or it is not known.
+        """Do the work and show its result, `hidden` to its person alone.
+
+        Returns the id of the public reply, "" if there is none or it is not known.
         """
         done = await self._run_work(event, work, DEFER, hidden=hidden)
         shown = done.result or Reply(text=NOT_TAKEN, alone=True)
@@ -94,7 +95,7 @@ class InteractionReplies:
     async def _run_work(
         self, event: InteractionEvent, work: Coroutine[Any, Any, T], kind: int, *, hidden: bool
     ) -> _Outcome[T]:
-        """Do the work; if that takes long, say meanwhile that it was noticed."""
+        """Do the work; acknowledge it meanwhile if it takes long."""
         message = ""
         async with asyncio.TaskGroup() as group:
             working = group.create_task(_result_or_none(work), name="takes an interaction")
@@ -106,8 +107,9 @@ class InteractionReplies:
         return _Outcome(working.result(), late, message)
 
     async def reply_now(self, event: InteractionEvent, text: str, *, hidden: bool = True) -> str:
-        """Say something as the first answer, `hidden` to its person alone; the message that others
-        see, "" if it is not known.
+        """Send the first answer, `hidden` to its person alone.
+
+        Returns the id of a public one, "" if it is not known.
         """
         body = Message(content=clip(text, CONTENT)).body() | _flags(hidden=hidden)
         return await self._send_first(event, MESSAGE, body, told=not hidden)
@@ -117,7 +119,7 @@ class InteractionReplies:
         await self._send_first(event, MODAL, form)
 
     async def edit_reply(self, event: InteractionEvent, text: str) -> None:
-        """What stands instead of the first answer."""
+        """Replace the text of the first answer."""
         body = Message(content=clip(text, CONTENT)).body()
         del body["flags"]
         await self._send_later(event, "PATCH", _original(event), body)
@@ -135,9 +137,9 @@ class InteractionReplies:
         *,
         told: bool = False,
     ) -> str:
-        """Answer; the message that this makes, if that is to be `told`, else "".
+        """Answer; the message's id if it is to be `told`, else "".
 
-        Where that fails, its person sees so, and what they did counts nevertheless.
+        If that fails, its person sees so, and their action still counts.
         """
         body: dict[str, Any] = {"type": kind}
         if data is not None and kind != DEFER_UPDATE:
@@ -169,7 +171,7 @@ class InteractionReplies:
     async def _send_later(
         self, event: InteractionEvent, method: str, path: str, body: dict[str, Any]
     ) -> None:
-        """What was done stands, whether or not its person can be told."""
+        """Log a failed reply: the action stands."""
         try:
             await self._rest.call(method, path, json=body)
         except AuthError:

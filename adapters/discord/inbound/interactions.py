@@ -1,4 +1,4 @@
-"""What people do with commands, buttons and forms, handed to the gateway."""
+"""Commands, buttons and forms of people, handed to the gateway."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ LOOK = "What do you say to this message?"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandInput:
-    """What somebody did with a command, on its way to the gateway."""
+    """A command on its way to the gateway."""
 
     key: ConversationKey
     text: str
@@ -93,7 +93,7 @@ class InteractionHandler:
     async def _begin_conversation(
         self, event: InteractionEvent, text: str, foreign: ForeignMessage | None
     ) -> None:
-        """A question to the team; the command's answer is what its conversation hangs on."""
+        """Take a question; its conversation hangs on the command's answer."""
         key, in_thread = await self._find_conversation(event, root_of_command(event.id))
         doing = CommandInput(
             key=key,
@@ -114,7 +114,7 @@ class InteractionHandler:
                 await hang(message)
 
     async def _is_refused(self, event: InteractionEvent, key: ConversationKey) -> bool:
-        """Whether its person may not write there, where others would see the answer."""
+        """True if its person may not write where others see the answer."""
         if not event.guild:
             return False
         author = await self._context.people.author(event.sender, event.guild)  # the event tells
@@ -201,7 +201,7 @@ class InteractionHandler:
         return await self._settle(event, action.what, answer, root, "click")
 
     async def _answer(self, action: Action) -> Answer | None:
-        """What a click answers; None for an option of a request that is not known."""
+        """The answer of a click; None for an unknown request's option."""
         match action.kind:
             case "approve":
                 return Answer(kind="approve")
@@ -221,7 +221,7 @@ class InteractionHandler:
     async def _settle(
         self, event: InteractionEvent, request: str, answer: Answer, root: str, kind: EventKind
     ) -> str:
-        """Hand in an answer; what its person is told, "" if the card says it."""
+        """Hand in an answer; the reply, "" if the card shows it."""
         key, _ = await self._find_conversation(event, root)
         author = await self._context.people.author(event.sender, event.guild)
         receipt = await self._host.accept(

@@ -1,4 +1,4 @@
-"""From what was said on Discord to what the gateway takes: who, where, with which files."""
+"""Discord messages as the gateway takes them: author, conversation, files."""
 
 from __future__ import annotations
 
@@ -43,7 +43,10 @@ EARLIER_SECONDS = 5.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InboundContext:
-    """What hearing needs to know of Discord. `roles` gives a role's name, "" for an unknown one."""
+    """Discord's state that messages need.
+
+    `roles` gives a role's name, "" for an unknown one.
+    """
 
     rest: Rest
     spots: Spots
@@ -54,7 +57,7 @@ class InboundContext:
 
 
 class MessageHandler:
-    """Hands what was said to the gateway, if it is meant for the team."""
+    """Hands messages for the team to the gateway."""
 
     def __init__(self, host: AdapterHost, knowledge: InboundContext) -> None:
         self._host = host
@@ -63,7 +66,7 @@ class MessageHandler:
         self._participates = BoundedCache[bool](10_000)
 
     async def handle(self, said: ParsedMessage, me: BotIdentity) -> Receipt | None:
-        """Take a message; None if it was not meant for the team. Raises GatewayError."""
+        """Take a message; None unless for the team. Raises GatewayError."""
         message = await self.prepare(said, me)
         if message is None:
             self._host.count_ignored("not addressed")
@@ -73,7 +76,7 @@ class MessageHandler:
     async def prepare(
         self, said: ParsedMessage, me: BotIdentity, *, files: bool = True
     ) -> InboundMessage | None:
-        """The message, with its `files`, if it is meant for the team. Raises GatewayError."""
+        """The message, with `files`, if for the team. Raises GatewayError."""
         if not (said.text.strip() or said.files or said.foreign):
             return None
         key, in_thread = await self.find_conversation(said)
@@ -90,17 +93,17 @@ class MessageHandler:
         return message
 
     async def may(self, message: InboundMessage) -> bool:
-        """Whether its author may write there."""
+        """True if its author may write there."""
         return await self._host.may(message)
 
     async def is_known(self, message: InboundMessage) -> bool:
-        """Whether it was taken before."""
+        """True if the message was taken before."""
         return bool(await self._host.known_keys(message.dedupe))
 
     async def submit(
         self, message: InboundMessage, said: ParsedMessage, me: BotIdentity
     ) -> Receipt:
-        """Hand in a message; `said` is the last that it is made of."""
+        """Hand in a message; `said` is the last of its parts."""
         message = await self._with_history(message, said, me)
         if message.direct:
             self._context.spots.add_direct(message.key.channel)
@@ -120,7 +123,7 @@ class MessageHandler:
         return receipt
 
     async def handle_edit(self, said: ParsedMessage, me: BotIdentity) -> None:
-        """Take the new text of a message, which may be the first that calls the team."""
+        """Take an edited text, which may mention the team first."""
         if not said.edited:
             return
         key, _ = await self.find_conversation(said)
@@ -160,7 +163,7 @@ class MessageHandler:
         )
 
     async def find_conversation(self, said: ParsedMessage) -> tuple[ConversationKey, bool]:
-        """The conversation in which it was said, and whether that stands in a thread."""
+        """The conversation of a message; True if it is in a thread."""
         return await find_conversation(
             self._context.channels,
             self._context.spots,
@@ -172,7 +175,7 @@ class MessageHandler:
     async def _is_participant(
         self, said: ParsedMessage, key: ConversationKey, *, in_thread: bool
     ) -> bool:
-        """Whether the bot takes part in what it was said in."""
+        """True if the bot takes part in the conversation."""
         if said.answers or not in_thread:
             return bool(said.answers)
         known = self._participates.get(str(key))
@@ -200,7 +203,7 @@ class MessageHandler:
         )
 
     async def quote(self, foreign: ForeignMessage, key: ConversationKey, guild: str) -> Quote:
-        """What somebody else says, as data."""
+        """Another person's message, quoted as data."""
         if foreign.forward:
             return Quote(text=foreign.text, kind="forward")
         if foreign.sender is None:
@@ -209,7 +212,7 @@ class MessageHandler:
         return Quote(text=foreign.text, author=foreign.sender.name, verified=verified)
 
     async def _may_write(self, sender: Sender, key: ConversationKey, guild: str) -> bool:
-        """Whether somebody may write there themselves; not if Discord can't say who they are."""
+        """True if somebody may write there; False if Discord can't identify them."""
         try:
             author = await self._context.people.author(sender, guild)
         except AuthError:
@@ -220,7 +223,7 @@ class MessageHandler:
         return await self._host.may(InboundMessage(key=key, author=author, direct=not guild))
 
     async def _with_files(self, message: InboundMessage, said: ParsedMessage) -> InboundMessage:
-        """The message with its files, and a word about those that are not taken."""
+        """The message with its files, and a notice about those refused."""
         if not said.files:
             return message
         files, told = await self._context.files.read(said.files, lambda: self._refetch(said))
@@ -230,8 +233,9 @@ class MessageHandler:
     async def _with_history(
         self, message: InboundMessage, said: ParsedMessage, me: BotIdentity
     ) -> InboundMessage:
-        """The message that calls the team into a thread, with what people had said there, as far
-        as it can be read now.
+        """The message that calls the team into a thread, with its history.
+
+        As far as the history can be read now.
         """
         key = message.key
         in_thread = bool(said.guild) and key.channel != said.channel
@@ -264,7 +268,10 @@ class MessageHandler:
         return replace(quote, kind="history")
 
     def _was_refused_recently(self, said: ParsedMessage) -> bool:
-        """Whether somebody was refused in a channel already: there, each message begins anew."""
+        """True if a channel recently refused this person.
+
+        There, each message begins anew.
+        """
         where, now = f"{said.channel}/{said.sender.id}", monotonic()
         told = self._refused_at.get(where)
         if told is not None and now - told < TELL_AGAIN:
@@ -280,7 +287,7 @@ class MessageHandler:
         return [file for each in (found, *others) for file in parse_files(each)]
 
     async def _reply(self, receipt: Receipt, said: ParsedMessage) -> None:
-        """What is for the sender alone: a refusal in a direct message, others below their own."""
+        """Send a private refusal directly, any other reply below the message."""
         refused = receipt.reply == NOT_ALLOWED
         if not receipt.reply or (refused and self._was_refused_recently(said)):
             return
@@ -307,6 +314,6 @@ def _creation_key(key: ConversationKey, message: str) -> str:
 
 
 def _mentions_bot_late(said: ParsedMessage) -> bool:
-    """Whether an edit mentions the bot soon enough to be what its author forgot."""
+    """True if an edit mentions the bot soon after the message."""
     edited_at = datetime.fromisoformat(said.edited).timestamp()
     return said.mentioned and edited_at - sent_at(said) <= FRESH

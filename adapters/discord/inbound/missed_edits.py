@@ -1,4 +1,4 @@
-"""Edits and deletions while nobody listened: what was taken, compared with what Discord has."""
+"""Edits and deletions missed while disconnected, found by comparison."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ class MissedEdits:
         self._handler = hearing
 
     async def read(self, guild: str, since: float, me: BotIdentity) -> None:
-        """Take what was edited and deleted in a server, "" for direct messages, as far as that is
-        to be found within some calls.
+        """Take edits and deletions in a server, "" for direct messages.
 
-        Raises GatewayError where it can't be taken.
+        It finds those that a bounded number of calls can reach. Raises GatewayError if one can't be
+        taken.
         """
         places: defaultdict[str, list[RecentMessage]] = defaultdict(list)
         for said in await self._recent_messages(guild, since):
@@ -52,7 +52,7 @@ class MissedEdits:
             LOG.warning("not all that may have been edited or deleted was looked at")
 
     async def _recent_messages(self, guild: str, since: float) -> list[RecentMessage]:
-        """What was said lately, without that of which it is known that it is gone."""
+        """Recent messages, except those known to be deleted."""
         found = await self._host.recent_messages(PLATFORM, guild, since - KNOWN_FOR)
         gone = {said.key.dedupe("delete", said.message_id): said for said in found}
         known = await self._host.known_keys(gone)
@@ -80,7 +80,7 @@ class MissedEdits:
     async def _known_messages(
         self, channel: str, known: Iterable[RecentMessage]
     ) -> dict[str, Payload]:
-        """Those of the known messages that stand among the newest up to the last of them."""
+        """Known messages among the newest up to the last of them."""
         ids = {said.message_id for said in known}
         before = str(max(map(int, ids)) + 1)
         page: list[Payload] = await self._rest.call(
@@ -93,7 +93,7 @@ class MissedEdits:
     async def _check_message(
         self, channel: str, said: RecentMessage, guild: str, me: BotIdentity
     ) -> None:
-        """One that was not on the page: it is older, or gone, or the bot may not see it."""
+        """Check a message missing from its page: older, deleted, or hidden."""
         try:
             path = f"/channels/{channel}/messages/{said.message_id}"
             await self._handle_change(await self._rest.call("GET", path), guild, me)
@@ -111,5 +111,5 @@ class MissedEdits:
 
 
 def _channel_in(link: str) -> str:
-    """The channel of a message's link, "" for what has none: a command."""
+    """The channel of a message's link, "" for a command's."""
     return link.rpartition("/")[0].rpartition("/")[2]

@@ -1,4 +1,4 @@
-"""What people do other than write: commands, buttons, menus and forms. Pure parsers of payloads."""
+"""Pure parsers of interactions: commands, buttons, menus and forms."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class MessageCommand:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComponentClick:
-    """A button, or an option of a menu; `action` is None for what is not ours (any more)."""
+    """A clicked button or menu option; `action` is None for unknown ids."""
 
     event: InteractionEvent
     action: Action | None
@@ -67,7 +67,9 @@ Interaction: TypeAlias = SlashCommand | MessageCommand | ComponentClick | ModalS
 
 
 def parse_interaction(payload: Payload) -> Interaction | None:
-    """What somebody did; None for what needs no answer of ours.
+    """The interaction; None if it needs no answer of ours.
+
+    Raises KeyError, TypeError or ValueError if it is malformed.
 
     Raises KeyError, TypeError or ValueError for what is no interaction.
     """
@@ -114,7 +116,7 @@ def _parse_message_command(event: InteractionEvent, data: Payload) -> MessageCom
 
 
 def _parse_click(data: Payload) -> Action | None:
-    """What the click means; a menu's id says only where its options begin."""
+    """The action of a click; a menu's id gives its first option."""
     action = parse_action(str(data.get("custom_id", "")))
     if action is None or action.kind != "menu":
         return action

@@ -1,4 +1,4 @@
-"""What Discord's message events say. Pure functions over payloads of the gateway and of REST."""
+"""Pure parsers of messages, from the gateway's events and from REST."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class FileRef:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForeignMessage:
-    """What came with a message and is somebody else's."""
+    """Content of somebody else that came with a message."""
 
     text: str
     sender: Sender | None = None
@@ -49,7 +49,7 @@ class ForeignMessage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParsedMessage:
-    """A message of a person or another bot, as far as its own payload tells.
+    """A message of a person or another bot, from its payload alone.
 
     `answers` is our own message that it replies to, `request` the one that this message asks, and
     `chain` the message that the replied-to one hangs on. `edited` is the mark of its last edit, ""
@@ -81,7 +81,9 @@ class MessageDeletion:
 
 
 def parse_message(payload: Payload, me: BotIdentity) -> ParsedMessage | None:
-    """What somebody wrote; None for what nobody did, or the bot itself.
+    """The message; None for one of the system or the bot.
+
+    Raises KeyError, TypeError or ValueError if it is malformed.
 
     Raises KeyError, TypeError or ValueError for what is no message.
     """
@@ -137,7 +139,7 @@ def parse_message(payload: Payload, me: BotIdentity) -> ParsedMessage | None:
 
 
 def parse_history(page: Sequence[Payload], guild: str, me: BotIdentity) -> list[ParsedMessage]:
-    """What others said on a page of messages, in order; what can't be read is left out."""
+    """Others' messages of a page, in order; unreadable ones are left out."""
     found: list[ParsedMessage] = []
     for each in page:
         started = each.get("type") == STARTER and each.get("referenced_message")
@@ -158,7 +160,10 @@ class _Reply:
 
 
 def parse_deletion(payload: Payload) -> MessageDeletion:
-    """What a MESSAGE_DELETE or MESSAGE_DELETE_BULK says. Raises KeyError for anything else."""
+    """The deletion of a MESSAGE_DELETE or MESSAGE_DELETE_BULK.
+
+    Raises KeyError for anything else.
+    """
     ids = [payload["id"]] if "id" in payload else payload["ids"]
     return MessageDeletion(
         ids=tuple(map(str, ids)),
@@ -168,7 +173,7 @@ def parse_deletion(payload: Payload) -> MessageDeletion:
 
 
 def parse_sender(user: Payload, member: Any = None, *, webhook: bool = False) -> Sender:
-    """Who that is. Raises KeyError for what is no user."""
+    """The sender of a payload. Raises KeyError for a malformed user."""
     known = cast("Payload", member) if isinstance(member, Mapping) else None
     guest = known is not None and bool(
         known.get("pending") or as_integer(known.get("flags") or 0) & GUEST
@@ -195,7 +200,7 @@ def parse_files(message: Payload) -> Iterator[FileRef]:
 
 
 def card_request(message: Payload) -> str:
-    """The request that a card of ours asks, "" for a message that is none."""
+    """The request of a card of ours, "" for other messages."""
     for row in object_list(message, "components"):
         for component in object_list(row, "components"):
             action = parse_action(str(component.get("custom_id", "")))
@@ -207,7 +212,7 @@ def card_request(message: Payload) -> str:
 def readable_text(
     said: ParsedMessage, me: BotIdentity, channel: Callable[[str], str], role: Callable[[str], str]
 ) -> str:
-    """The text with mentions as names, and without that of the bot at its beginning.
+    """The text with names for mentions, without the bot's leading one.
 
     `channel` and `role` give the name of an id, "" for one that is not known.
     """
@@ -259,7 +264,7 @@ def _quoted(message: Payload) -> ForeignMessage:
 
 
 def _mentions_bot(text: str, me: BotIdentity) -> bool:
-    """A reply that pings lists the bot among the mentions, too; only a mention in words is one."""
+    """True for a mention in words: a reply's ping is listed, too."""
     return re.search(rf"<@!?{me.user}>", text) is not None
 
 
@@ -294,12 +299,12 @@ def as_integer(value: Any) -> int:
 
 
 def object_list(payload: Payload, key: str) -> Sequence[Payload]:
-    """The objects listed under a key, none where it is missing. Raises TypeError."""
+    """The objects under a key, none if it is missing. Raises TypeError."""
     return [as_mapping(each) for each in value_list(payload, key)]
 
 
 def value_list(payload: Payload, key: str) -> Sequence[Any]:
-    """What is listed under a key, nothing where it is missing. Raises TypeError."""
+    """The values under a key, none if it is missing. Raises TypeError."""
     value = payload.get(key) or ()
     if not isinstance(value, Sequence) or isinstance(value, str):
         raise TypeError(f"expected a list under {key!r}")

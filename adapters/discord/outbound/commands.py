@@ -1,4 +1,4 @@
-"""The commands that Discord offers people: told to it once, and again when they have changed."""
+"""The bot's commands, registered once, and again after a change."""
 
 from __future__ import annotations
 
@@ -57,7 +57,9 @@ def command_payloads(ask: str, infos: Sequence[CommandInfo]) -> list[dict[str, A
 async def sync_commands(
     rest: Rest, marks: MarkStore, application: str, wanted: list[dict[str, Any]]
 ) -> bool:
-    """Tell Discord of the commands, if they are others than the last time; whether that was so.
+    """Register the commands if they changed; True if they did.
+
+    Raises the errors of calls.
 
     Raises what a call raises.
     """

@@ -1,4 +1,4 @@
-"""What a part says, as the body of a Discord message. Pure functions over values."""
+"""The body of the Discord message for each part. Pure functions."""
 
 from __future__ import annotations
 
@@ -44,7 +44,10 @@ _MARKDOWN = re.compile(r"([\\*_~`|>\[\]()#-])")
 
 
 def render_part(part: Part, *, named: bool = True) -> Message:
-    """What a part says. `named`: the message is the bot's, so its text has the agent's name."""
+    """The message of a part.
+
+    `named`: the message is the bot's, so its text has the agent's name.
+    """
     match part.content:
         case Speech() as speech:
             message = _render_speech(speech, named=named)
@@ -91,7 +94,7 @@ def _render_speech(speech: Speech, *, named: bool) -> Message:
 
 
 def _hand_offs(speech: Speech) -> tuple[list[Activity], list[Activity]]:
-    """Those that have brought the agent its turn, and those after what it says."""
+    """Handoffs that gave the agent its turn, and those after its text."""
     all_of_them = [each for each in speech.activity if each.kind == "handoff"]
     others = list(takewhile(lambda each: ARROW in each.title, all_of_them))
     while others and not others[-1].title.endswith(f"{ARROW} {speech.agent}"):
@@ -105,7 +108,7 @@ def _outgoing_hand_off(hand_off: Activity) -> str:
 
 
 def _small_text(told: list[str], longest: int) -> str:
-    """All of it in one line of small text, the newest of it if it is too much."""
+    """All notes in a line of small text, or the newest."""
     while len(told) > 1 and len(" \u00b7 ".join(told)) > longest:
         told = [f"\u2026 {told[1]}", *told[2:]]
     line = clip(" \u00b7 ".join(told), longest)

@@ -1,4 +1,4 @@
-"""Discord as the gateway writes to it: messages, edits, cards and files in threads."""
+"""Discord as a surface: messages, edits, cards and files in threads."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ LOG = logging.getLogger("adapters.discord")
 LIMITS = TextLimits(message=MESSAGE, messages=3, whole=6000, file=10_000_000, edit_within=3600)
 
 NONCE_SECONDS = 180.0
-"""How long Discord knows the nonce of a message: the same one again makes no second message."""
+"""The seconds for which Discord knows a message's nonce and makes no second message for it."""
 TRIES = (0.5, 2.0)
 """Seconds before each further try of a post that may have arrived."""
 TYPING_SECONDS = 9.0
@@ -58,7 +58,7 @@ LOOKED_AT = 100
 
 
 class DiscordSurface:
-    """A TextSurface that edits, finds, paces, shows that it types, and names threads.
+    """A TextSurface that edits, finds, paces, shows typing, and names threads.
 
         async with DiscordSurface(rest, spots, user, live_links) as surface: ...
 
@@ -109,15 +109,15 @@ class DiscordSurface:
 
     @property
     def limits(self) -> TextLimits:
-        """What one message holds."""
+        """The limits of one message."""
         return LIMITS
 
     def neutral(self, text: str) -> str:
-        """An agent's text that pings nobody and hides no link, its tables to be read."""
+        """An agent's text without pings or masked links, with readable tables."""
         return render_tables(markdown(text, hosts=self._live_links()))
 
     def length(self, text: str) -> int:
-        """How long Discord takes a text to be, at most."""
+        """Discord's length of a text, at most."""
         return length(text)
 
     def note_nonce(self, nonce: str, message: str) -> None:
@@ -181,7 +181,7 @@ class DiscordSurface:
         return None
 
     def _is_part(self, message: Mapping[str, Any], key: str, since: float) -> bool | None:
-        """Whether a message of the thread is that part; None if nobody knows any more."""
+        """True if the message is that part; None if unknown."""
         if message["author"]["id"] == self._user:
             if nonce := str(message.get("nonce") or ""):
                 return nonce == key
@@ -311,7 +311,7 @@ class DiscordSurface:
     async def _send(
         self, spot: Spot, body: dict[str, Any], message: Message, rank: Rank
     ) -> Mapping[str, Any]:
-        """Post, again if need be: within seconds the same nonce makes no second message."""
+        """Post, with retries: a repeated nonce makes no second message."""
         path = f"/channels/{spot.channel}/messages"
         unclear: OutcomeUnknown | None = None
         for wait in (0.0, *TRIES):

@@ -1,4 +1,4 @@
-"""Tables, which Discord does not show: as aligned columns, or a line for each row. Pure.
+"""Tables, which Discord lacks, as aligned columns or lines. Pure functions.
 
 Columns that fit WIDTH stand in code, which keeps them aligned on a desktop and on most phones;
 where they don't, each row is a line that names its columns, and wraps like any other text.
@@ -32,7 +32,7 @@ _ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
 
 
 def render_tables(text: str) -> str:
-    """The text with its tables as Discord can show them; harmless text stays harmless."""
+    """The text with its tables as Discord can show them."""
     lines, shown = text.split("\n"), list[str]()
     context, n = Context(), 0
     while n < len(lines):
@@ -104,7 +104,7 @@ def _pad_cell(cell: str, width: int, side: Side) -> str:
 
 
 def _width(text: str) -> int:
-    """Columns that a text takes; what people see as one character, those of its widest part."""
+    """Columns that a text takes; a grapheme counts as its widest part."""
     ends = [at for at in range(1, len(text) + 1) if may_cut(text, at)]
     return sum(max(map(_columns, text[a:b])) for a, b in pairwise([0, *ends]))
 

@@ -1,4 +1,4 @@
-"""Agents under names of their own: a channel's webhook writes what they say.
+"""Messages under agents' own names, through a channel's webhook.
 
 Discord knows no nonce of what a webhook writes, so a message is never sent again before it was
 looked up. Where the bot may not manage webhooks, and in direct messages, it writes itself.
@@ -105,7 +105,7 @@ class Webhooks:
     async def _write(
         self, hook: Hook, key: ConversationKey, spot: Spot, body: dict[str, Any]
     ) -> Mapping[str, Any] | None:
-        """What was written; None if the webhook is gone."""
+        """The posted message; None if the webhook is gone."""
         query = {"wait": "true", **_thread(spot)}
         try:
             return await self._rest.call("POST", hook.path, json=body, query=query, rank=Rank.POST)
@@ -118,7 +118,7 @@ class Webhooks:
     async def edit(
         self, key: ConversationKey, spot: Spot, message: str, body: dict[str, Any], rank: Rank
     ) -> bool:
-        """Let a message say something else; False if its webhook is gone, which is said below."""
+        """Edit a message; False, with a notice, if its webhook is gone."""
         hook, _, number = message.partition("/")
         current = await self.find_hook(key)
         if current is not None and current.id == hook:
@@ -136,7 +136,7 @@ class Webhooks:
         return False
 
     async def _post_cut_off(self, spot: Spot, number: str) -> None:
-        """Say that a message, which stays, is not what the agent has said."""
+        """Post a notice that an older message lacks the agent's final text."""
         body = Message(content=CUT_OFF).body(nonce=f"c{number}")
         try:
             await self._rest.call("POST", f"/channels/{spot.channel}/messages", json=body)
@@ -146,7 +146,7 @@ class Webhooks:
             LOG.info("that a message is cut off can't be told: %s", error)
 
     def is_part(self, message: Mapping[str, Any], part: str) -> bool | None:
-        """Whether this message is that part; None if nobody knows any more."""
+        """True if the message is that part; None if unknown."""
         if message.get("application_id") != self._application or "webhook_id" not in message:
             return False
         sent = self._sent.get(part)
@@ -164,7 +164,7 @@ class Webhooks:
 
 
 def user_name(agent: str) -> str:
-    """The agent's name as Discord takes it for a webhook: without its own name in it."""
+    """The agent's name, with the words that Discord reserves broken up."""
     name = label(agent, LONGEST_NAME) or "agent"
     return _RESERVED.sub(lambda found: ".".join(filter(None, found.groups())), name)[:LONGEST_NAME]
 
