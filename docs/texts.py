@@ -62,7 +62,7 @@ def _is_for_people(text: str, *, constant: bool) -> bool:
 
 
 def _constants(tree: ast.Module) -> Iterator[int]:
-    """Nodes in the values of the module's constants, where labels are texts, too."""
+    """Constants' value nodes, where labels are texts, too."""
     for node in tree.body:
         match node:
             case ast.Assign(targets=[ast.Name(id=name)], value=value) if name.isupper():
@@ -92,7 +92,7 @@ def _part(node: ast.expr) -> str:
 
 
 def _skipped(tree: ast.Module) -> Iterator[int]:
-    """Nodes that hold no text for people: docstrings, log lines, parts of longer texts."""
+    """Nodes without texts for people: docstrings, log lines, parts of texts."""
     for node in ast.walk(tree):
         match node:
             case ast.FunctionDef(body=body) | ast.AsyncFunctionDef(body=body):

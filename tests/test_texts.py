@@ -1,4 +1,4 @@
-"""The page of texts has notices, cards, errors and help, and nothing else."""
+"""The page of texts has only notices, cards, errors and help."""
 
 import subprocess
 import sys

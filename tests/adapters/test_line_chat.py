@@ -1,4 +1,4 @@
-"""The example platform of the docs: found by its entry point, held to the contract."""
+"""The docs' example platform: found by its entry point, and its contract."""
 
 import asyncio
 import base64
@@ -58,7 +58,7 @@ def free_port() -> int:
 
 
 class LineHarness:
-    """One connection that listens in a room; a marker tells that all before it has arrived."""
+    """A listening connection; a marker tells that earlier lines have arrived."""
 
     people = ("lines:ann", "lines:bob")
 

@@ -8,7 +8,7 @@ import pytest
 
 @pytest.fixture
 def fresh_imports(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Forget the modules that the test's config imports, and where they were found."""
+    """Forget modules that the test's config imports, and their import path."""
     monkeypatch.setattr(sys, "path", [*sys.path])
     known = {*sys.modules}
     yield

@@ -1,4 +1,4 @@
-"""What the tests of the gateway share: teams on prepared answers, people who watch and answer."""
+"""Shared by the gateway's tests: scripted teams, and people who answer."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def calls(*names: str, **arguments: str) -> CreateResult:
 
 
 def solo(*answers, tools: Sequence = (), messages: int = 2, **more) -> Team:
-    """One agent that answers each message: a message of the user's and one of its own.
+    """One agent that answers each message, and ends after two messages.
 
     A model given instead of answers is shared by all teams made with it, as models are.
     """
@@ -64,7 +64,10 @@ def solo(*answers, tools: Sequence = (), messages: int = 2, **more) -> Team:
 
 @dataclass
 class ScriptedTeams:
-    """Builds what `make` makes. `rules` by the name of the tool, else `rule`."""
+    """Builds the teams of `make`.
+
+    `rules` by the name of the tool, else `rule`.
+    """
 
     make: Callable[[], Team]
     rules: Mapping[str, ToolRule] = field(default_factory=dict)
@@ -124,7 +127,7 @@ async def until(
 
 
 async def turn(client: Client, thread: str, text: str, **more: Any) -> list[Any]:
-    """Say something and see what comes of it, to the end of the turn."""
+    """Send a message; the events to the end of its turn."""
     after = (await client.thread(thread)).last_seq
     await client.send(thread, text, **more)
     return await until(client, thread, ends, after)

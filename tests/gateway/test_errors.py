@@ -1,4 +1,4 @@
-"""What an error was raised from."""
+"""The cause of an error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Chat rooms over TCP on this machine: one JSON object per line, both ways.
+"""Local chat rooms over TCP: one JSON object per line, both ways.
 
 People send `{"name": "ann", "room": "lobby", "text": "Hello"}`. The bot sends messages with an
 `id`, a `text`, and where they have them `pings`, `buttons` and a `file`. To press a button, a
@@ -136,7 +136,7 @@ class LineAdapter:
 
 
 def parse_message(data: dict[str, Any]) -> InboundMessage:
-    """A message or a click. Raises KeyError, TypeError or ValueError for anything else."""
+    """A message or a click. Raises KeyError, TypeError or ValueError."""
     key = ConversationKey(platform=PLATFORM, channel=str(data["room"]))
     number = uuid4().hex  # a line comes once; a platform with ids of its own uses those
     author = Author(id=f"{PLATFORM}:{data['name']}", name=str(data["name"]))

@@ -1,4 +1,4 @@
-"""A message's author is judged once, and a verdict is good for what it was given for alone."""
+"""A message's author is judged once; a verdict has one use."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""What `parley check` finds out about models, and the demo team on a server of the user's own."""
+"""Findings of `parley check` about models, and a demo team's own server."""
 
 import asyncio
 import sys

@@ -1,4 +1,4 @@
-"""How a process that serves keeps the garbage collector from taking part in every turn."""
+"""Garbage collection that stays out of the turns of a serving process."""
 
 import gc
 

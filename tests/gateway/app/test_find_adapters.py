@@ -1,4 +1,4 @@
-"""Adapters of installed distributions: found by their entry points, or refused in words."""
+"""Adapters of installed distributions: entry points found or refused in words."""
 
 import inspect
 import sys

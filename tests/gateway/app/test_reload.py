@@ -1,4 +1,4 @@
-"""A changed config in a gateway that runs: checked whole, switched at once, or not at all."""
+"""A changed config in a running gateway: checked whole, switched at once."""
 
 import asyncio
 import logging

@@ -1,4 +1,4 @@
-"""`parley restore`: a backup takes the place of the store, under a serving gateway, too."""
+"""`parley restore`: a backup replaces the store, even of a serving gateway."""
 
 import asyncio
 import os

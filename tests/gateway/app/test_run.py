@@ -1,4 +1,4 @@
-"""One task from the command line: what it writes, whom it asks, and how it ends."""
+"""One task from the command line: its output, questions and end."""
 
 import asyncio
 import io
@@ -39,7 +39,7 @@ class Terminal(io.StringIO):
 
 
 class Answering(ScriptedClient):
-    """Each message, and then each answer, makes the next of the prepared things happen."""
+    """Each message, then each answer, triggers the next events of the script."""
 
     def __init__(
         self, *script: Sequence[SessionEvent], outcome: str = "turn", reply: str = ""

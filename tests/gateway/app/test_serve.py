@@ -1,4 +1,4 @@
-"""`parley serve`: what has to be right before anybody may write, and platforms that come and go."""
+"""`parley serve`: requirements at the start, and platforms that fail and recover."""
 
 import os
 import signal

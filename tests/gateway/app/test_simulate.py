@@ -1,4 +1,4 @@
-"""`parley simulate` runs the teams on a platform that is on this machine alone."""
+"""`parley simulate` runs the teams on a local platform."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -34,7 +34,7 @@ type = "demo"
 
 
 class Place:
-    """A simulation whose people say one thing in each room, and then go."""
+    """A simulation whose people say one thing per room, then leave."""
 
     def __init__(self) -> None:
         self.table = {"bot_token": "xoxb-worthless"}

@@ -120,7 +120,7 @@ class Watched(Gateway):
 
 @pytest.fixture
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is due is looked for all the time."""
+    """Poll for due work all the time."""
     monkeypatch.setattr(deadlines, "LONGEST", 0.01)
     monkeypatch.setattr(deadlines, "SHORTEST", 0.01)
 

@@ -1,4 +1,4 @@
-"""What models are used for is counted, told, and ends where a budget does."""
+"""Usage of models is counted and told, and stops at a budget."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -51,7 +51,7 @@ def call(name: str) -> CreateResult:
 
 
 class Counting:
-    """A model whose every answer counts for a hundred tokens, sixty of them read."""
+    """A model whose answers each count a hundred tokens, sixty for input."""
 
     def __init__(self, answers: int = 100, *more: CreateResult) -> None:
         self.client = model(*more, *[answer() for _ in range(answers)])
@@ -86,7 +86,7 @@ class World:
     async def say(
         self, text: str = "go", *, author: Author = ANN, root: str = "1", workspace: str = "T1"
     ) -> Any:
-        """What happens until the turn has ended."""
+        """The events until the turn has ended."""
         receipt = await self.gateway.accept(
             InboundMessage(
                 key=ConversationKey(platform="slack", workspace=workspace, channel="C", root=root),
@@ -363,8 +363,9 @@ async def test_turns_of_one_budget_that_run_side_by_side_share_it_at_once(tmp_pa
 
 
 class Slow(ReplayChatCompletionClient):
-    """A model that answers once all `turns` have begun and whoever may ask has asked; it tells how
-    many have asked at once. A hundred tokens each time.
+    """A model that answers once all teams are built.
+
+    It records the most concurrent calls. Each answer counts a hundred tokens.
     """
 
     def __init__(self, turns: int = 0) -> None:

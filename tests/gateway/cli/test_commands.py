@@ -118,7 +118,7 @@ def damage(store: Path) -> None:
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch, fresh_imports):
-    """The current folder, with a module `parts`, and a store of its own."""
+    """The current folder, with a module `parts` and its own store."""
     (tmp_path / "parts.py").write_text(PARTS)
     monkeypatch.chdir(tmp_path)
     return tmp_path
@@ -685,7 +685,7 @@ def wait_for(fact: Callable[[], bool], seconds: float = 8.0) -> None:
 
 
 def at_a_terminal(*args: str, typed: str) -> tuple[int, str]:
-    """Run parley at a terminal of its own; the exit code and all that was shown."""
+    """Run parley at its own terminal; the exit code and the output."""
     pid, terminal = pty.fork()
     if pid == 0:
         os.environ["TERM"] = "xterm"

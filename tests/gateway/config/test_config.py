@@ -1,4 +1,4 @@
-"""config.toml: where it comes from, what it may say, and the one report of all mistakes."""
+"""config.toml: its place, its contents, and the one report of mistakes."""
 
 import re
 from pathlib import Path
@@ -40,7 +40,7 @@ def report(folder: Path, text: str) -> str:
 
 
 def mistakes(folder: Path, text: str) -> dict[str, str]:
-    """What is said, by `line, path`."""
+    """The messages by `line, path`."""
     entries = re.split(r"\n  (?=\S)", report(folder, text))[1:]
     parts = (entry.partition("\n") for entry in entries)
     return {place: said.strip() for place, _, said in parts}

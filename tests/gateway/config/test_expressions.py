@@ -1,4 +1,4 @@
-"""Termination conditions as text: what they mean, and what is said about mistakes."""
+"""Termination conditions as text: their meaning, and messages about mistakes."""
 
 from textwrap import dedent
 
@@ -18,7 +18,10 @@ from gateway.config.expressions import (
 
 
 def outline(tree: Expression) -> object:
-    """The tree without positions: lists for `&` and `|`, calls as (name, positional, named)."""
+    """The tree without positions.
+
+    Lists for `&` and `|`, calls as (name, positional, named).
+    """
     match tree:
         case AnyOf(conditions):
             return ["|", *map(outline, conditions)]

@@ -1,4 +1,4 @@
-"""Teams in config.toml: what each kind takes, and what is said of names, graphs and cycles."""
+"""Teams in config.toml: keys by kind, mistakes in names, graphs, cycles."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def load(folder: Path, text: str) -> Config:
 
 
 def mistakes(folder: Path, text: str) -> dict[str, str]:
-    """What is said, by path."""
+    """The messages by path."""
     with pytest.raises(ConfigError) as caught:
         load(folder, text)
     report = str(caught.value).replace(str(folder), "FOLDER")

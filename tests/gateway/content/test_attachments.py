@@ -1,6 +1,4 @@
-"""Files that come with messages: stored once, limited, and shown to models only if they are images
-of a kind and size that may be.
-"""
+"""Files of messages: stored once, limited, shown to models as images only."""
 
 import sqlite3
 import struct

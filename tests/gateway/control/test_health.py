@@ -1,4 +1,4 @@
-"""What a gateway tells about itself: health, readiness, figures, and its log."""
+"""A gateway's health, readiness, figures, and log."""
 
 import asyncio
 import json

@@ -1,9 +1,9 @@
-"""A process that writes to a platform kept in a file, and kills itself where it is told to.
+"""A process that writes to a file platform and kills itself.
 
     python -m tests.gateway.delivery.child FOLDER FILE CALL WHEN
 
-It asks its team unless it did so before, and ends once all is told. CALL and WHEN say at which of
-its calls it dies, before or after it took effect; "never" lets it live.
+It asks its team unless it did so before, and ends once all is delivered. CALL and WHEN say at which
+of its calls it dies, before or after the call took effect; "never" lets it live.
 """
 
 from __future__ import annotations

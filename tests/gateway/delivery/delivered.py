@@ -1,4 +1,4 @@
-"""What the tests of deliveries share: a gateway that writes threads to a scripted platform."""
+"""Shared by delivery tests: a gateway that writes to a scripted platform."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
@@ -33,7 +33,10 @@ async def served(
     access: OperatorAccess | None = None,
     clock: SteppedClock | None = None,
 ) -> AsyncGenerator[Gateway]:
-    """A gateway on the store in a folder, writing to a surface; Ann is its operator."""
+    """A gateway on a folder's store, writing to a surface.
+
+    Ann is its operator.
+    """
     teams = make if isinstance(make, ScriptedTeams) else ScriptedTeams(make)
     async with (
         Gateway(SqliteStore(folder), teams, access=access or OperatorAccess([ANN.id])) as gateway,
@@ -57,7 +60,7 @@ async def all_told(
     *,
     platform: str = HERE.platform,
 ) -> None:
-    """Wait until everything is on the platform, or given up; time goes by meanwhile."""
+    """Advance time until everything is on the platform, or given up."""
     while await gateway.store.untold(platform):
         await asyncio.sleep(0.005)
         if clock is not None:

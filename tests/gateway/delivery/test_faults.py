@@ -1,4 +1,4 @@
-"""Whatever a platform does: nothing is lost, and nothing is said twice without saying so."""
+"""Platform faults: nothing is lost, and repeats are marked."""
 
 import asyncio
 from dataclasses import replace
@@ -50,7 +50,7 @@ async def told(
     step: float = 1.0,
     **more,
 ) -> None:
-    """Let this happen in a thread, and wait until it is told or given up."""
+    """Add events to a thread, and wait until delivered or given up."""
     clock = SteppedClock()
     async with served(folder, surface(board, **more), clock=clock) as gateway:
         story = await Story.begun(gateway)

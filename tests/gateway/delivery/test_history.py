@@ -1,6 +1,4 @@
-"""Threads under random faults and crashes: whatever comes, the platform ends up with all of it, in
-order, and with nothing twice that does not say so.
-"""
+"""Threads under random faults and crashes: complete, ordered, repeats marked."""
 
 import asyncio
 import random
@@ -85,7 +83,7 @@ def make_trouble(board: Board, chance: random.Random) -> None:
 
 
 def shown(board: Board, thread: str) -> str:
-    """What agents say in a thread, as it stands there."""
+    """The agents' text in a thread, as it stands there."""
     return "".join(
         posted.part.content.text
         for posted in board.posted

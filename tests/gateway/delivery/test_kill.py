@@ -1,4 +1,4 @@
-"""kill -9 between what a platform took and what was recorded: nothing is lost or doubled."""
+"""kill -9 between post and record: nothing is lost or doubled."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""What happens in a thread comes to stand on its platform."""
+"""Delivery of a thread's events to its platform."""
 
 import asyncio
 from dataclasses import replace
@@ -78,7 +78,7 @@ async def shown(
     surface: type[PlainSurface] = Surface,
     limits: TextLimits | None = None,
 ) -> Board:
-    """What stands on the platform after these events."""
+    """The platform's messages after these events."""
     board = Board()
     async with served(folder, surface(board, limits=limits)) as gateway:
         story = await Story.begun(gateway)

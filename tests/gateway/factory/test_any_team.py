@@ -1,4 +1,4 @@
-"""Teams of any shape in TOML: without a mistake they build, and come back from their JSON."""
+"""Random valid teams in TOML build, and come back from their JSON."""
 
 from __future__ import annotations
 

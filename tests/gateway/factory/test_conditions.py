@@ -1,4 +1,4 @@
-"""Termination conditions of the config: from text to conditions that end a conversation."""
+"""Termination conditions of the config, from text to a conversation's end."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -26,7 +26,7 @@ def text(content: str, source: str = "a") -> TextMessage:
 
 
 async def ends_after(condition: TerminationCondition, messages: Sequence[BaseChatMessage]) -> int:
-    """How many messages it takes; 0 if they don't end it."""
+    """The number of messages until termination; 0 if there is none."""
     for count, message in enumerate(messages, 1):
         if await condition([message]):
             return count

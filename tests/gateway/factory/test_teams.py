@@ -1,4 +1,4 @@
-"""Teams made from a config: what is built, what threads share, and the rules for tools."""
+"""Teams from a config: their parts, sharing between threads, tool rules."""
 
 import json
 import sys

@@ -1,4 +1,7 @@
-"""The teams of docs/teams.md: each runs as the page says, and comes back from its own JSON."""
+"""The teams of docs/teams.md: each runs as the page says.
+
+Each also comes back from its own JSON.
+"""
 
 from __future__ import annotations
 
@@ -39,10 +42,10 @@ class Example:
     shown: str
     says: str = ""
     side_by_side: tuple[str, ...] = ()
-    """Who speaks at the same time, in the order of the page."""
+    """The agents that speak at the same time, in the order of the page."""
 
     def lines(self, messages: Sequence[BaseAgentEvent | BaseChatMessage]) -> str:
-        """What was said, each message up to its first empty line."""
+        """The messages, each up to its first empty line."""
         said = [each for each in messages if isinstance(each, BaseChatMessage)]
         places = [at for at, each in enumerate(said) if each.source in self.side_by_side]
         ordered = sorted(
@@ -59,7 +62,7 @@ def shortened(text: str) -> str:
 
 
 def ledger(next_speaker: list[str] | None) -> str:
-    """An orchestrator's account: who is told what, or that the request is satisfied."""
+    """An orchestrator's ledger: the next speaker, or that the request is satisfied."""
     speaker, instruction = next_speaker or ["", ""]
     answers = {
         "is_request_satisfied": next_speaker is None,

@@ -1,4 +1,4 @@
-"""What a message means to the team, in every situation that tells meanings apart."""
+"""A message's meaning to the team, in every situation that matters."""
 
 from dataclasses import replace
 from typing import Any

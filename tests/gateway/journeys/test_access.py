@@ -1,4 +1,4 @@
-"""One authority over every event: who may write where, who may answer, and what the others cost."""
+"""One authority over every event: writing, answering, and costs."""
 
 from dataclasses import replace
 from typing import Any

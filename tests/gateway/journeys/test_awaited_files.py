@@ -1,4 +1,4 @@
-"""Files that are fetched once their message is stored: its turn waits for them, for a while."""
+"""Files fetched after their message is stored: its turn waits briefly."""
 
 import asyncio
 import sqlite3

@@ -1,4 +1,4 @@
-"""Models, networks and tools that fail: a clear line, the thread stays usable, nothing is lost.
+"""Failing models, networks and tools: a clear message, a usable thread.
 
 From the config to the screen's events, with the real SDK against the scripted server.
 """
@@ -57,7 +57,10 @@ def add(a: int, b: int) -> int:
 
 @pytest.fixture
 def talk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Talk:
-    """`async with talk(url) as client`: a gateway on a config that names this server."""
+    """A gateway on a config that names this server.
+
+    async with talk(url) as client: ...
+    """
     monkeypatch.setenv("BAD_DAYS_KEY", "secret-canary")
     (tmp_path / "bad_days_tools.py").write_text(TOOLS)
 

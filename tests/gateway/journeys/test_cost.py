@@ -1,4 +1,4 @@
-"""What a turn costs does not grow with what was said before it."""
+"""A turn's cost does not grow with the thread's history."""
 
 import asyncio
 import sqlite3
@@ -55,7 +55,7 @@ async def test_the_rows_of_a_turn_are_as_large_after_400_messages_as_after_20(tm
 
 
 def checkpoints(folder) -> int:
-    """How many parts of teams' states are stored."""
+    """The number of stored parts of teams' states."""
     connection = sqlite3.connect(folder / "parley.db")
     try:
         return connection.execute("SELECT COUNT(*) FROM checkpoints").fetchone()[0]
@@ -64,7 +64,7 @@ def checkpoints(folder) -> int:
 
 
 def once() -> Any:
-    """One agent that answers each message, in a team that is known to end with that."""
+    """A team of one agent that ends after each answer."""
     return RoundRobinGroupChat([AssistantAgent("solo", DoNothing())], max_turns=1)
 
 

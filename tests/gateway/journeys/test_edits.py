@@ -1,4 +1,4 @@
-"""What it means to the gateway that people edit or delete their messages on the platform."""
+"""Edits and deletions of messages on the platform."""
 
 import pytest
 
@@ -31,7 +31,7 @@ class Everybody(OperatorAccess):
 
 
 class Platform:
-    """People of a platform, whose messages have numbers, and a team that waits in a tool."""
+    """People of a platform with numbered messages, and a waiting team."""
 
     def __init__(self, folder, *answers) -> None:
         self.door = Door()
@@ -86,7 +86,7 @@ class Platform:
         return await self.gateway.accept(InboundMessage(key=KEY, author=author, text=text))
 
     async def events(self, thread: str, turns: int):
-        """What happened in the thread to the end of so many turns."""
+        """The thread's events to the end of so many turns."""
         seen: list = []
         left = turns
 
@@ -102,7 +102,7 @@ class Platform:
         return await self.gateway.threads(search=text)
 
     def told(self) -> list[str]:
-        """What the model was told by people, at its last call."""
+        """The people's texts in the model's last call."""
         messages = self.client.create_calls[-1]["messages"]
         return [str(part.content) for part in messages if part.type == "UserMessage"]
 
@@ -190,7 +190,7 @@ async def test_nobody_changes_what_is_not_theirs_or_was_never_taken(tmp_path):
 
 
 async def test_an_edit_of_a_message_in_its_channel_is_found_from_the_channel_itself(tmp_path):
-    """The first message of a thread stands outside of it: its platform says so in its edits."""
+    """The thread's first message stands outside it, as its edit says."""
     channel = ConversationKey(platform="x", workspace="T1", channel="C1", root="other")
     async with Platform(tmp_path, "one", "two") as platform:
         thread = (await platform.say("1", "a")).thread

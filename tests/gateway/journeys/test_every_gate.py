@@ -49,7 +49,7 @@ pytestmark = pytest.mark.usefixtures("fresh_imports")
 ROOT = Path(__file__).resolve().parents[3]
 
 RAN: list[str] = []
-"""What a tool did in spite of all."""
+"""Calls that a tool ran in spite of all."""
 
 
 @pytest.fixture(autouse=True)
@@ -77,7 +77,7 @@ class Wipe(BaseTool[Nothing, Nothing]):
 
 
 class OwnWorkbench(Workbench):
-    """A workbench of a user's, as one of a tool server would be."""
+    """A user's own workbench, like that of a tool server."""
 
     async def list_tools(self) -> list[Any]:
         return [FunctionTool(wipe, description="Wipe the disk.").schema]

@@ -1,4 +1,4 @@
-"""Times that people are told are those of the time zone in the config."""
+"""Times for people are in the config's time zone."""
 
 from datetime import UTC, datetime
 

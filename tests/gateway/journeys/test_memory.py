@@ -1,4 +1,4 @@
-"""What a gateway keeps in memory does not grow with the threads it has seen."""
+"""A gateway's memory does not grow with its past threads."""
 
 import gc
 import tracemalloc

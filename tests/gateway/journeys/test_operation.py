@@ -1,4 +1,4 @@
-"""What the operator of a gateway relies on: trying again, backups, deletion that leaves nothing."""
+"""An operator's guarantees: retries, backups, and complete deletion."""
 
 import asyncio
 import logging
@@ -132,7 +132,7 @@ async def test_a_running_gateway_is_backed_up_and_the_copy_opens_as_a_store(tmp_
 
 @pytest.fixture
 def own_log() -> Iterator[None]:
-    """Give the root logger back its handlers, and the loggers of the engine their levels."""
+    """Restore the root logger's handlers and the engine loggers' levels."""
     root = logging.getLogger()
     loggers = [root, *map(logging.getLogger, (EVENT_LOGGER_NAME, TRACE_LOGGER_NAME))]
     handlers, levels = root.handlers[:], [logger.level for logger in loggers]
@@ -151,7 +151,7 @@ def everything_on_disk(folder: Path) -> bytes:
 
 
 async def a_thread_with_traces(gateway: Gateway, folder: Path) -> str:
-    """A thread that has left a secret everywhere a thread can leave one."""
+    """A thread with a secret in every place that a thread writes."""
     thread = (await gateway.create_thread(title=f"About {SECRET}")).id
     seq = (await gateway.thread(thread)).last_seq
     await gateway.accept(
@@ -235,7 +235,10 @@ TRACES = (
 
 
 async def dora_has_left_traces(gateway: Gateway, board: Board) -> str:
-    """A thread of hers, with a word in it; what two approve for good, told on the platform."""
+    """Dora's thread with a word in it and a delivered approval.
+
+    Two people approve it for good.
+    """
     said = await gateway.accept(
         InboundMessage(key=PLACE, author=DORA, text=f"tell {SECRET}", dedupe=("said",))
     )

@@ -1,4 +1,4 @@
-"""What a message does that comes while the team works: it waits, joins, interrupts, or collects."""
+"""Messages during a turn: queued, joining, interrupting, or collected."""
 
 import asyncio
 
@@ -57,7 +57,7 @@ class Everybody(OperatorAccess):
 
 
 class Work:
-    """A tool that waits until it is let go on, and one that notes that it ran."""
+    """A tool that waits for release, and one that notes its runs."""
 
     def __init__(self) -> None:
         self.door = Door()
@@ -75,7 +75,7 @@ class Work:
 
 
 def said_to(client) -> list[list[str]]:
-    """What the model was told at each of its calls: the users' texts."""
+    """The users' texts in each of the model's calls."""
     return [
         [str(part.content) for part in call["messages"] if part.type == "UserMessage"]
         for call in client.create_calls
@@ -92,7 +92,7 @@ async def begun(client: Gateway, mode: str, work: Work, text: str = "a") -> str:
 
 
 def told(*texts: str):
-    """A stop for `until`: the end of the turn with which the team had been told all of these."""
+    """A stop for `until`: the turn's end with all these texts told."""
     left = set(texts)
 
     def over(event) -> bool:

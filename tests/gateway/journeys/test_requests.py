@@ -1,4 +1,4 @@
-"""The life of a request to people: how long it lasts, who and how many settle it, and its audit."""
+"""The life of a request: its expiry, its voters, and its audit."""
 
 import asyncio
 import json
@@ -57,7 +57,7 @@ class Everybody(OperatorAccess):
 
 
 class Office:
-    """Ann's team, which wants to send something, on a store that outlives its gateways."""
+    """Ann's team with a message to send; its store outlives its gateways."""
 
     def __init__(self, folder, *answers, rule: ToolRule, access=None, limits=None) -> None:
         self.folder = folder
@@ -119,7 +119,7 @@ def done(event) -> bool:
 
 @pytest.fixture
 def soon(monkeypatch):
-    """What is due is looked for all the time."""
+    """Poll for due work all the time."""
     monkeypatch.setattr(deadlines, "LONGEST", 0.01)
     monkeypatch.setattr(deadlines, "SHORTEST", 0.01)
 
@@ -428,7 +428,7 @@ async def test_a_grant_is_listed_and_taken_back_also_from_a_turn_that_runs(tmp_p
 
 
 async def test_an_approval_holds_for_this_agent_tool_and_arguments_alone(tmp_path):
-    """Somebody has changed the team's saved state: the same call is another one now."""
+    """After a change of the saved state, the same call is new."""
     office = Office(tmp_path, rule=ToolRule(action="ask"))
     async with office.open():
         request = await office.ask()

@@ -1,4 +1,4 @@
-"""What the next process makes of what an earlier one left: it was dropped without being closed."""
+"""Resumption by the next process after one that was not closed."""
 
 import asyncio
 from pathlib import Path
@@ -41,7 +41,7 @@ AT_ONCE = Limits(shutdown=0.0)
 
 
 class Crash:
-    """A gateway that ends as a killed process does: nothing of it is written from `kill` on."""
+    """A gateway killed as a process: it writes nothing after `kill`."""
 
     def __init__(self, folder: Path, teams: ScriptedTeams) -> None:
         self.store = SqliteStore(folder)
@@ -63,7 +63,7 @@ class Crash:
 
 
 class Steps:
-    """Tools that note what they did and stop where the test wants them to."""
+    """Tools that note their work and stop at the test's doors."""
 
     def __init__(self) -> None:
         self.done: list[str] = []
@@ -92,7 +92,7 @@ class Steps:
 
 
 async def crashed_in_a_batch(tmp_path, steps: Steps, **rules) -> tuple[str, ScriptedTeams]:
-    """Killed while `first` had ended, `second` had not done its work and `third` had."""
+    """A crash after `first` and `third` ended, before `second` did its work."""
     shared = model(calls("first", "second", "third"), "All done.")
     teams = ScriptedTeams(lambda: solo(shared, tools=steps.all), rules=rules)
     async with Crash(tmp_path, teams) as (crash, client):
@@ -142,7 +142,7 @@ async def test_an_idempotent_call_is_simply_repeated(tmp_path):
 
 
 def streaming(shared, *doors: Door):
-    """A team whose model stops in the middle of each answer at the next door."""
+    """A team whose model stops mid-answer at the next door."""
     stream, left = shared.create_stream, iter(doors)
 
     async def halting(*args, **kwargs):

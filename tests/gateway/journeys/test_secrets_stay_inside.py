@@ -1,4 +1,4 @@
-"""Secrets and texts put where they are supposed to be, and then looked for everywhere else."""
+"""Secrets and texts in their intended places, and nowhere else."""
 
 import json
 import logging
@@ -57,7 +57,7 @@ def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 
 
 def failing(error: Exception):
-    """A model that fails as a provider's client would, with its key in the error."""
+    """A model that fails like a provider's client, its key included."""
     client = model("never")
 
     async def fail(*arguments, **more):
@@ -137,7 +137,7 @@ async def test_no_fault_lets_a_secret_out(tmp_path, log, fault):
 
 
 def only_the_store_may_have(text: str, store: SqliteStore, log: Path) -> None:
-    """The log has neither the text nor the secret, the disk not the secret."""
+    """The log has neither text nor secret, the disk no secret."""
     written = log.read_text()
     assert text not in written
     assert SECRET not in written

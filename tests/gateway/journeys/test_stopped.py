@@ -1,4 +1,4 @@
-"""Who speaks next, and what the team has on its hands, after a person has stopped it."""
+"""The next speaker and the pending work after a person's stop."""
 
 from collections.abc import Sequence
 

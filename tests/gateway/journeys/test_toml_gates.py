@@ -1,4 +1,4 @@
-"""Teams from TOML in the gateway: their policies at any depth, and people inside of other teams."""
+"""Teams from TOML: policies at any depth, and people inside nested teams."""
 
 from __future__ import annotations
 

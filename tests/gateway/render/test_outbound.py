@@ -1,4 +1,4 @@
-"""What agents write reaches no surface with a mention, a hidden address, or a trick."""
+"""Agents' text without mentions, hidden addresses, or tricks on any surface."""
 
 import re
 

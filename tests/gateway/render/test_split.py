@@ -1,6 +1,4 @@
-"""Texts in pieces: nothing is lost, each piece fits and can be read alone, and what is complete
-stays as it is.
-"""
+"""Split texts: nothing lost, pieces fit and read alone, complete pieces stay."""
 
 import re
 

@@ -5,7 +5,7 @@ from gateway.sessions.dispatcher import LocalDispatcher
 
 
 class Lanes:
-    """Threads whose turns the test ends one by one; `more` says what they have left to do."""
+    """Lanes whose turns the test ends; `more` is their remaining work."""
 
     def __init__(self, **more: int) -> None:
         self.more = more
@@ -160,7 +160,7 @@ async def test_a_thread_that_is_tried_again_still_counts_for_its_crowds():
 
 
 async def test_a_thousand_people_share_two_places_of_a_team_fairly():
-    """One of them has a hundred threads; nobody's second turn comes before everybody's first."""
+    """A person's hundred threads get no second turn before everybody's first."""
     groups = (("team", "demo"), ("workspace", "slack:T1"))
     begun: list[str] = []
     most = running = 0

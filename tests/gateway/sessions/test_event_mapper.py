@@ -51,7 +51,7 @@ REQUEST = ToolCallRequestEvent(
 
 
 def play(script: EventMapper, *items):
-    """What is shown: deltas and messages in short, and the names of the rest."""
+    """The shown events: deltas and messages in short, names of the rest."""
     shown = []
     events: list[Any] = [event for item in items for event in script.map_item(item)]
     for event in events:

@@ -1,4 +1,4 @@
-"""What a thread's team holds is released once nobody needs the team any more."""
+"""The resources of a thread's team are released once nobody needs it."""
 
 import asyncio
 
@@ -34,7 +34,7 @@ class Executor(ScriptedExecutor):
 
 
 class World:
-    """Teams with an executor in an agent, one in a tool, and one in a team behind a tool."""
+    """Executors' teams: in an agent, in a tool, and behind a tool."""
 
     def __init__(self, **more: bool) -> None:
         self.executors: list[Executor] = []

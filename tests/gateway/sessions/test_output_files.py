@@ -1,4 +1,4 @@
-"""Files that agents make are told of once, when the turn that made them ends or waits."""
+"""Agents' output files, announced once when their turn ends or waits."""
 
 import os
 import sqlite3

@@ -1,4 +1,4 @@
-"""What becomes of threads when the config gives their team another definition."""
+"""Threads after the config gives their team another definition."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""What a turn makes of agents and teams that behave in unusual ways."""
+"""Turns of agents and teams that behave in unusual ways."""
 
 from gateway.client import Answer
 from gateway.events import (
@@ -30,7 +30,7 @@ from tests.gateway.scripted import (
 
 
 class Scripted(BaseChatAgent):
-    """An agent of somebody's, without a turn record, that does what `act` does."""
+    """A custom agent without a turn record; `act` is its behaviour."""
 
     def __init__(self, act) -> None:
         super().__init__("solo", "An agent of somebody's.")

@@ -43,7 +43,7 @@ def sample(tmp_path: Path) -> Path:
 
 
 def schema(folder: Path) -> list[tuple[str, str, str]]:
-    """Everything in the database, without comments, quotes and spaces that make no difference."""
+    """The database's schema, without comments and insignificant quotes and spaces."""
     with closing(sqlite3.connect(folder / "parley.db")) as connection:
         rows = connection.execute("SELECT type, name, sql FROM sqlite_master").fetchall()
     return sorted((kind, name, normal(sql or "")) for kind, name, sql in rows)

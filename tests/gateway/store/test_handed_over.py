@@ -1,4 +1,4 @@
-"""The thread that writes is handed values: it reaches nothing that the event loop changes."""
+"""The writer's thread receives values that the event loop never changes."""
 
 import threading
 from functools import partial
@@ -62,7 +62,7 @@ def office(folder) -> Gateway:
 
 
 async def work_a_day(gateway: Gateway) -> None:
-    """A message, an edit, files, an answer, an expiry, commands, a pairing, and the end of it."""
+    """A message, edit, files, answer, expiry, commands, pairing, and the end."""
 
     async def say(text: str, author=ANN, key=KEY, **more):
         message = InboundMessage(key=key, author=author, text=text, **more)

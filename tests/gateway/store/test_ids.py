@@ -1,4 +1,4 @@
-"""Ids in the order of time: unique, and near each other in every index."""
+"""Ids in time order: unique, and near each other in an index."""
 
 import time
 from collections.abc import Callable

@@ -35,7 +35,7 @@ def values(connection):
 
 
 def held(entered: threading.Event, go: threading.Event):
-    """A unit that keeps the writer busy until it is told to go on."""
+    """A unit that keeps the writer busy until `go` is set."""
 
     def unit(_):
         entered.set()
@@ -45,7 +45,7 @@ def held(entered: threading.Event, go: threading.Event):
 
 
 async def busy(writer: Writer):
-    """Keep the writer busy; what is queued meanwhile forms one group once `go` is set."""
+    """Keep the writer busy; units queued meanwhile form one group after `go`."""
     entered, go = threading.Event(), threading.Event()
     waiting = asyncio.ensure_future(writer.write(held(entered, go)))
     while not entered.is_set():  # noqa: ASYNC110 (a thread sets it)
