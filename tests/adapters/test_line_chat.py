@@ -5,11 +5,13 @@ import base64
 import json
 import shutil
 import socket
+import struct
 import sys
 import tomllib
-from collections.abc import AsyncIterator, Iterator
-from contextlib import suppress
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
+from typing import Any, TypeAlias
 
 import pytest
 
@@ -18,8 +20,10 @@ from gateway.app.load import load_config
 from gateway.app.serve import run_adapters, served
 from gateway.conversation import ConversationKey
 from gateway.store.sqlite.store import SqliteStore
-from gateway.surface import Place
+from gateway.surface import Line, Part, Place, PlatformUnreachable
 from tests.contract.text_surface import TextSurfaceContract, VisibleMessage
+
+Connection: TypeAlias = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 EXAMPLE = Path(__file__).parents[2] / "docs" / "examples" / "line_chat"
 
@@ -117,27 +121,112 @@ class TestTheContract(TextSurfaceContract):
             harness.client.close()
 
 
-@pytest.mark.usefixtures("installed")
-async def test_a_person_on_a_line_is_answered(tmp_path: Path):
-    port, config = free_port(), tmp_path / "config.toml"
+@asynccontextmanager
+async def serving(folder: Path) -> AsyncGenerator[Callable[[], Awaitable[Connection]]]:
+    """The example in a gateway. Yields the function that connects to it."""
+    port, config = free_port(), folder / "config.toml"
     config.write_text(CONFIG.replace("PORT", str(port)))
+
+    async def connect() -> Connection:
+        while True:
+            with suppress(ConnectionRefusedError):
+                return await asyncio.open_connection("127.0.0.1", port)
+            await asyncio.sleep(0.02)
+
     async with (
-        served(load_config(config), SqliteStore(tmp_path / "store")) as (gateway, adapters, _),
+        served(load_config(config), SqliteStore(folder / "store")) as (gateway, adapters, _),
         asyncio.TaskGroup() as group,
     ):
         running = group.create_task(run_adapters(gateway, adapters), name="runs the example")
-        while True:
-            with suppress(ConnectionError):
-                reader, writer = await asyncio.open_connection("127.0.0.1", port)
-                break
-            await asyncio.sleep(0.02)
-        writer.write(b'{"name": "ann"}\n')
-        assert "can't be read" in json.loads(await reader.readline())["text"]
-        writer.write(b'{"name": "ann", "room": "lobby", "text": "Good morning"}\n')
-        answer = json.loads(await reader.readline())["text"]
-        assert answer.startswith("front_desk:")
-        writer.close()
+        yield connect
         running.cancel()
+
+
+async def read_text(reader: asyncio.StreamReader) -> str:
+    return json.loads(await asyncio.wait_for(reader.readline(), 10))["text"]
+
+
+@pytest.mark.usefixtures("installed")
+async def test_a_person_on_a_line_is_answered(tmp_path: Path):
+    async with serving(tmp_path) as connect:
+        reader, writer = await connect()
+        writer.write(b'{"name": "ann"}\n')
+        assert "can't be read" in await read_text(reader)
+        writer.write(b'{"name": "ann", "room": "lobby", "text": "Good morning"}\n')
+        assert (await read_text(reader)).startswith("front_desk:")
+        writer.close()
+
+
+@pytest.mark.usefixtures("installed")
+async def test_an_unknown_kind_of_answer_is_refused(tmp_path: Path):
+    async with serving(tmp_path) as connect:
+        reader, writer = await connect()
+        click = {"name": "ann", "room": "lobby", "request": "r1"}
+        for kind in ("maybe", "", ["approve"], None):
+            writer.write(json.dumps({**click, "answer": kind}).encode() + b"\n")
+            assert "no kind of answer" in await read_text(reader)
+        writer.close()
+
+
+@pytest.mark.usefixtures("installed")
+async def test_a_line_that_is_too_long_ends_its_connection_in_words(tmp_path: Path, failures):
+    async with serving(tmp_path) as connect:
+        reader, writer = await connect()
+        writer.write(b"x" * 70_000 + b"\n")
+        assert "64 KiB" in await read_text(reader)
+        with suppress(ConnectionError):
+            assert not await asyncio.wait_for(reader.read(), 10)
+        writer.close()
+    assert not failures
+
+
+@pytest.mark.usefixtures("installed")
+async def test_a_reset_connection_ends_quietly(tmp_path: Path, failures):
+    async with serving(tmp_path) as connect:
+        reader, writer = await connect()
+        writer.write(b"{}\n")
+        assert "can't be read" in await read_text(reader)
+        linger = struct.pack("ii", 1, 0)  # close() then resets the connection
+        writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+        writer.transport.abort()
+        reader, writer = await connect()
+        writer.write(b"{}\n")
+        assert "can't be read" in await read_text(reader)
+        writer.close()
+    assert not failures
+
+
+@pytest.fixture
+async def failures() -> list[dict[str, Any]]:
+    """Errors that nobody handles."""
+    found: list[dict[str, Any]] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: found.append(context))
+    return found
+
+
+class Gone:
+    """The writer of a connection that is lost."""
+
+    def write(self, data: bytes) -> None: ...
+
+    async def drain(self) -> None:
+        raise ConnectionResetError
+
+
+@pytest.mark.usefixtures("installed")
+async def test_a_lost_listener_does_not_make_the_others_see_a_post_twice():
+    harness = LineHarness(find_adapter("lines"))
+    part = Part(key="p1", content=Line(text="Hello"))
+    harness.surface.listeners[Gone()] = "lobby"
+    with pytest.raises(PlatformUnreachable):
+        await harness.surface.post(harness.place, part)
+    harness.surface.listeners.clear()
+    async with await harness.connect():
+        harness.surface.listeners[Gone()] = "lobby"
+        await harness.surface.post(harness.place, part)
+        assert [each.text.strip() for each in await harness.seen()] == ["Hello"]
+        harness.writer.close()
+        harness.client.close()
 
 
 def test_the_example_is_short():

@@ -12,11 +12,11 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
-from typing import Any
+from typing import Any, get_args
 from uuid import uuid4
 
 from gateway.adapter import Adapter, AdapterHost
-from gateway.client import Answer
+from gateway.client import Answer, AnswerKind
 from gateway.config.table import Section
 from gateway.conversation import Author, Click, ConversationKey, InboundMessage
 from gateway.delivery.service import delivering
@@ -70,16 +70,13 @@ class LineSurface:
     async def post(self, place: Place, part: Part) -> str:
         """Write a message to everybody in the room.
 
-        With nobody there it raises PlatformUnreachable: the gateway tries again later.
+        If it reaches nobody it raises PlatformUnreachable: the gateway tries again later.
         """
         room = [writer for writer, room in self.listeners.items() if room == place.key.channel]
-        if not room:
-            raise PlatformUnreachable(f"nobody is in {place.key.channel}")
         body = render_content(part.content)
-        if part.unsure:
-            body["text"] += " (you may see this twice)"
-        for writer in room:
-            await send_line(writer, {"id": part.key, **body})
+        body["text"] += " (you may see this twice)" * part.unsure
+        if not any([await send_line(writer, {"id": part.key, **body}) for writer in room]):
+            raise PlatformUnreachable(f"nobody is in {place.key.channel}")
         return part.key
 
 
@@ -96,30 +93,31 @@ class LineAdapter:
         surface = LineSurface()
         tasks: set[asyncio.Task[Any]] = set()
 
-        async def take_line(line: bytes, writer: asyncio.StreamWriter) -> None:
+        async def take_line(line: bytes, writer: asyncio.StreamWriter) -> str:
             try:
                 message = parse_message(json.loads(line))
                 surface.listeners[writer] = message.key.channel
-                receipt = await host.accept(message)
-            except (ValueError, KeyError, TypeError, AttributeError) as error:
-                await send_line(writer, {"text": f"This line can't be read: {error!r}"})
+                return (await host.accept(message)).reply
+            except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+                return f"This line can't be read: {error!r}"
             except GatewayError as error:
-                await send_line(writer, {"text": str(error)})
-            else:
-                if receipt.reply:  # for its sender alone
-                    await send_line(writer, {"text": receipt.reply})
+                return str(error)
 
         async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            task = asyncio.current_task()
-            assert task is not None
-            tasks.add(task)
+            if task := asyncio.current_task():
+                tasks.add(task)
+                task.add_done_callback(tasks.discard)
             surface.listeners[writer] = ""
             try:
                 while line := await reader.readline():
-                    await take_line(line, writer)
+                    if reply := await take_line(line, writer):  # for its sender alone
+                        await send_line(writer, {"text": reply})
+            except ValueError:  # from readline
+                await send_line(writer, {"text": "This line is longer than 64 KiB."})
+            except OSError:
+                pass  # the connection is lost
             finally:
                 surface.listeners.pop(writer, None)
-                tasks.discard(task)
                 writer.close()
 
         async with delivering(host, surface):
@@ -142,6 +140,8 @@ def parse_message(data: dict[str, Any]) -> InboundMessage:
     author = Author(id=f"{PLATFORM}:{data['name']}", name=str(data["name"]))
     click = None
     if request := data.get("request"):
+        if data["answer"] not in get_args(AnswerKind):
+            raise ValueError(f"no kind of answer: {data['answer']}")
         answer = Answer(kind=data["answer"], text=str(data.get("text", "")))
         click = Click(request=str(request), answer=answer)
     return InboundMessage(
@@ -175,25 +175,25 @@ def render_content(content: Content) -> dict[str, Any]:
 def render_card(card: Card) -> dict[str, Any]:
     """A question with its buttons; its outcome once it is answered."""
     request = card.request
-    lines = [markdown(request.prompt), card.link]
-    if not card.away:
-        lines.append(markdown(f"{request.tool} {request.arguments}".strip()))
+    call = "" if card.away else markdown(f"{request.tool} {request.arguments}".strip())
+    text = "\n".join(filter(None, [markdown(request.prompt), card.link, call, card.outcome]))
     if card.outcome:
-        return {"text": "\n".join(filter(None, [*lines, card.outcome]))}
+        return {"text": text}
     answers = [(option, "text", option) for option in request.options]
     if request.request_kind == "approval":
         answers = [("Approve", "approve", ""), ("Deny", "deny", "")]
     buttons = [
-        {"label": label, "send": {"request": request.request, "answer": kind, "text": text}}
-        for label, kind, text in answers
+        {"label": label, "send": {"request": request.request, "answer": kind, "text": option}}
+        for label, kind, option in answers
     ]
-    return {"text": "\n".join(filter(None, lines)), "pings": [*card.mentions], "buttons": buttons}
+    return {"text": text, "pings": [*card.mentions], "buttons": buttons}
 
 
-async def send_line(writer: asyncio.StreamWriter, data: dict[str, Any]) -> None:
-    """Write one JSON object."""
-    writer.write(json.dumps(data).encode() + b"\n")
+async def send_line(writer: asyncio.StreamWriter, data: dict[str, Any]) -> bool:
+    """Write one JSON object; False if the connection is lost."""
     try:
+        writer.write(json.dumps(data).encode() + b"\n")
         await writer.drain()
-    except ConnectionError as error:
-        raise PlatformUnreachable(str(error)) from error
+    except OSError:
+        return False
+    return True
