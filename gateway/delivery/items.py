@@ -1,4 +1,4 @@
-"""Items of a thread, each shown as one or more messages.
+"""Items of a thread, and the messages that show each. Pure.
 
 An item's `id` is the same whenever the thread's events are read again; `seq` is that of the event
 it began with.
@@ -6,12 +6,34 @@ it began with.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import PurePosixPath
 from typing import TypeAlias
 
 from gateway.conversation import ConversationKey
 from gateway.events import InputRequested
-from gateway.surface import Activity, ActivityStatus, Line
+from gateway.outbox import OutboxRow
+from gateway.render.outbound import label, plain
+from gateway.render.split import Piece, split
+from gateway.surface import (
+    Activity,
+    ActivityStatus,
+    Card,
+    Content,
+    Document,
+    EditSurface,
+    Line,
+    Speech,
+    TextSurface,
+    Use,
+)
+
+WHOLE = 1000
+"""The number of the part that is a file with all of a text."""
+NAME = 80
+TAKEN_BACK = "(This was interrupted, and not said again.)"
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -106,3 +128,204 @@ Item: TypeAlias = SpeechItem | CardItem | LineItem | FileItem
 def place_of(item: Item) -> ConversationKey | None:
     """Where it stands; None for its thread."""
     return item.place if isinstance(item, CardItem | LineItem) else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DesiredMessage:
+    """A message as it should stand; a file's `content` has no data.
+
+    `lasting`: it is not about to change.
+    """
+
+    n: int
+    content: Content
+    first: int = 0
+    last: int = 0
+    before: int = 0
+    """Characters of the text that come before the item's own."""
+    lasting: bool = True
+    use: Use = "post"
+    open: bool = False
+    needed: bool = True
+    """It is to stand there; if not, it only replaces what stands there already."""
+
+    @property
+    def digest(self) -> str:
+        """A hash of what it shows."""
+        return digest_of(repr(self.content))
+
+    @property
+    def body(self) -> str:
+        """A hash of the item's text from `first` to `last`."""
+        return digest_of(self._text)
+
+    @property
+    def _text(self) -> str:
+        if not isinstance(self.content, Speech):
+            return ""
+        return self.content.text[self.before :][: self.last - self.first]
+
+    def closed_after(self, shown: str) -> DesiredMessage:
+        """This message once it takes no more text and shows this.
+
+        It has as much of the text as that is; none if it is something else.
+        """
+        assert isinstance(self.content, Speech)
+        same = _shared(shown, self.content.text)
+        if shown[same:].strip("`~ \t\n>"):  # more than a fence's end
+            same = 0
+        rest = replace(self.content, text=shown, growing=False, resuming=False)
+        last = self.first + max(0, same - self.before)
+        return replace(self, content=rest, last=last, lasting=True)
+
+
+def digest_of(text: str) -> str:
+    """A hash that two different texts never share."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def key_of(thread: str, item: str, n: int, generation: int) -> str:
+    """The key of a part, unique and the same at every try."""
+    return digest_of(f"{thread}\n{item}\n{n}\n{generation}")[:24]
+
+
+def wanted(item: Item, surface: TextSurface, rows: Mapping[int, OutboxRow]) -> list[DesiredMessage]:
+    """The messages that show an item, in order.
+
+    `rows` are the existing ones, by number.
+    """
+    match item:
+        case SpeechItem():
+            return _speech(item, surface, rows)
+        case CardItem():
+            return _card(item, surface, rows)
+        case LineItem():
+            line = item.line
+            neutral = Line(
+                text=surface.neutral(line.text),
+                level=line.level,
+                command=line.command,
+                label=line.label,
+                mentions=line.mentions,
+            )
+            return [DesiredMessage(n=0, content=neutral)]
+        case FileItem():
+            name = label(PurePosixPath(item.path).name, NAME)
+            return [DesiredMessage(n=0, content=Document(name=name, data=b"", text=""))]
+
+
+def whole_text(item: SpeechItem) -> bytes:
+    """All of what an agent says, as a file."""
+    return plain(item.text).encode()
+
+
+def _card(
+    item: CardItem, surface: TextSurface, rows: Mapping[int, OutboxRow]
+) -> list[DesiredMessage]:
+    if item.request is None:  # it never stood there
+        return []
+    if item.outcome and 0 in rows and not isinstance(surface, EditSurface):
+        by = f" ({item.by})" if item.by else ""
+        return [DesiredMessage(n=1, content=Line(text=surface.neutral(f"{item.outcome}{by}")))]
+    card = Card(
+        request=item.request,
+        outcome=item.outcome,
+        by=item.by,
+        mentions=item.mentions or (),
+        away=item.place is not None,
+        link=item.link,
+    )
+    return [DesiredMessage(n=0, content=card, use="card", open=not item.outcome)]
+
+
+def _speech(
+    item: SpeechItem, surface: TextSurface, rows: Mapping[int, OutboxRow]
+) -> list[DesiredMessage]:
+    limits = surface.limits
+    text = surface.neutral(item.text)
+    cuts = _cuts(text, rows)
+    most = limits.messages + sum(row.closed for row in rows.values())
+    pieces = split(
+        text,
+        limit=limits.message,
+        length=surface.length,
+        cuts=cuts,
+        growing=item.growing,
+        most=most + 1,
+    )
+    long = len(pieces) > most or surface.length(text) > limits.whole
+    if long:
+        pieces = [piece for piece in pieces[:most] if piece.first < limits.whole]
+    if not pieces:
+        pieces = [Piece(first=0, last=0, body="")]
+    closed = {n for n, row in rows.items() if row.closed}
+    parts = [
+        _part(item, n, piece, last=n == len(pieces) - 1, closed=n in closed)
+        for n, piece in enumerate(pieces)
+    ]
+    shown = [part for part in parts if _says_something(part)]
+    if item.growing:
+        return shown
+    said = {part.n for part in shown}
+    shown += [_taken_back(item, n) for n in sorted(rows) if n not in said and n < WHOLE]
+    if long:
+        what = f"All of it, {len(item.text)} characters:"
+        whole = Document(name=f"{label(item.agent, NAME)}.md", data=b"", text=surface.neutral(what))
+        shown.append(DesiredMessage(n=WHOLE, content=whole))
+    return shown
+
+
+def _part(item: SpeechItem, n: int, piece: Piece, *, last: bool, closed: bool) -> DesiredMessage:
+    growing = item.growing and last and not closed  # what was closed still shows how calls end
+    speech = Speech(
+        agent=item.agent,
+        text=f"{piece.before}{piece.body}" if growing else piece.text,
+        activity=(*(item.acts.values() if n == 0 else ()), *(item.leaves if last else ())),
+        first=n == 0,
+        growing=growing,
+        resuming=item.resuming,
+    )
+    return DesiredMessage(
+        n=n,
+        content=speech,
+        first=piece.first,
+        last=piece.last,
+        before=len(piece.before),
+        lasting=not growing and not item.resuming,
+        use="edit" if growing else "final",
+    )
+
+
+def _says_something(part: DesiredMessage) -> bool:
+    content = part.content
+    assert isinstance(content, Speech)
+    return bool(content.activity or (part.first < part.last and content.text.strip()))
+
+
+def _taken_back(item: SpeechItem, n: int) -> DesiredMessage:
+    """For a message that stands there and has nothing left to say."""
+    speech = Speech(agent=item.agent, text=TAKEN_BACK, first=n == 0)
+    return DesiredMessage(n=n, content=speech, use="final", needed=False)
+
+
+def _shared(one: str, other: str) -> int:
+    """Number of characters that both begin with."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((n for n, (a, b) in pairs if a != b), min(len(one), len(other)))
+
+
+def _cuts(text: str, rows: Mapping[int, OutboxRow]) -> list[int]:
+    """Ends of the existing messages in the text that are still valid."""
+    cuts: list[int] = []
+    at = 0
+    for n in range(len(rows)):
+        row = rows.get(n)
+        if row is None or row.first != at:
+            break
+        if row.closed or n + 1 in rows:
+            same = row.last <= len(text) and digest_of(text[at : row.last]) == row.body
+            if not same and not row.closed:
+                break
+            at = row.last if same else at
+            cuts.append(at)
+    return cuts

@@ -5,8 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from gateway.delivery.items import Item, LineItem, SpeechItem, place_of
-from gateway.delivery.parts import DesiredMessage, key_of, wanted
+from gateway.delivery.items import (
+    DesiredMessage,
+    Item,
+    LineItem,
+    SpeechItem,
+    key_of,
+    place_of,
+    wanted,
+)
 from gateway.outbox import OutboxRow
 from gateway.surface import EditSurface, Place, Speech, TextSurface
 

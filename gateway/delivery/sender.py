@@ -14,7 +14,7 @@ from typing import TypeAlias, TypeVar
 
 from gateway.base.redaction import REDACTION
 from gateway.delivery.clock import Clock, comes_first
-from gateway.delivery.parts import DesiredMessage
+from gateway.delivery.items import DesiredMessage
 from gateway.outbox import Outbox, OutboxRow
 from gateway.surface import (
     BusyState,

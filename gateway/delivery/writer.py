@@ -14,9 +14,8 @@ from pathlib import PurePosixPath
 
 from gateway.conversation import ConversationKey
 from gateway.delivery.clock import Backoff, Clock, comes_first
-from gateway.delivery.items import CardItem, FileItem, Item, SpeechItem, place_of
+from gateway.delivery.items import WHOLE, CardItem, FileItem, Item, SpeechItem, place_of, whole_text
 from gateway.delivery.own_files import ForeignFile, read_own_file
-from gateway.delivery.parts import WHOLE, whole_text
 from gateway.delivery.posted import PostedMessages, Step
 from gateway.delivery.sender import (
     BusyIndicator,
