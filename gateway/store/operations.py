@@ -21,10 +21,8 @@ from gateway.store.units import (
     claims,
     deletion,
     expiry,
-    history,
     inbox,
     joining,
-    messages,
     outbox,
     queue,
     recovery,
@@ -34,6 +32,7 @@ from gateway.store.units import (
     usage,
 )
 from gateway.store.units import counts as count_units
+from gateway.store.units import events as event_units
 from gateway.store.units import files as file_units
 from gateway.store.units import people as people_units
 from gateway.store.units import threads as thread_units
@@ -106,16 +105,16 @@ class ReadOperations(ABC):
     thread_at = _reads(thread_units.thread_at)
     threads_of = _reads(thread_units.threads_of)
     outdated = _reads(thread_units.outdated)
-    accepted_keys = _reads(messages.accepted_keys)
-    recent_messages = _reads(messages.recent_messages)
-    link_of = _reads(messages.link_of)
+    accepted_keys = _reads(inbox.accepted_keys)
+    recent_messages = _reads(inbox.recent_messages)
+    link_of = _reads(inbox.link_of)
     awaiting = _reads(file_units.awaiting)
-    events = _reads(history.events)
-    open_messages = _reads(history.open_messages)
-    request = _reads(history.request)
-    audit = _reads(history.audit)
-    checkpoints = _reads(history.checkpoints)
-    old_states = _reads(history.old_states)
+    events = _reads(event_units.events)
+    open_messages = _reads(rows.open_messages)
+    request = _reads(event_units.request)
+    audit = _reads(event_units.audit)
+    checkpoints = _reads(event_units.checkpoints)
+    old_states = _reads(event_units.old_states)
     people = _reads(people_units.people)
     feedback = _reads(people_units.feedback)
     tokens = _reads(adapters.tokens)

@@ -79,7 +79,7 @@ class SessionReader(Protocol):
         """The first `limit` events after a seq."""
         ...
 
-    async def open_messages(self, thread: str) -> list[OpenMessage]:
+    async def open_messages(self, thread: str) -> tuple[OpenMessage, ...]:
         """The text shown so far of unfinished messages."""
         ...
 

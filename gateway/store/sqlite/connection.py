@@ -1,17 +1,25 @@
-"""SQLite connections for units of work, and how each kind is opened."""
+"""SQLite connections for units of work, and the pool of readers."""
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import TypeVar
 
-from gateway.store.connection import NO_PARAMETERS, Parameters, Row
+from gateway.store.connection import NO_PARAMETERS, Parameters, Row, Unit
 
 CACHE = 256
 """KiB of pages that a connection keeps: what it reads is in the system's cache, and two threads are
 seldom looked at one after the other.
 """
+
+READERS = 4
+"""Units that run side by side."""
+
+T = TypeVar("T")
 
 
 class SqliteConnection:
@@ -80,3 +88,49 @@ def _connected(raw: sqlite3.Connection, *pragmas: str) -> sqlite3.Connection:
 def _fold(text: str | None) -> str | None:
     """Text as searches compare it."""
     return None if text is None else text.casefold()
+
+
+class Readers:
+    """Runs units on connections to the store at `path`, which only read.
+
+    A connection of its own for each unit would cost a thread, its opening and the reading of the
+    schema: more than most queries take.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._idle: list[SqliteConnection] = []
+        self._closed = False
+        # Its threads do not hold a process that ends without `close`.
+        self._threads = ThreadPoolExecutor(READERS, thread_name_prefix="parley-reader")
+
+    async def read(self, unit: Unit[T]) -> T:
+        """Result of the unit.
+
+        A caller that is cancelled leaves; the unit runs to its end.
+        """
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._threads, self._run, unit)
+
+    def _run(self, unit: Unit[T]) -> T:
+        try:
+            connection = self._idle.pop()
+        except IndexError:
+            connection = SqliteConnection(connect_to_read(self._path))
+        kept = False
+        try:
+            result = unit(connection)
+            kept = not self._closed
+        finally:
+            if kept:
+                self._idle.append(connection)
+            else:
+                connection.raw.close()
+        return result
+
+    def close(self) -> None:
+        """Release the connections; a running unit closes its own."""
+        self._closed = True
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        while self._idle:
+            self._idle.pop().raw.close()

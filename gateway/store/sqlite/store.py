@@ -13,28 +13,76 @@ import errno
 import logging
 import os
 import shutil
+import sqlite3
 import tempfile
-from collections.abc import AsyncGenerator, Callable, Collection
-from contextlib import asynccontextmanager
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping
+from contextlib import asynccontextmanager, closing
 from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
 
-from gateway.errors import GatewayClosed, StoreFull, StoreUnwritable
-from gateway.store.connection import Connection
-from gateway.store.operations import WriteOperations
+from gateway.errors import GatewayClosed, StoreFull, StoreUnreadable, StoreUnwritable
+from gateway.store.connection import Connection, Unit
+from gateway.store.operations import ReadOperations, WriteOperations
 from gateway.store.sqlite.backup import kept, put_staged, stage, write_backup
-from gateway.store.sqlite.connection import SqliteConnection, connect_to_write
+from gateway.store.sqlite.connection import (
+    NoConnection,
+    Readers,
+    SqliteConnection,
+    connect_to_read,
+    connect_to_write,
+)
 from gateway.store.sqlite.lock import StoreLock
-from gateway.store.sqlite.migrate import bring_up_to_date
-from gateway.store.sqlite.reader import FILE, SqliteReader, translated
-from gateway.store.sqlite.readers import Readers
-from gateway.store.sqlite.writer import Writer
+from gateway.store.sqlite.migrate import BASE, VERSION, bring_up_to_date, known_version, migrations
+from gateway.store.sqlite.writer import Writer, translate
 from gateway.store.units.threads import thread_ids
 
 LOG = logging.getLogger("gateway.store")
 
+FILE = "parley.db"
+
 T = TypeVar("T")
+
+
+class SqliteReader(ReadOperations):
+    """A SessionReader of the store in `folder`.
+
+    Who does not own the store opens a connection for each unit: no reader stays in the way of a
+    checkpoint.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        clock: Callable[[], float] = time.time,
+        steps: Mapping[int, str] | None = None,
+    ) -> None:
+        super().__init__(clock)
+        self._folder = folder.absolute()
+        self._steps = migrations() if steps is None else steps
+        self._readers: Readers | None = None
+
+    @property
+    def folder(self) -> Path:
+        """Where everything lies."""
+        return self._folder
+
+    async def read(self, unit: Unit[T]) -> T:
+        """Run a unit that only reads. Raises StoreError."""
+        path = self._folder / FILE
+        if self._readers is not None:
+            return await _translated(self._readers.read(unit), path)
+        return await _translated(asyncio.to_thread(self._read, path, unit), path)
+
+    def _read(self, path: Path, unit: Unit[T]) -> T:
+        """As somebody who does not own the store."""
+        if not _is_there(path):
+            return unit(NoConnection())
+        with closing(connect_to_read(path)) as raw:
+            known_version(raw.execute(VERSION).fetchone(), path, max(self._steps, default=BASE))
+            return unit(SqliteConnection(raw))
 
 
 class SqliteStore(SqliteReader, WriteOperations):
@@ -61,9 +109,9 @@ class SqliteStore(SqliteReader, WriteOperations):
         lock, path = StoreLock(self._folder), self._folder / FILE
         self._prepare(lock)
         try:
-            await translated(bring_up_to_date(path, self._steps), path)
+            await _translated(bring_up_to_date(path, self._steps), path)
             writer = Writer(lambda: connect_to_write(path))
-            await translated(writer.start(), path)
+            await _translated(writer.start(), path)
             self._writer = writer
             self._readers = Readers(path)
             try:
@@ -187,3 +235,25 @@ async def temporary_store() -> AsyncGenerator[SqliteStore]:
 def _rewrite_version(connection: Connection) -> None:
     version = connection.fetch("PRAGMA user_version")[0][0]
     connection.execute(f"PRAGMA user_version = {int(version)}")
+
+
+def _is_there(path: Path) -> bool:
+    """True if there is a store to read. Raises StoreUnreadable."""
+    try:
+        with path.open("rb"):
+            return True
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        raise StoreUnreadable(
+            f"The store {str(path)!r} can't be read: {error.strerror}. Whoever runs Parley may; "
+            "`folder` in [store] says where it is."
+        ) from error
+
+
+async def _translated(work: Awaitable[T], path: Path) -> T:
+    """The result of `work`; SQLite's errors become the gateway's, with the path."""
+    try:
+        return await work
+    except sqlite3.Error as error:
+        raise translate(error, path) from error

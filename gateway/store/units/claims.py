@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from gateway.conversation import Author, Quote
 from gateway.events import HumanText, SessionEvent, TurnStarted
 from gateway.store.connection import Connection, first, scalar
 from gateway.store.ids import next_id
@@ -12,16 +14,22 @@ from gateway.store.records import NOTHING_USED, Thread, TurnStatus
 from gateway.store.rulebook import MissingFileWords
 from gateway.store.turn_records import ClaimedTurn, Lease, QueuedMessage, TurnDelay
 from gateway.store.units import files as file_units
-from gateway.store.units import usage, work
+from gateway.store.units import usage
 from gateway.store.units.events import add_events
 from gateway.store.units.grants import granted_to_all
 from gateway.store.units.queue import IN_ORDER
 from gateway.store.units.rows import (
     MESSAGE_COLUMNS,
+    REQUEST_COLUMNS,
+    SUPERSEDED,
     THREAD_COLUMNS,
     THREAD_WIDTH,
     MessageRow,
+    author,
+    call_of,
     open_messages,
+    quotes_of,
+    request_of,
     thread_of,
 )
 
@@ -66,6 +74,26 @@ _STANDS = f"""
     WHERE t.id = :thread
 """
 """A thread, a _ThreadStatus, and the message that waits first."""
+
+_SINCE = "t.n > COALESCE((SELECT MAX(n) FROM turns WHERE thread = :thread AND status = 'done'), 0)"
+"""The turns whose run the team may still be in: a new message joins a run that failed."""
+
+_MESSAGES = f"""
+    SELECT {MESSAGE_COLUMNS} FROM inbox i JOIN turns t ON t.id = i.turn
+    WHERE i.outcome IN ('turn', 'merged')
+     AND (t.id = :turn OR t.thread = :thread AND NOT i.joined
+     AND (t.status IN ('failed', 'interrupted')
+     OR t.status = 'stopped' AND (t.reason = :newer OR i.outcome = 'merged'))
+     AND {_SINCE}) ORDER BY t.n, i.taken_at, i.place, i.order_key, i.id
+"""
+_REQUESTS = f"SELECT {REQUEST_COLUMNS} WHERE t.thread = :thread AND {_SINCE} ORDER BY t.n"
+_CALLS = f"""
+    SELECT c.* FROM tool_calls c JOIN turns t ON t.id = c.turn
+    WHERE t.thread = :thread AND {_SINCE}
+"""
+
+_UNTRUSTED_AT = "SELECT MAX(taken_at) FROM inbox WHERE thread = :thread AND untrusted"
+"""When the team was last shown foreign text."""
 
 _FIRST = THREAD_WIDTH + len(_ThreadStatus._fields)
 
@@ -122,7 +150,7 @@ def _resume(
     connection.execute(
         "UPDATE requests SET taken = TRUE WHERE turn = :turn AND state <> 'open'", of_turn
     )
-    messages = work.messages_of(connection, thread.id, turn.id)
+    messages = _messages_of(connection, thread.id, turn.id)
     if stands.stop:
         connection.execute(
             "UPDATE threads SET epoch = epoch + 1, owner = :boot, state = 'working'"
@@ -136,7 +164,7 @@ def _resume(
         turn=turn.id,
         resumed=True,
         asker=turn.author,
-        asked_at=work.asked_at(connection, turn.id) or now,
+        asked_at=_asked_at(connection, turn.id) or now,
     )
     events = _tell_of(connection, thread, started, boot, now)
     return _work(connection, turn, thread, stands, messages, events)
@@ -154,13 +182,13 @@ def _start(
     turn = _open(connection, thread, stands, message, now)
     late: tuple[SessionEvent, ...] = ()
     if turn.alone:
-        messages, asked_at = (work.queued(connection, message),), message.received_at
-        told: tuple[HumanText, ...] = (work.human_text(messages[0]),)
+        messages, asked_at = (queued(connection, message),), message.received_at
+        told: tuple[HumanText, ...] = (human_text(messages[0]),)
     else:
         late = file_units.give_up(connection, turn.id, words, now)
-        messages = work.messages_of(connection, thread.id, turn.id)
-        told = work.shown_of(connection, turn.id)
-        asked_at = work.asked_at(connection, turn.id) or now
+        messages = _messages_of(connection, thread.id, turn.id)
+        told = _shown_of(connection, turn.id)
+        asked_at = _asked_at(connection, turn.id) or now
     started = TurnStarted(
         thread=thread.id, turn=turn.id, messages=told, asker=turn.author, asked_at=asked_at
     )
@@ -235,10 +263,13 @@ def _work(
     messages: tuple[QueuedMessage, ...],
     events: tuple[SessionEvent, ...],
 ) -> ClaimedTurn:
+    of_thread = {"thread": thread.id}
     untrusted = stands.untrusted_at
     if not turn.alone or messages[0].untrusted:
-        untrusted = work.untrusted_at(connection, thread.id)
-    asker, others = work.people_of(messages, turn.author)
+        untrusted = scalar(connection, _UNTRUSTED_AT, of_thread)
+    asker, others = _people_of(messages, turn.author)
+    requests = () if turn.alone else connection.fetch(_REQUESTS, of_thread)
+    calls = () if turn.alone else connection.fetch(_CALLS, of_thread)
     return ClaimedTurn(
         lease=Lease(thread=thread.id, turn=turn.id, epoch=thread.epoch),
         thread=thread,
@@ -251,8 +282,8 @@ def _work(
         asker=asker,
         others=others,
         untrusted=untrusted is not None,
-        requests=() if turn.alone else work.requests_of_run(connection, thread.id),
-        calls=() if turn.alone else work.calls_of_run(connection, thread.id),
+        requests=tuple(map(request_of, requests)),
+        calls=tuple(map(call_of, calls)),
         grants=granted_to_all(connection, thread.id, [asker, *others], untrusted or 0.0)
         if stands.grants
         else frozenset(),
@@ -260,3 +291,65 @@ def _work(
         events=events,
         used=usage.of_turn(connection, thread.id, turn.id) if turn.resumed else NOTHING_USED,
     )
+
+
+def _messages_of(connection: Connection, thread: str, turn: str) -> tuple[QueuedMessage, ...]:
+    """The turn's messages, after undelivered ones of earlier turns.
+
+    These came to their end before the team got them.
+    """
+    rows = connection.fetch(_MESSAGES, {"thread": thread, "turn": turn, "newer": SUPERSEDED})
+    return tuple(queued(connection, MessageRow._make(row)) for row in rows)
+
+
+def queued(connection: Connection, row: MessageRow) -> QueuedMessage:
+    """A message with everything that came with it."""
+    found: tuple[tuple[str, bytes], ...] = ()
+    quotes: tuple[Quote, ...] = ()
+    if row.untrusted:
+        found = file_units.images(connection, row.id)
+        quotes = (*quotes_of(row.quotes), *file_units.text_files(connection, row.id))
+    return QueuedMessage(
+        inbox=row.id,
+        author=author(
+            row.author, row.author_name, row.timezone, row.author_kind, row.author_groups
+        ),
+        text=row.text,
+        message_id=row.message_id,
+        link=row.link,
+        images=found,
+        quotes=quotes,
+        untrusted=bool(row.untrusted),
+        joined=bool(row.joined),
+    )
+
+
+def human_text(message: QueuedMessage) -> HumanText:
+    """A message as events show it."""
+    return HumanText(inbox=message.inbox, author=message.author.name, text=message.text)
+
+
+def _shown_of(connection: Connection, turn: str) -> tuple[HumanText, ...]:
+    """The messages that the turn is about, as events show them."""
+    rows = connection.fetch(
+        "SELECT id, author_name, text FROM inbox"
+        f" WHERE turn = :turn AND outcome IN ('turn', 'merged') {IN_ORDER}",
+        {"turn": turn},
+    )
+    return tuple(
+        HumanText(inbox=row["id"], author=row["author_name"], text=row["text"]) for row in rows
+    )
+
+
+def _asked_at(connection: Connection, turn: str) -> float | None:
+    """When the turn's first message was received."""
+    return scalar(
+        connection, "SELECT MIN(received_at) FROM inbox WHERE turn = :turn", {"turn": turn}
+    )
+
+
+def _people_of(messages: Sequence[QueuedMessage], author: str) -> tuple[Author, tuple[Author, ...]]:
+    """The person for whom the team works, and the other authors."""
+    found = {message.author.id: message.author for message in reversed(messages)}
+    asker = found.pop(author, Author(id=author))
+    return asker, tuple(found.values())

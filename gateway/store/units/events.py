@@ -1,23 +1,27 @@
-"""The unit of work that adds events to a thread."""
+"""Units of work that add to a thread's history, and read it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import fields
 from functools import lru_cache
+from itertools import groupby
 from operator import attrgetter
 from typing import Any
 
 from gateway.client import ThreadState
-from gateway.errors import LeaseLost
+from gateway.errors import LeaseLost, NotFound
 from gateway.events import (
     MessageFinished,
     MessageJoined,
     SessionEvent,
     TurnStarted,
     dump_event,
+    load_event,
 )
 from gateway.store.connection import Connection, scalar
+from gateway.store.records import AuditRow, Checkpoint, OldState, Request
+from gateway.store.units.rows import find_request
 
 TOGETHER = 100
 """Events that one statement stores: SQLite may have been built to take 999 values in one."""
@@ -123,3 +127,69 @@ def _preview(event: SessionEvent) -> str:
         case _:
             return ""
     return " ".join(text[: 4 * PREVIEW].split())[:PREVIEW]
+
+
+def events(
+    connection: Connection, thread: str, *, after: int = 0, limit: int = 500
+) -> list[SessionEvent]:
+    """The first `limit` events after a seq."""
+    rows = connection.fetch(
+        "SELECT body FROM events WHERE thread = :thread AND seq > :after ORDER BY seq LIMIT :limit",
+        {"thread": thread, "after": after, "limit": limit},
+    )
+    return [load_event(row["body"]) for row in rows]
+
+
+def request(connection: Connection, request: str) -> Request:
+    """One request. Raises NotFound."""
+    found = find_request(connection, request)
+    if found is None:
+        raise NotFound(f"There is no request {request!r}.")
+    return found
+
+
+def audit(connection: Connection, thread: str) -> list[AuditRow]:
+    """Decisions about the thread's requests and grants, with their people, in order."""
+    rows = connection.fetch(
+        "SELECT * FROM audit WHERE thread = :thread ORDER BY id", {"thread": thread}
+    )
+    return [
+        AuditRow(
+            at=row["at"],
+            person=row["person"],
+            what=row["what"],
+            request=row["request"],
+            kind=row["kind"],
+            tool=row["tool"],
+            arguments_hash=row["arguments_hash"],
+            outcome=row["outcome"],
+            place=row["place"],
+        )
+        for row in rows
+    ]
+
+
+def checkpoints(connection: Connection, thread: str) -> list[Checkpoint]:
+    """The newest snapshot and the deltas after it."""
+    rows = connection.fetch(
+        "SELECT kind, data FROM checkpoints WHERE thread = :thread ORDER BY n", {"thread": thread}
+    )
+    return [Checkpoint(kind=row["kind"], data=row["data"]) for row in rows]
+
+
+def old_states(connection: Connection, thread: str) -> list[OldState]:
+    """Memories of teams that were replaced in this thread, oldest first."""
+    rows = connection.fetch(
+        "SELECT * FROM old_states WHERE thread = :thread ORDER BY replaced_at, n",
+        {"thread": thread},
+    )
+    return [
+        OldState(
+            definition=definition,
+            replaced_at=replaced_at,
+            checkpoints=tuple(Checkpoint(kind=r["kind"], data=r["data"]) for r in found),
+        )
+        for (replaced_at, definition), found in groupby(
+            rows, key=lambda row: (row["replaced_at"], row["definition"])
+        )
+    ]

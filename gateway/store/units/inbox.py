@@ -1,11 +1,12 @@
-"""Units of work that accept messages and carry out decisions."""
+"""Units of work that accept messages and look them up."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 
-from gateway.conversation import ConversationKey, InboundMessage
-from gateway.store.connection import Connection
+from gateway.conversation import ConversationKey, InboundMessage, RecentMessage
+from gateway.store.connection import Connection, listed, scalar
 from gateway.store.decisions import (
     AcceptedMessage,
     CommandReply,
@@ -39,6 +40,24 @@ from gateway.store.units.rows import NEW_THREAD
 from gateway.store.units.situation import situation
 from gateway.store.units.threads import create_thread
 from gateway.store.units.usage import spent
+
+_SAID_LATELY = """
+WITH used AS (
+    SELECT id FROM threads
+    WHERE current AND key >= :first AND key < :beyond AND (updated_at >= :since
+        OR EXISTS (SELECT 1 FROM inbox WHERE thread = threads.id AND outcome = 'queued'))
+    ORDER BY updated_at DESC LIMIT :threads
+), said AS (
+    SELECT conversation, message_id, link, order_key,
+        row_number() OVER (PARTITION BY thread ORDER BY order_key DESC) AS n
+    FROM inbox JOIN used ON thread = used.id
+    WHERE kind = 'message' AND message_id <> '' AND edits IS NULL AND outcome <> 'refused'
+)
+SELECT conversation, message_id, link FROM said WHERE n <= :each ORDER BY order_key
+"""
+
+KEYS = 500
+"""Dedupe keys that are looked up at once."""
 
 
 def accept(
@@ -207,3 +226,54 @@ def _forget(acceptance: Acceptance, decision: ThreadDeletion) -> AcceptedMessage
     inbox = acceptance.insert(thread.id, "command", decision.reply)
     accepted = acceptance.accepted(inbox, thread.id, "command", decision.reply)
     return replace(accepted, lane=old.id, forgotten=old.id)
+
+
+def accepted_keys(connection: Connection, keys: Collection[str]) -> frozenset[str]:
+    """Those of these dedupe keys whose messages were taken."""
+    found: set[str] = set()
+    lookups = [*keys]
+    for begin in range(0, len(lookups), KEYS):
+        names, parameters = listed("key", lookups[begin : begin + KEYS])
+        rows = connection.fetch(f"SELECT key FROM dedupe WHERE key IN {names}", parameters)
+        found.update(row["key"] for row in rows)
+    return frozenset(found)
+
+
+def recent_messages(
+    connection: Connection,
+    platform: str,
+    workspace: str,
+    since: float,
+    *,
+    threads: int = 20,
+    each: int = 50,
+) -> list[RecentMessage]:
+    """The newest messages of a workspace's threads used last; see SessionReader."""
+    rows = connection.fetch(
+        _SAID_LATELY,
+        {
+            "first": f"{platform}/{workspace}/",
+            "beyond": f"{platform}/{workspace}0",  # the character after the slash
+            "since": since,
+            "threads": threads,
+            "each": each,
+        },
+    )
+    return [
+        RecentMessage(
+            key=ConversationKey.parse(row["conversation"]),
+            message_id=row["message_id"],
+            link=row["link"],
+        )
+        for row in rows
+    ]
+
+
+def link_of(connection: Connection, turn: str) -> str:
+    """A link to the message of the turn; "" without one."""
+    link = scalar(
+        connection,
+        "SELECT link FROM inbox WHERE turn = :turn AND link <> '' ORDER BY id LIMIT 1",
+        {"turn": turn},
+    )
+    return link or ""

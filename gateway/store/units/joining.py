@@ -8,10 +8,10 @@ from gateway.errors import LeaseLost
 from gateway.events import MessageJoined
 from gateway.store.connection import Connection, first
 from gateway.store.turn_records import JoinedMessages, Lease
+from gateway.store.units.claims import human_text, queued
 from gateway.store.units.events import add_events
 from gateway.store.units.queue import IN_ORDER
 from gateway.store.units.rows import MESSAGE_COLUMNS, MessageRow
-from gateway.store.units.work import human_text, queued
 
 
 def join(connection: Connection, now: float, lease: Lease) -> JoinedMessages:
