@@ -8,7 +8,7 @@ functions, a driver's database must know `fold` (text as searches compare it), `
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, TypeAlias, TypeVar, overload
 
 T = TypeVar("T")
@@ -52,21 +52,3 @@ class Connection(Protocol):
 
 
 Unit: TypeAlias = Callable[[Connection], T]
-
-
-def first(connection: Connection, query: str, parameters: Parameters = NO_PARAMETERS) -> Row | None:
-    """The first row of a query, None where there is none."""
-    rows = connection.fetch(query, parameters)
-    return rows[0] if rows else None
-
-
-def scalar(connection: Connection, query: str, parameters: Parameters = NO_PARAMETERS) -> Any:
-    """The first value of a query's first row; None without one."""
-    rows = connection.fetch(query, parameters)
-    return rows[0][0] if rows else None
-
-
-def listed(name: str, values: Collection[Any]) -> tuple[str, dict[str, Any]]:
-    """A list of values for `IN`: its text, and its named parameters."""
-    found = {f"{name}{n}": each for n, each in enumerate(values)}
-    return f"({', '.join(f':{each}' for each in found)})", found

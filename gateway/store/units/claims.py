@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from gateway.conversation import Author, Quote
 from gateway.events import HumanText, SessionEvent, TurnStarted
-from gateway.store.connection import Connection, first, scalar
+from gateway.store.connection import Connection
 from gateway.store.ids import next_id
 from gateway.store.records import NOTHING_USED, Thread, TurnStatus
 from gateway.store.rulebook import MissingFileWords
@@ -27,9 +27,11 @@ from gateway.store.units.rows import (
     MessageRow,
     author,
     call_of,
+    first,
     open_messages,
     quotes_of,
     request_of,
+    scalar,
     thread_of,
 )
 

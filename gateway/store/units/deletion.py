@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from gateway.errors import NotFound
-from gateway.store.connection import Connection, first
+from gateway.store.connection import Connection
 from gateway.store.units import usage
-from gateway.store.units.rows import OPEN_STATUSES
+from gateway.store.units.rows import OPEN_STATUSES, first
 from gateway.store.units.threads import THREADS_OF
 
 

@@ -19,9 +19,9 @@ from gateway.events import (
     dump_event,
     load_event,
 )
-from gateway.store.connection import Connection, scalar
+from gateway.store.connection import Connection
 from gateway.store.records import AuditRow, Checkpoint, OldState, Request
-from gateway.store.units.rows import find_request
+from gateway.store.units.rows import find_request, scalar
 
 TOGETHER = 100
 """Events that one statement stores: SQLite may have been built to take 999 values in one."""

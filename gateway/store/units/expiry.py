@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 
 from gateway.events import InputReminded, SessionEvent
-from gateway.store.connection import Connection, scalar
+from gateway.store.connection import Connection
 from gateway.store.records import Request
 from gateway.store.rulebook import RequestRules
 from gateway.store.turn_records import ExpiryResult
@@ -19,6 +19,7 @@ from gateway.store.units.requests import (
     resolved,
     settle,
 )
+from gateway.store.units.rows import scalar
 
 AT_ONCE = 100
 """Requests that are settled in one transaction."""

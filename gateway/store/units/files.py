@@ -22,13 +22,13 @@ from gateway.conversation import (
     Quote,
 )
 from gateway.events import Notice, SessionEvent
-from gateway.store.connection import Connection, Row, first, scalar
+from gateway.store.connection import Connection, Row
 from gateway.store.decisions import FileArrival
 from gateway.store.records import Thread
 from gateway.store.rulebook import FileRules, MissingFileWords
 from gateway.store.units.events import add_events
 from gateway.store.units.queue import open_turn
-from gateway.store.units.rows import MessageRow, find_thread
+from gateway.store.units.rows import MessageRow, find_thread, first, scalar
 
 LONGEST_TEXT_FILE = 100_000
 """Bytes of a text file that the team is shown."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from gateway.conversation import Author, ConversationKey
-from gateway.store.connection import Connection, listed
+from gateway.store.connection import Connection
 from gateway.store.records import Grant, Request
+from gateway.store.units.rows import listed
 
 
 def grant(connection: Connection, request: Request, by: Author, now: float) -> None:

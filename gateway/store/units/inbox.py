@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from gateway.conversation import ConversationKey, InboundMessage, RecentMessage
-from gateway.store.connection import Connection, listed, scalar
+from gateway.store.connection import Connection
 from gateway.store.decisions import (
     AcceptedMessage,
     CommandReply,
@@ -36,7 +36,7 @@ from gateway.store.units.acceptance import Acceptance, spend
 from gateway.store.units.deletion import delete_thread, retry
 from gateway.store.units.edits import IGNORED, amend
 from gateway.store.units.people import add_code
-from gateway.store.units.rows import NEW_THREAD
+from gateway.store.units.rows import NEW_THREAD, listed, scalar
 from gateway.store.units.situation import situation
 from gateway.store.units.threads import create_thread
 from gateway.store.units.usage import spent

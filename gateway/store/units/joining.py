@@ -6,12 +6,12 @@ from itertools import takewhile
 
 from gateway.errors import LeaseLost
 from gateway.events import MessageJoined
-from gateway.store.connection import Connection, first
+from gateway.store.connection import Connection
 from gateway.store.turn_records import JoinedMessages, Lease
 from gateway.store.units.claims import human_text, queued
 from gateway.store.units.events import add_events
 from gateway.store.units.queue import IN_ORDER
-from gateway.store.units.rows import MESSAGE_COLUMNS, MessageRow
+from gateway.store.units.rows import MESSAGE_COLUMNS, MessageRow, first
 
 
 def join(connection: Connection, now: float, lease: Lease) -> JoinedMessages:

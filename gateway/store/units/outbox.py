@@ -7,7 +7,8 @@ from dataclasses import asdict, fields
 from gateway.conversation import ConversationKey
 from gateway.errors import NotFound
 from gateway.outbox import Delivery, OutboxRow
-from gateway.store.connection import Connection, Row, first, scalar
+from gateway.store.connection import Connection, Row
+from gateway.store.units.rows import first, scalar
 
 _COLUMNS = tuple(field.name for field in fields(OutboxRow))
 _FLAGS = ("closed", "open", "unsure")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from gateway.events import MessageWithdrawn, SessionEvent
-from gateway.store.connection import Connection, first, scalar
+from gateway.store.connection import Connection
 from gateway.store.records import WaitingMessage
 from gateway.store.units.events import add_events
-from gateway.store.units.rows import OPEN_STATUSES
+from gateway.store.units.rows import OPEN_STATUSES, first, scalar
 
 IN_ORDER = "ORDER BY place, order_key, id"
 

@@ -9,12 +9,12 @@ from gateway.client import Answer
 from gateway.conversation import Author, ConversationKey
 from gateway.errors import NotFound
 from gateway.events import InputResolved, InputSupported, SessionEvent
-from gateway.store.connection import Connection, first
+from gateway.store.connection import Connection
 from gateway.store.decisions import RequestAnswer, RequestSupport
 from gateway.store.records import Request, RequestState
 from gateway.store.units.events import add_events
 from gateway.store.units.grants import grant
-from gateway.store.units.rows import REQUEST_COLUMNS, find_request, request_of
+from gateway.store.units.rows import REQUEST_COLUMNS, find_request, first, request_of
 
 REMIND_AFTER = (3600.0, 4 * 3600.0, 24 * 3600.0)
 """Seconds after which people are reminded of a request that is still open."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from gateway.conversation import Author, AuthorKind, ConversationKey, Quote
 from gateway.errors import NotFound
-from gateway.store.connection import Connection, Row, first
+from gateway.store.connection import NO_PARAMETERS, Connection, Parameters, Row
 from gateway.store.records import CallRow, OpenMessage, Request, Thread
 
 OPEN_STATUSES = "('running', 'paused', 'waiting')"
@@ -42,6 +43,24 @@ REQUEST_COLUMNS = """
     NOT EXISTS (SELECT 1 FROM supports WHERE request = r.id AND NOT always) AS always_so_far
     FROM requests r JOIN turns t ON t.id = r.turn
 """
+
+
+def first(connection: Connection, query: str, parameters: Parameters = NO_PARAMETERS) -> Row | None:
+    """The first row of a query, None where there is none."""
+    rows = connection.fetch(query, parameters)
+    return rows[0] if rows else None
+
+
+def scalar(connection: Connection, query: str, parameters: Parameters = NO_PARAMETERS) -> Any:
+    """The first value of a query's first row; None without one."""
+    rows = connection.fetch(query, parameters)
+    return rows[0][0] if rows else None
+
+
+def listed(name: str, values: Collection[Any]) -> tuple[str, dict[str, Any]]:
+    """A list of values for `IN`: its text, and its named parameters."""
+    found = {f"{name}{n}": each for n, each in enumerate(values)}
+    return f"({', '.join(f':{each}' for each in found)})", found
 
 
 @lru_cache(maxsize=256)

@@ -8,11 +8,12 @@ from dataclasses import dataclass, replace
 
 from gateway.conversation import Attachment, ConversationKey, InboundMessage
 from gateway.events import HumanText, MessageQueued, Notice, SessionEvent
-from gateway.store.connection import Connection, Row, first
+from gateway.store.connection import Connection, Row
 from gateway.store.records import InboxKind, InboxOutcome, TurnStatus
 from gateway.store.rulebook import Offer
 from gateway.store.units.events import add_events
 from gateway.store.units.files import attach
+from gateway.store.units.rows import first
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,10 +7,11 @@ from collections.abc import Collection, Mapping
 
 from gateway.errors import LeaseLost
 from gateway.events import Notice, SessionEvent, TurnFinished
-from gateway.store.connection import Connection, first
+from gateway.store.connection import Connection
 from gateway.store.turn_records import Lease, Succession
 from gateway.store.units.events import add_events
 from gateway.store.units.requests import close
+from gateway.store.units.rows import first
 from gateway.store.units.turns import add_checkpoint
 
 

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 
 from gateway.conversation import ConversationKey
 from gateway.events import SessionEvent, ThreadRenamed
-from gateway.store.connection import Connection, first
+from gateway.store.connection import Connection
 from gateway.store.decisions import NewThread
 from gateway.store.records import Thread
 from gateway.store.units.events import add_events
-from gateway.store.units.rows import THREADS, find_thread, thread_of
+from gateway.store.units.rows import THREADS, find_thread, first, thread_of
 
 THREADS_OF = """
     SELECT thread FROM inbox WHERE author = :person AND outcome <> 'refused' AND thread IS NOT NULL

@@ -9,12 +9,13 @@ from typing import NamedTuple
 from gateway.client import ThreadState
 from gateway.errors import LeaseLost
 from gateway.events import SessionEvent, TurnFinished
-from gateway.store.connection import Connection, first
+from gateway.store.connection import Connection
 from gateway.store.records import CallRow, Checkpoint, OpenMessage
 from gateway.store.turn_records import Lease, StoredUpdate, TurnEnd, TurnUpdate
 from gateway.store.units import requests as asked
 from gateway.store.units import usage
 from gateway.store.units.events import add_events
+from gateway.store.units.rows import first
 
 
 class _TurnStatus(NamedTuple):

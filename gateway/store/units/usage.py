@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from gateway.base.calendar import Scope
-from gateway.store.connection import Connection, Row, first
+from gateway.store.connection import Connection, Row
 from gateway.store.records import NOTHING_USED, ModelUse, UsageTotals
 from gateway.store.turn_records import Lease
+from gateway.store.units.rows import first
 
 DAY = 86400
 
