@@ -21,8 +21,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from gateway.access.authority import Access, Denial, OperatorAccess
-from gateway.access.judgement import judge
+from gateway.access.authority import Access, Denial, OperatorAccess, judge
 from gateway.access.pairing import TypedCode
 from gateway.adapter import Tokens
 from gateway.base.clock import ClockTrust, steadily

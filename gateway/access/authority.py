@@ -12,12 +12,59 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Protocol, TypeAlias
 
-from gateway.access.operators import Operators
+from gateway.config.policies import ASKER, OPERATORS
 from gateway.config.routes import ANYWHERE, MEMBERS, Route
 from gateway.config.settings import LimitsConfig
 from gateway.conversation import LOCAL, LOCAL_OPERATOR, Author, ConversationKey, InboundMessage
 from gateway.store.decisions import PersonLimits
+from gateway.store.records import Request
 from gateway.values import value
+
+
+@value
+class Operators:
+    """People who may do everything, and the rule on who answers."""
+
+    ids: frozenset[str]
+
+    def include(self, author: Author) -> bool:
+        """True for an operator. A bot never is one."""
+        return author.kind != "bot" and author.id in self.ids
+
+    def may_answer(self, author: Author, request: Request) -> bool:
+        """True if the author may answer the request.
+
+        An approval is for its approvers, or else for the operators. Anything else is for the person
+        whose message the team works on, and for the operators.
+        """
+        if author.kind == "bot":
+            return False
+        operator, asker = self.include(author), author.id == request.asker
+        if request.kind != "approval":
+            return asker or operator
+        named = request.approvers or (OPERATORS,)
+        # Whoever owns the machine can always decide, or a thread could be stuck for ever.
+        return (
+            author.id in (*named, LOCAL_OPERATOR.id)
+            or (ASKER in named and asker)
+            or (OPERATORS in named and operator)
+        )
+
+    def who_may_answer(self, request: Request) -> tuple[str, ...]:
+        """People who may answer the request.
+
+        Its approvers, or else the operators; for anything but an approval, the person whose message
+        the team works on.
+        """
+        asker = {request.asker} - {""}
+        if request.kind != "approval":
+            return tuple(asker)
+        named = {*request.approvers} or {OPERATORS}
+        if ASKER in named:
+            named |= asker
+        if OPERATORS in named:
+            named |= self.ids
+        return tuple(sorted(named - {ASKER, OPERATORS, LOCAL_OPERATOR.id}))
 
 
 @value
@@ -95,30 +142,66 @@ class Access(Protocol):
         ...
 
 
+@value
+class Judgement:
+    """Verdict on a message, bound to its author, place and authority.
+
+    `may_write` also counts people who were let in by a code.
+    """
+
+    verdict: Verdict
+    by: Access
+    key: ConversationKey
+    author: Author
+    direct: bool
+    may_write: bool
+
+
+def judge(message: InboundMessage, access: Access) -> Judgement:
+    """The valid verdict that the message carries, or a fresh one.
+
+    One is good for the same author in the same place, while the same authority is in use: whatever
+    else a message carries is not looked at, so that no adapter can let anybody in.
+    """
+    carried = message.ruling
+    if isinstance(carried, Judgement) and _is_good(carried, message, access):
+        return carried
+    verdict = access.judge(message)
+    return Judgement(
+        verdict=verdict,
+        by=access,
+        key=message.key,
+        author=message.author,
+        direct=message.direct,
+        may_write=isinstance(verdict, Admission),
+    )
+
+
+def _is_good(carried: Judgement, message: InboundMessage, access: Access) -> bool:
+    return (
+        carried.by is access
+        and carried.key == message.key
+        and carried.author == message.author
+        and carried.direct == message.direct
+    )
+
+
 class OperatorAccess:
     """Nobody but the operators: what holds where nothing else is configured."""
 
     def __init__(self, operators: Collection[str] = ()) -> None:
-        self._operators = Operators(ids=frozenset({LOCAL_OPERATOR.id, *operators}))
-
-    @property
-    def operators(self) -> Operators:
+        self.operators = Operators(ids=frozenset({LOCAL_OPERATOR.id, *operators}))
         """Those that were given, and whoever owns the machine."""
-        return self._operators
-
-    @property
-    def live_links(self) -> frozenset[str]:
-        """None: nothing says which."""
-        return frozenset()
-
-    @property
-    def groups(self) -> frozenset[str]:
-        """None: operators are named themselves."""
-        return frozenset()
+        self.live_links: frozenset[str] = frozenset()
+        """Hosts whose links stay links while an answer is being written."""
+        self.groups: frozenset[str] = frozenset()
+        """Groups and roles that rules depend on."""
+        self.approval_places: tuple[ConversationKey, ...] = ()
+        """Where approvals are shown besides their threads."""
 
     def judge(self, message: InboundMessage) -> Verdict:
         """True for an operator."""
-        return Admission() if self._operators.include(message.author) else Denial()
+        return Admission() if self.operators.include(message.author) else Denial()
 
     def addressed(
         self,
@@ -130,12 +213,7 @@ class OperatorAccess:
         in_thread: bool,
     ) -> bool:
         """True if an operator speaks to the bot."""
-        return self._operators.include(author) and (direct or mentioned or in_thread)
-
-    @property
-    def approval_places(self) -> tuple[ConversationKey, ...]:
-        """None: nothing says where."""
-        return ()
+        return self.operators.include(author) and (direct or mentioned or in_thread)
 
 
 class RoutedAccess(OperatorAccess):
@@ -158,25 +236,10 @@ class RoutedAccess(OperatorAccess):
         super().__init__(operators)
         self._routes = tuple(routes)
         self._limits = limits or LimitsConfig()
-        self._live_links = frozenset(host.lower() for host in live_links)
-        self._approval_places = tuple(map(_channel, approvals))
+        self.live_links = frozenset(host.lower() for host in live_links)
+        self.approval_places = tuple(map(_channel, approvals))
         named = (group for route in self._routes for group in (*route.roles, *route.groups))
-        self._groups = frozenset((*groups, *named))
-
-    @property
-    def live_links(self) -> frozenset[str]:
-        """Hosts whose links stay links while an answer is being written."""
-        return self._live_links
-
-    @property
-    def groups(self) -> frozenset[str]:
-        """Groups and roles of the routes, and those given."""
-        return self._groups
-
-    @property
-    def approval_places(self) -> tuple[ConversationKey, ...]:
-        """The channels that were given."""
-        return self._approval_places
+        self.groups = frozenset((*groups, *named))
 
     def at(self, key: ConversationKey, *, direct: bool) -> list[Route]:
         """The routes of a place."""
@@ -192,7 +255,7 @@ class RoutedAccess(OperatorAccess):
         in_thread: bool,
     ) -> bool:
         """True if the place's routes say that the team is meant."""
-        if self._operators.include(author):
+        if self.operators.include(author):
             return direct or mentioned or in_thread
         there = self.at(key, direct=direct)
         if author.kind == "bot":
@@ -205,7 +268,7 @@ class RoutedAccess(OperatorAccess):
     def judge(self, message: InboundMessage) -> Verdict:
         """Verdict of the first matching route; operators need none."""
         author, there = message.author, self.at(message.key, direct=message.direct)
-        if self._operators.include(author):
+        if self.operators.include(author):
             mine = next((route for route in there if _lets_in(route, author)), None)
             route = mine or next(iter(there), None)
             return Admission(team=route.team, mode=route.mode) if route else Admission()

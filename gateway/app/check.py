@@ -32,7 +32,7 @@ from gateway.factory.models import ModelClients, resolve
 from gateway.factory.parts import make_tool
 from gateway.factory.teams import TeamFactory
 from gateway.render.sanitize import sanitize
-from gateway.sessions.team_change import affected
+from gateway.sessions.live_team import affected
 from teams.base import Team
 from teams.models import ModelError, UserMessage
 from teams.tools import FunctionTool

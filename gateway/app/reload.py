@@ -12,7 +12,7 @@ from gateway.app.load import LoadedConfig, load_config
 from gateway.base.redaction import REDACTION
 from gateway.factory.teams import TeamFactory
 from gateway.gateway import Gateway
-from gateway.sessions.team_change import affected
+from gateway.sessions.live_team import affected
 
 Check = Callable[[LoadedConfig, TeamFactory], Awaitable[None]]
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from gateway.base.calendar import local_time
 from gateway.budgets.allowance import amounts
-from gateway.content.untrusted import plain_name
+from gateway.content.task import plain_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

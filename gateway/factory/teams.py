@@ -34,8 +34,7 @@ from gateway.config.teams import (
 )
 from gateway.conversation import Author
 from gateway.errors import GatewayError, TeamUnusable
-from gateway.factory.agents import AgentFactory
-from gateway.factory.groups import GroupFactory
+from gateway.factory.agents import AgentFactory, GroupFactory
 from gateway.factory.models import ModelClients
 from gateway.factory.ownership import OwnedParts, held_by, model_clients
 from gateway.factory.parts import PartFactory

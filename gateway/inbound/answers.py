@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gateway.access.operators import Operators
+from gateway.access.authority import Operators
 from gateway.client import Answer
 from gateway.conversation import Author
 from gateway.store.decisions import CommandReply, Decision, RequestAnswer, RequestSupport

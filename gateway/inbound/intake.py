@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from gateway.access.authority import Admission, Denial, Verdict
-from gateway.access.judgement import judge
+from gateway.access.authority import Admission, Denial, Verdict, judge
 from gateway.access.pairing import draw_code
 from gateway.base.metrics import Metrics
 from gateway.budgets.ledger import Ledger

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import field, replace
 
-from gateway.access.authority import Access, Admission, Denial, Verdict
-from gateway.access.operators import Operators
+from gateway.access.authority import Access, Admission, Denial, Operators, Verdict
 from gateway.access.pairing import DrawnCode, draw_code
 from gateway.adapter import NOT_ALLOWED, TELL_AGAIN
 from gateway.budgets.usage import UsageRules

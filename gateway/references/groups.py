@@ -18,9 +18,9 @@ from gateway.config.teams import (
     SwarmTeam,
 )
 from gateway.config.toml import KeyPath
+from gateway.factory.agents import message_type
 from gateway.factory.conditions import build_condition
 from gateway.factory.graph import make_graph, unreachable
-from gateway.factory.groups import message_type
 from gateway.references.agents import AgentChecker, Roster
 from gateway.references.lookup import Lookup, known
 

@@ -15,7 +15,7 @@ from gateway.sessions.dispatcher import LocalDispatcher
 from gateway.sessions.event_bus import EventBus
 from gateway.sessions.expiry import Deadlines, RequestTimes
 from gateway.sessions.lanes import Lanes
-from gateway.sessions.team_change import REASON, WITHDRAWN, affected
+from gateway.sessions.live_team import REASON, WITHDRAWN, affected
 from gateway.store.protocols import SessionStore
 from gateway.store.rulebook import RecoveryWords
 from gateway.store.turn_records import MAX_RESUMES

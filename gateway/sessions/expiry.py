@@ -7,7 +7,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
-from gateway.access.operators import Operators
+from gateway.access.authority import Operators
 from gateway.client import Answer
 from gateway.errors import GatewayError
 from gateway.store.records import Request

@@ -17,8 +17,7 @@ from gateway.errors import GatewayError, LeaseLost, TeamUnusable
 from gateway.registry import Holdings, TeamInfo, TeamSource
 from gateway.sessions.dispatcher import Dispatcher
 from gateway.sessions.event_bus import EventBus
-from gateway.sessions.live_team import LiveTeam, TeamCloser
-from gateway.sessions.team_change import TeamChange
+from gateway.sessions.live_team import LiveTeam, TeamChange, TeamCloser
 from gateway.sessions.turn import Turn
 from gateway.sessions.turn_settings import TurnSettings
 from gateway.sessions.turn_writer import TurnWriter

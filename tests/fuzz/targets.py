@@ -31,7 +31,7 @@ from gateway.config.problems import ConfigError
 from gateway.config.root import Config
 from gateway.config.routes import Route
 from gateway.config.validation import validate
-from gateway.content.untrusted import fenced, genuine
+from gateway.content.task import fenced, genuine
 from gateway.conversation import Author, Click, ConversationKey, InboundMessage, Quote, order_key
 from gateway.events import load_event
 from gateway.inbound.commands import parse_command

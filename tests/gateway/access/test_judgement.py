@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from gateway.access.authority import Admission, RoutedAccess
-from gateway.access.judgement import Judgement
+from gateway.access.authority import Admission, Judgement, RoutedAccess
 from gateway.config.routes import Route
 from gateway.conversation import Author, ConversationKey, InboundMessage
 from gateway.gateway import Gateway, Limits

@@ -19,7 +19,7 @@ from gateway.control.socket_client import SocketClient
 from gateway.conversation import Author, ConversationKey, InboundMessage
 from gateway.errors import GatewayClosed, GatewayError
 from gateway.events import MessageFinished, Notice
-from gateway.sessions.team_change import GOES_ON
+from gateway.sessions.live_team import GOES_ON
 from gateway.store.sqlite.store import SqliteStore
 from tests.fakes.scripted_platform import Platform, installed
 from tests.gateway.scripted import ends, of, opened, solo, turn, until

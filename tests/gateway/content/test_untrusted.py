@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.content.task import speaker_line, task_of
-from gateway.content.untrusted import LONGEST_QUOTE, fenced, genuine, new_mark
+from gateway.content.task import LONGEST_QUOTE, fenced, genuine, new_mark, speaker_line, task_of
 from gateway.conversation import Author, ConversationKey, Quote
 from gateway.store.turn_records import QueuedMessage
 from teams.messages import HandoffMessage, MultiModalMessage, TextMessage

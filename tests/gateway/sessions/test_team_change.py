@@ -13,7 +13,7 @@ from gateway.events import (
 )
 from gateway.gateway import Limits
 from gateway.registry import TeamInfo, ToolRule
-from gateway.sessions.team_change import BEGINS_ANEW, GOES_ON, LONGEST, transcript
+from gateway.sessions.live_team import BEGINS_ANEW, GOES_ON, LONGEST, transcript
 from teams import RoundRobinGroupChat, Swarm
 from teams.agents import AssistantAgent
 from teams.conditions import (
