@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from math import inf
@@ -20,12 +20,11 @@ from gateway.base.calendar import CalendarWindow, Scope, window_end, window_star
 from gateway.base.metrics import Metrics
 from gateway.budgets.allowance import Allowance, UsageSum
 from gateway.budgets.messages import nearly_used, used_up
-from gateway.budgets.usage import UsageRules, budgets_of, counted_for
 from gateway.config.budgets import Budget, Price
 from gateway.conversation import Author
 from gateway.errors import BudgetSpent
 from gateway.registry import model_label
-from gateway.store.records import ModelUse, UsageTotals
+from gateway.store.records import ModelUse, Thread, UsageTotals
 from gateway.store.turn_records import ClaimedTurn
 
 if TYPE_CHECKING:
@@ -80,28 +79,20 @@ class Ledger:
 
     def use(self, budgets: Iterable[Budget], prices: Mapping[str, Price], zone: str) -> None:
         """Hold turns that begin from now on to these budgets."""
-        self._zone = zone
-        self._budgets = tuple(budgets)
+        self.zone = zone
+        """The one in which people are told times."""
+        self.budgets = tuple(budgets)
+        """Budgets of turns from now on."""
         self._prices = prices
 
     async def meter(self, work: ClaimedTurn) -> Meter:
         """Meter of a new turn. Raises GatewayError where the store does."""
         names = counted_for(work.thread, work.asker)
         held = [
-            Allowance(budget, name, await self._sum(budget, name, work.used), self._zone)
-            for budget, name in budgets_of(self._budgets, names, exempt=self._exempt(work.asker))
+            Allowance(budget, name, await self._sum(budget, name, work.used), self.zone)
+            for budget, name in budgets_of(self.budgets, names, exempt=self._exempt(work.asker))
         ]
         return Meter(self, names, work, held)
-
-    def usage(self, asker: Author, *, now: float) -> UsageRules:
-        """The rules by which the asker is told what was used."""
-        return UsageRules(
-            budgets=self._budgets,
-            zone=self._zone,
-            asker=asker,
-            operator=self._exempt(asker),
-            now=now,
-        )
 
     async def _sum(self, budget: Budget, name: str, of_turn: UsageTotals) -> UsageSum:
         if budget.window == "turn":
@@ -151,6 +142,31 @@ class Ledger:
                 LOG.warning("[prices] has no price for the model %r: it counts as free", model)
             return 0.0
         return (read * price.input + written * price.output) / 1_000_000
+
+
+def counted_for(thread: Thread | None, asker: Author) -> dict[Scope, str]:
+    """Names that count a turn: the thread's and the asker's."""
+    return {
+        "thread": thread.id if thread else "",
+        "person": asker.id,
+        "team": thread.team if thread else "",
+        "workspace": thread.key.place if thread else "",
+    }
+
+
+def budgets_of(
+    budgets: Iterable[Budget], names: Mapping[Scope, str], *, exempt: bool
+) -> Iterator[tuple[Budget, str]]:
+    """Budgets that hold, with their names.
+
+    `exempt`: without the person's own.
+    """
+    for budget in budgets:
+        name = names[budget.per]
+        if budget.per == "person" and exempt:
+            continue
+        if not budget.only or not {name, name.rpartition(":")[2]}.isdisjoint(budget.only):
+            yield budget, name
 
 
 def _prompt_tokens(request: ModelRequest) -> int:

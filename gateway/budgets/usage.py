@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from gateway.base.calendar import CalendarWindow, Scope, window_end, window_start
+from gateway.budgets.ledger import budgets_of, counted_for
 from gateway.budgets.messages import left_of, plain_amount
 from gateway.config.budgets import Budget
 from gateway.conversation import Author
@@ -75,31 +76,6 @@ class UsageRules:
 def _window(budget: Budget) -> CalendarWindow:
     assert budget.window != "turn"  # what one turn uses is no sum over time
     return budget.window
-
-
-def counted_for(thread: Thread | None, asker: Author) -> dict[Scope, str]:
-    """Names that count a turn: the thread's and the asker's."""
-    return {
-        "thread": thread.id if thread else "",
-        "person": asker.id,
-        "team": thread.team if thread else "",
-        "workspace": thread.key.place if thread else "",
-    }
-
-
-def budgets_of(
-    budgets: Iterable[Budget], names: Mapping[Scope, str], *, exempt: bool
-) -> Iterator[tuple[Budget, str]]:
-    """Budgets that hold, with their names.
-
-    `exempt`: without the person's own.
-    """
-    for budget in budgets:
-        name = names[budget.per]
-        if budget.per == "person" and exempt:
-            continue
-        if not budget.only or not {name, name.rpartition(":")[2]}.isdisjoint(budget.only):
-            yield budget, name
 
 
 def _used(used: UsageTotals) -> str:

@@ -9,6 +9,7 @@ from gateway.access.authority import Admission, Denial, Verdict, judge
 from gateway.access.pairing import draw_code
 from gateway.base.metrics import Metrics
 from gateway.budgets.ledger import Ledger
+from gateway.budgets.usage import UsageRules
 from gateway.content.attachments import FetchedFiles, by_content
 from gateway.conversation import Attachment, InboundMessage, MissingFile
 from gateway.errors import NotFound
@@ -76,13 +77,20 @@ class Intake:
     def _rules(self, message: InboundMessage, verdict: Verdict, team: str) -> MessageRules:
         """Rulebook of the message at this moment, without the store's facts."""
         limits, now = self._using.limits, self._clock()
+        operators = self._using.access.operators
         pairs = isinstance(verdict, Denial) and verdict.once_paired is not None
         return MessageRules(
             message=message,
             command=command_in(message),
             verdict=verdict,
-            operators=self._using.access.operators,
-            usage=self._ledger.usage(message.author, now=now),
+            operators=operators,
+            usage=UsageRules(
+                budgets=self._ledger.budgets,
+                zone=self._ledger.zone,
+                asker=message.author,
+                operator=operators.include(message.author),
+                now=now,
+            ),
             now=now,
             said_at=self._trust.now(),
             team=team,

@@ -1,6 +1,7 @@
 """Delivery of a thread's events to its platform."""
 
 import asyncio
+from collections.abc import Collection
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -341,9 +342,9 @@ async def test_what_happened_before_is_told_at_the_start(tmp_path: Path) -> None
 
 
 class WithApprovals(OperatorAccess):
-    @property
-    def approval_places(self) -> tuple[ConversationKey, ...]:
-        return (ConversationKey(platform="scripted", channel="approvals"),)
+    def __init__(self, operators: Collection[str] = ()) -> None:
+        super().__init__(operators)
+        self.approval_places = (ConversationKey(platform="scripted", channel="approvals"),)
 
 
 async def test_an_approval_is_copied_to_where_approvers_look(tmp_path: Path) -> None:
