@@ -5,7 +5,7 @@ They come as its task or in the midst of it, until its saved state holds them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -26,7 +26,8 @@ class Steering:
 
     work: ClaimedTurn
     log: TurnWriter
-    journal: ToolGate
+    gate: Callable[[], ToolGate]
+    """The turn's tool gate, made when it is first needed."""
     wanted: bool
     unheard: bool = False
     """Messages have joined, and no model was asked since."""
@@ -48,7 +49,7 @@ class Steering:
 
         Nothing after a hand-off: somebody else comes next, or a person, whose next message it is.
         """
-        if any(result.call_id in self.journal.handoffs for result in item.content):
+        if any(result.call_id in self.gate().handoffs for result in item.content):
             return []
         return await self.between()
 
@@ -62,7 +63,7 @@ class Steering:
     def _added(self, messages: Sequence[QueuedMessage]) -> list[BaseChatMessage]:
         work = self.work
         for message in messages:
-            self.journal.joined(message.author, untrusted=message.untrusted)
+            self.gate().joined(message.author, untrusted=message.untrusted)
         self._given += [message.inbox for message in messages]
         self.unheard = self.unheard or bool(messages)
         shared = work.shared or any(each.author.id != work.asker.id for each in messages)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Collection
 from contextlib import aclosing, suppress
+from functools import cached_property
 
 from gateway.errors import BudgetSpent, GatewayError, TeamUnusable, causes, report
 from gateway.events import MessageFinished, Notice, SessionEvent, SpeakerStarted, TextDelta
@@ -25,7 +26,7 @@ from gateway.sessions.turn_settings import TurnSettings
 from gateway.sessions.turn_writer import TurnWriter
 from gateway.store.records import CallRow, Checkpoint, OpenMessage
 from gateway.store.turn_records import ClaimedTurn, TurnEnd, TurnUpdate
-from teams.base import TaskResult, run_hooks
+from teams.base import TaskResult, ToolCall, run_hooks
 from teams.core import CancellationToken
 from teams.messages import (
     BaseAgentEvent,
@@ -35,6 +36,7 @@ from teams.messages import (
     ToolCallRequestEvent,
     UserInputRequestedEvent,
 )
+from teams.tools import ToolResult
 
 SHOW_EVERY = 2.0
 """Seconds between two writes of the text of a message that still grows."""
@@ -42,6 +44,7 @@ SHOW_EVERY = 2.0
 TRY_AGAIN = "/retry"
 
 Build = Callable[[], Awaitable[LiveTeam]]
+Proceed = Callable[[ToolCall], Awaitable[ToolResult]]
 
 
 class Turn:
@@ -63,34 +66,45 @@ class Turn:
         self._work = work
         self._log = log
         self._participants: Collection[str] = info.participants
-        self._requests = HumanRequests(log, work.requests, terms, work.asker.id)
-        self._gate = ToolGate(
-            log,
-            self._requests,
-            rules,
-            work.calls,
-            granted=work.grants,
-            people=(work.asker, *work.others),
-            untrusted=work.untrusted,
-        )
+        self._rules = rules
+        self._terms = terms
         self._mapper = EventMapper(
             log.thread,
             log.turn,
             info.models,
-            people=self._requests.proxies,
+            people=self._requests.proxies if work.requests else (),
             resumed=work.open_messages,
         )
         self._token = CancellationToken()
         log.unwritable = self._token.cancel
         self._leaving = False
         self._files: OutputFiles | None = None
-        self._largest_file = terms.largest_file
-        self._steering = Steering(work, log, self._gate, wanted=work.thread.mode == "steer")
+        self._steering = Steering(work, log, lambda: self._gate, wanted=work.thread.mode == "steer")
         self._too_long = False
         self._unwritten: list[SessionEvent] = []
         self._shown_at = 0.0
         self._handoff_from = work.thread.handoff_from
         self._handoff_written = work.thread.handoff_from
+
+    @cached_property
+    def _requests(self) -> HumanRequests:
+        """Questions to people; most turns ask none."""
+        work = self._work
+        return HumanRequests(self._log, work.requests, self._terms, work.asker.id)
+
+    @cached_property
+    def _gate(self) -> ToolGate:
+        """Gate of the tool calls; most turns need none."""
+        work = self._work
+        return ToolGate(
+            self._log,
+            self._requests,
+            self._rules,
+            work.calls,
+            granted=work.grants,
+            people=(work.asker, *work.others),
+            untrusted=work.untrusted,
+        )
 
     def stop(self) -> None:
         """End the turn at once: a person wants it."""
@@ -123,8 +137,8 @@ class Turn:
             try:
                 # Code that wants to run is a tool call like any other: it is not approved twice.
                 with run_hooks(
-                    intercept=self._gate.intercept,
-                    ask=self._requests.ask,
+                    intercept=self._intercept,
+                    ask=self._ask,
                     model=SteeringWatch(self._log.meter, self._steering),
                     between=self._steering.between,
                 ):
@@ -146,12 +160,18 @@ class Turn:
                     raise cause from error
             return await self._failed(live, error)
 
+    async def _intercept(self, call: ToolCall, proceed: Proceed) -> ToolResult:
+        return await self._gate.intercept(call, proceed)
+
+    async def _ask(self, prompt: str, token: CancellationToken | None) -> str:
+        return await self._requests.ask(prompt, token)
+
     def _files_of(self, live: LiveTeam) -> OutputFiles | None:
         """Finder of the team's files; None if it only asks models."""
         if live.folder is None or not live.acts:
             return None
         told = self._work.thread.files_at
-        return OutputFiles(live.folder, told, largest=self._largest_file)
+        return OutputFiles(live.folder, told, largest=self._terms.largest_file)
 
     def _timer(self) -> asyncio.TimerHandle | None:
         """Timer that stops the run at the turn's time limit."""
