@@ -360,9 +360,7 @@ class ChatScreen(Screen[None]):
         known = self.conversation.agents if self.conversation else {}
         if agent and agent not in known:
             names = ", ".join(known) or "nobody yet"
-            self.notify(
-                f"No such agent. Team: {names}.", severity="warning", markup=False
-            )
+            self.notify(f"No such agent. Team: {names}.", severity="warning", markup=False)
             return
         self._view.only = agent
         self._pace.changed_by_reader()
