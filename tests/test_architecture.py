@@ -242,6 +242,17 @@ def test_whatever_is_not_made_for_adapters_is_forbidden_to_them(graph: Graph):
     assert not {*contract["forbidden_modules"]} & {f"gateway.{name}" for name in SEEN_BY_ADAPTERS}
 
 
+SIMULATED = ("console", "simulator", "testing")
+
+
+def test_no_file_of_an_adapter_is_left_out_of_what_knows_no_simulator(graph: Graph):
+    (contract,) = (each for each in CONTRACTS if each["name"].startswith("an adapter knows"))
+    bound = {*contract["source_modules"], *contract["forbidden_modules"]}
+    doors = [module for module in graph if module.count(".") == 2 and module.startswith("adapters")]
+    assert {door.split(".")[2] for door in doors} > {*SIMULATED}
+    assert [door for door in doors if not any(_related(door, each) for each in bound)] == []
+
+
 # --- the page about it ------------------------------------------------------------------------
 
 
