@@ -1,17 +1,44 @@
-"""A turn's share of a budget."""
+"""The budgets that count a turn, and its share of them."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from gateway.base.calendar import CalendarWindow, window_end, window_start
+from gateway.base.calendar import CalendarWindow, Scope, window_end, window_start
 from gateway.config.budgets import Budget
+from gateway.conversation import Author
+from gateway.store.records import Thread
 
 if TYPE_CHECKING:
     from teams.base import ModelRequest
+
+
+def counted_for(thread: Thread | None, asker: Author) -> dict[Scope, str]:
+    """Names that count a turn: the thread's and the asker's."""
+    return {
+        "thread": thread.id if thread else "",
+        "person": asker.id,
+        "team": thread.team if thread else "",
+        "workspace": thread.key.place if thread else "",
+    }
+
+
+def budgets_of(
+    budgets: Iterable[Budget], names: Mapping[Scope, str], *, exempt: bool
+) -> Iterator[tuple[Budget, str]]:
+    """Budgets that hold, with their names.
+
+    `exempt`: without the person's own.
+    """
+    for budget in budgets:
+        name = names[budget.per]
+        if budget.per == "person" and exempt:
+            continue
+        if not budget.only or not {name, name.rpartition(":")[2]}.isdisjoint(budget.only):
+            yield budget, name
 
 
 def amounts(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from math import inf
@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from gateway.base.calendar import CalendarWindow, Scope, window_end, window_start
 from gateway.base.metrics import Metrics
-from gateway.budgets.allowance import Allowance, UsageSum
+from gateway.budgets.allowance import Allowance, UsageSum, budgets_of, counted_for
 from gateway.budgets.messages import nearly_used, used_up
 from gateway.config.budgets import Budget, Price
 from gateway.conversation import Author
 from gateway.errors import BudgetSpent
 from gateway.registry import model_label
-from gateway.store.records import ModelUse, Thread, UsageTotals
+from gateway.store.records import ModelUse, UsageTotals
 from gateway.store.turn_records import ClaimedTurn
 
 if TYPE_CHECKING:
@@ -142,31 +142,6 @@ class Ledger:
                 LOG.warning("[prices] has no price for the model %r: it counts as free", model)
             return 0.0
         return (read * price.input + written * price.output) / 1_000_000
-
-
-def counted_for(thread: Thread | None, asker: Author) -> dict[Scope, str]:
-    """Names that count a turn: the thread's and the asker's."""
-    return {
-        "thread": thread.id if thread else "",
-        "person": asker.id,
-        "team": thread.team if thread else "",
-        "workspace": thread.key.place if thread else "",
-    }
-
-
-def budgets_of(
-    budgets: Iterable[Budget], names: Mapping[Scope, str], *, exempt: bool
-) -> Iterator[tuple[Budget, str]]:
-    """Budgets that hold, with their names.
-
-    `exempt`: without the person's own.
-    """
-    for budget in budgets:
-        name = names[budget.per]
-        if budget.per == "person" and exempt:
-            continue
-        if not budget.only or not {name, name.rpartition(":")[2]}.isdisjoint(budget.only):
-            yield budget, name
 
 
 def _prompt_tokens(request: ModelRequest) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from gateway.base.calendar import CalendarWindow, Scope, window_end, window_start
-from gateway.budgets.ledger import budgets_of, counted_for
+from gateway.budgets.allowance import budgets_of, counted_for
 from gateway.budgets.messages import left_of, plain_amount
 from gateway.config.budgets import Budget
 from gateway.conversation import Author
