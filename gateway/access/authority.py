@@ -98,7 +98,7 @@ class Access(Protocol):
     """Judge of the actor of each event."""
 
     def judge(self, message: InboundMessage) -> Verdict:
-        """True if the author may write there, whatever the event is."""
+        """The verdict on whether the author may write there, whatever the event."""
         ...
 
     def addressed(
@@ -200,7 +200,7 @@ class OperatorAccess:
         """Where approvals are shown besides their threads."""
 
     def judge(self, message: InboundMessage) -> Verdict:
-        """True for an operator."""
+        """Admission for an operator, a denial for everybody else."""
         return Admission() if self.operators.include(message.author) else Denial()
 
     def addressed(
